@@ -1,0 +1,37 @@
+# `make demo` and `make test` need nothing but Python (3.11 or later, with venv) and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check format bench-overhead clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python demo/digits.py
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/ty check
+
+bench-overhead: $(VENV)/.test
+	$(BIN)/python benchmarks/overhead.py
+
+format: $(VENV)/.check
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) demo/out
+
+# One stamp for each extra of pyproject.toml: a second run installs nothing.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# A half-made environment would look finished to the next run.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

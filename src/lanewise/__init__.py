@@ -1,0 +1,33 @@
+"""Lanewise: write NumPy for one example, run it on a million."""
+
+from lanewise.api import along_axis as _along_axis  # noqa: F401  (enters np.apply_along_axis)
+from lanewise.api.host import py_func
+from lanewise.api.spec import TensorSpec
+from lanewise.api.vectorize import vectorize
+from lanewise.api.vectorized_map import map_fn, vectorized_map
+from lanewise.api.vmap import vmap
+from lanewise.errors import (
+    ConcretizationError,
+    DataDependentShapeError,
+    LeakedTensorError,
+    UnsupportedError,
+)
+from lanewise.inspect.explain import explain
+from lanewise.trace import table as _table  # noqa: F401  (fills the NumPy table)
+from lanewise.trace.tensor import Tensor
+
+__version__ = "0.1.0"
+__all__ = [
+    "ConcretizationError",
+    "DataDependentShapeError",
+    "LeakedTensorError",
+    "Tensor",
+    "TensorSpec",
+    "UnsupportedError",
+    "explain",
+    "map_fn",
+    "py_func",
+    "vectorize",
+    "vectorized_map",
+    "vmap",
+]

@@ -1,0 +1,247 @@
+"""Recording a map: what `vmap`, `vectorized_map`, `map_fn` and `vectorize` have in common."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lanewise.errors import at, function_name
+from lanewise.ir.dims import Dim, DimLike
+from lanewise.ir.graph import Builder, Graph, Value
+from lanewise.ir.location import here
+from lanewise.ir.types import array_type
+from lanewise.ops.regions import PARALLEL, map_
+from lanewise.runtime.dispatch import execute, own
+from lanewise.trace import tree
+from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.trace import Trace, current_trace, plain_array, resolve
+
+#: The size of the outermost map, which is an argument of the executable.
+BATCH = Dim.symbol("batch")
+
+
+class Options(NamedTuple):
+    """How a map is run; see `lanewise.ops.regions.map_`."""
+
+    order: str = PARALLEL
+    chunk: int | None = None
+    fallback: bool = True
+
+
+_SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def refuse_generators(func: Any) -> None:
+    """Raise `TypeError` for what does not return when called: generators and coroutines."""
+    code = getattr(func, "__code__", None)
+    if code is None:
+        while isinstance(func, partial):
+            func = func.func
+        inner = func if hasattr(func, "__code__") else type(func).__call__
+        code = getattr(inner, "__code__", None)
+    if code is not None and code.co_flags & _SUSPENDING:
+        raise TypeError(
+            f"{function_name(func)} is a generator or coroutine function, which cannot be mapped: "
+            "write a function that returns its result"
+        )
+
+
+def as_array(leaf: Any, path: Callable[[], str]) -> np.ndarray:
+    """Return an argument as an array that Lanewise computes with, or raise naming its path."""
+    array = plain_array(leaf, path)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def where() -> str:
+    """Return the user's line for a message, inside a trace; outside, the traceback shows it."""
+    return "" if current_trace() is None else at(here())
+
+
+def _output(leaf: Any, index: int, result: Any, func: Any) -> Value:
+    """Return one returned leaf as a value of the region."""
+    if isinstance(leaf, Tensor):
+        return read(leaf)
+    path = tree.paths(result, "the result")[index]
+    if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic)):
+        return lift(leaf, path)
+    raise ValueError(
+        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a mapped "
+        "function returns arrays, numbers, None, or containers of these"
+    )
+
+
+def _close(trace: Trace, outputs: list[Value], count: int) -> Graph:
+    """Return the traced graph: the examples' inputs, then the captures in order, then the token."""
+    inputs = trace.inputs[:count]
+    if trace.captures:
+        inputs += [value for _, value in trace.captures]
+    if trace.token is not None:
+        inputs.append(trace.token[0])
+        outputs = [*outputs, trace.token[1]]
+    return Graph(inputs, trace.operations, outputs)
+
+
+def run_map(
+    func: Callable[..., Any],
+    operands: Sequence[Any],
+    in_dims: Sequence[int | None],
+    size: int | Dim,
+    call: Callable[[list[Tensor]], Any],
+    out_dims: Callable[[Any, int], list[int | None]],
+    options: Options,
+) -> Any:
+    """Map a function over operands: record it, and run it unless a trace around needs it recorded.
+
+    Parameters
+    ----------
+    func
+        The user's function, for messages.
+    operands
+        Arrays and tensors, the mapped ones with their axis in `in_dims`.
+    in_dims
+        For each operand the non-negative mapped axis, or None.
+    size
+        How many examples there are.
+    call
+        Calls the user's function on one tensor an operand.
+    out_dims
+        Given what the function returned and its number of leaves, where the batch goes in each.
+    options
+        How the map is run.
+    """
+    outer = current_trace()
+    with Trace(func) as trace:
+        new_input = trace.input
+        tensors = [
+            Tensor(trace, new_input(_example(x, axis)))
+            for x, axis in zip(operands, in_dims, strict=True)
+        ]
+        result = call(tensors)
+        if type(result) is Tensor:  # the usual case: no tree to take apart
+            structure, dims, outputs = None, out_dims(result, 1), [read(result)]
+        else:
+            leaves, structure = tree.flatten(result)
+            dims = out_dims(result, len(leaves))
+            outputs = [_output(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+    for index, (dim, value) in enumerate(zip(dims, outputs, strict=True)):
+        if dim and not -len(value.type.shape) - 1 <= dim <= len(value.type.shape):
+            raise ValueError(
+                f"vmap({function_name(func)}): out_dims is {dim} for "
+                f"{tree.paths(result, 'the result')[index]}, which has {len(value.type.shape) + 1} "
+                f"dimensions with the batch{where()}"
+            )
+    if None in dims:
+        _refuse_varying(func, trace, in_dims, result, outputs, dims)
+    graph = _close(trace, outputs, len(tensors))
+    sources = [source for source, _ in trace.captures]
+    has_effects = trace.token is not None
+    unmapped = len(graph.inputs) - len(tensors)
+    axes = (*in_dims, *[None] * unmapped)
+    # The size is an argument of the executable, if there is an argument to read it off. If not, no
+    # example differs from another, and nothing is gained by chunks of them.
+    is_read_off = any([axis is not None for axis in in_dims])
+    chunk = options.chunk if is_read_off else None
+    out_mapped = tuple([dim is not None for dim in dims])
+    if has_effects:
+        out_mapped += (False,)
+
+    def params(size: DimLike) -> dict[str, Any]:
+        return {
+            "size": size,
+            "in_dims": axes,
+            "out_mapped": out_mapped,
+            "order": options.order,
+            "chunk": chunk,
+            "fallback": options.fallback,
+        }
+
+    if outer is not None and _belongs_to_trace(operands, sources, has_effects):
+        results = _record(outer, graph, params(size), operands, sources)
+        return _assemble(structure, results, dims)
+    arguments = [*operands, *sources]
+    if has_effects:
+        arguments.append(None)
+    number = BATCH if is_read_off else size
+    key = None if has_effects else (graph.key, axes, out_mapped, number, *options)
+    found = execute(key, lambda: program(graph, params(number)), arguments)
+    if has_effects:
+        found.pop()
+    return _assemble(structure, own(found, arguments), dims)
+
+
+def _refuse_varying(
+    func: Callable[..., Any],
+    trace: Trace,
+    in_dims: Sequence[int | None],
+    result: Any,
+    outputs: list[Value],
+    dims: list[int | None],
+) -> None:
+    """Raise for a result without batch (``out_dims`` None) that depends on the example."""
+    makers: dict[Value, Any] = {
+        value: None for value, axis in zip(trace.inputs, in_dims, strict=False) if axis is not None
+    }
+    for op in trace.operations:
+        if op.has_effect or not makers.keys().isdisjoint(op.operands):
+            makers.update(dict.fromkeys(op.results, op._place))
+    for index, (value, dim) in enumerate(zip(outputs, dims, strict=True)):
+        if dim is None and value in makers:
+            raise ValueError(
+                f"vmap({function_name(func)}): {tree.paths(result, 'the result')[index]} differs "
+                f"from example to example{at(makers[value])}, so its out_dims cannot be None"
+            )
+
+
+def _example(operand: Any, axis: int | None) -> Any:
+    shape = operand.shape
+    if axis is not None:
+        shape = shape[:axis] + shape[axis + 1 :]
+    return array_type(operand.dtype, shape)
+
+
+def _belongs_to_trace(operands: Sequence[Any], sources: list[Any], has_effects: bool) -> bool:
+    """Whether a map uses what the trace around it records, so that it cannot be run right away."""
+    if has_effects or any(isinstance(operand, Tensor) for operand in operands):
+        return True
+    return any(isinstance(source, tuple) for source in sources)
+
+
+def _assemble(structure: Any, results: list[Any], dims: list[int | None]) -> Any:
+    """Return the tree of results, the batch of each moved to where ``out_dims`` wants it."""
+    for index, dim in enumerate(dims):
+        if dim:
+            results[index] = np.moveaxis(results[index], 0, dim)
+    return results[0] if structure is None else tree.unflatten(structure, results)
+
+
+def program(region: Graph, params: dict[str, Any]) -> Graph:
+    """Return the graph of one map whose operands are the graph's inputs, of any batch size."""
+    builder = Builder()
+    for value, axis in zip(region.inputs, params["in_dims"], strict=True):
+        type = value.type
+        if axis is not None:
+            type = array_type(type.dtype, (*type.shape[:axis], BATCH, *type.shape[axis:]))
+        builder.input(type)
+    results = builder.emit(map_, tuple(builder.inputs), params, (region,))
+    return builder.finish(results)
+
+
+def _record(
+    outer: Trace, region: Graph, params: dict[str, Any], operands: Sequence[Any], sources: list[Any]
+) -> list[Tensor]:
+    """Record the map in the trace around it."""
+    values = [lift(operand) for operand in operands]
+    for source in sources:
+        values.append(resolve(source[1], source[0]) if isinstance(source, tuple) else lift(source))
+    has_token = len(values) < len(region.inputs)
+    if has_token:
+        values.append(outer.next_token())
+    results = outer.record(map_, tuple(values), params, (region,))
+    if has_token:
+        outer.set_token(results[-1])
+        results = results[:-1]
+    return [Tensor(outer, value) for value in results]

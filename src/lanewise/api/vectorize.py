@@ -1,0 +1,263 @@
+"""`vectorize`: the interface of ``np.vectorize``, batched."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from lanewise.api.mapping import Options, as_array, refuse_generators, run_map, where
+from lanewise.errors import annotate, function_name
+from lanewise.ops.contraction import parse_signature
+from lanewise.trace.tensor import Tensor, as_tensor
+from lanewise.trace.trace import check_dtype
+
+
+class vectorize:  # noqa: N801 (the name that NumPy gives it)
+    """Make a function of scalars (or of small arrays) broadcast over arrays, as a batch.
+
+    The interface of ``numpy.vectorize``: changing ``np.`` to ``lw.`` makes existing code fast.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Takes and returns scalars, or arrays of the core shapes that `signature` says. It is run on
+        tensors once a call, not once an element. Without it, `vectorize` gives a decorator.
+    otypes : str or list of dtypes, optional
+        The dtypes of the outputs; by default those that `pyfunc` gives.
+    doc : str, optional
+        The docstring; by default that of `pyfunc`.
+    excluded : set of str or int, optional
+        Names or positions of arguments that are passed to `pyfunc` whole.
+    cache : bool, optional
+        Accepted for compatibility: `pyfunc` is never called just to find out its outputs.
+    signature : str, optional
+        Core dimensions, like ``(m,n),(n)->(m)``.
+
+    Raises
+    ------
+    ValueError
+        If arguments do not broadcast, core dimensions disagree, or outputs are not as announced.
+    TypeError
+        If the number of arguments is not that of `signature`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> clipped = lw.vectorize(lambda a, b: np.minimum(a * a, b))
+    >>> clipped([1, 2, 3], [[5], [2]])
+    array([[1, 4, 5],
+           [1, 2, 2]])
+    >>> lw.vectorize(np.convolve, signature="(n),(m)->(k)")(np.eye(3), [1, 2, 1]).shape
+    (3, 5)
+    """
+
+    def __init__(
+        self,
+        pyfunc: Callable[..., Any] | None = None,
+        otypes: str | Iterable[Any] | None = None,
+        doc: str | None = None,
+        excluded: Iterable[str | int] | None = None,
+        cache: bool = False,
+        signature: str | None = None,
+    ) -> None:
+        if pyfunc is not None and not callable(pyfunc):
+            raise TypeError("When used as a decorator, only accepts keyword arguments.")
+        self.pyfunc = pyfunc
+        self.cache = cache
+        self.signature = signature
+        self.excluded = set(excluded or ())
+        if not all(isinstance(key, (str, int)) for key in self.excluded):
+            raise TypeError("excluded must hold names and positions of arguments")
+        self.otypes = None if otypes is None else _checked_otypes(otypes)
+        self._core = None if signature is None else _checked_signature(signature)
+        self._doc = doc
+        if pyfunc is not None:
+            self._adopt(pyfunc)
+
+    def _adopt(self, pyfunc: Callable[..., Any]) -> None:
+        refuse_generators(pyfunc)
+        self.pyfunc = pyfunc
+        self.__name__ = getattr(pyfunc, "__name__", type(pyfunc).__name__)
+        self.__doc__ = getattr(pyfunc, "__doc__", None) if self._doc is None else self._doc
+        self.__wrapped__ = pyfunc
+
+    def __repr__(self) -> str:
+        return f"<vectorize of {function_name(self.pyfunc)}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind like a function, self excluded, so that a method can be decorated."""
+        bind = getattr(self.pyfunc, "__get__", None)
+        if instance is None or bind is None:
+            return self
+        excluded = {k - 1 if isinstance(k, int) else k for k in self.excluded} - {-1}
+        return vectorize(
+            bind(instance, owner), self.otypes, self._doc, excluded, self.cache, self.signature
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.pyfunc is None:  # as a decorator that was given its settings first
+            if len(args) != 1 or kwargs or not callable(args[0]):
+                raise TypeError("a decorator takes the function that it is to vectorize, only")
+            self._adopt(args[0])
+            return self
+        names = [name for name in kwargs if name not in self.excluded]
+        positions = [i for i in range(len(args)) if i not in self.excluded]
+        operands = [_as_operand(args[i], f"args[{i}]") for i in positions]
+        operands += [_as_operand(kwargs[name], f"kwargs[{name!r}]") for name in names]
+        if not operands and self._core is None:
+            return self.pyfunc(*args, **kwargs)
+        ranks, sizes = self._core_sizes(operands)
+        loops = [x.shape[: len(x.shape) - n] for x, n in zip(operands, ranks, strict=True)]
+        shape = self._broadcast(loops)
+        count = math.prod(shape)
+        if not count:
+            self._check_empty(sizes)
+        axes: list[int | None] = []
+        flat = []
+        for x, loop in zip(operands, loops, strict=True):
+            core = x.shape[len(loop) :]
+            if loop:
+                x = np.reshape(np.broadcast_to(x, (*shape, *core)), (count, *core))
+            flat.append(x)
+            axes.append(0 if loop else None)  # the same for every element of the batch
+        function = self.pyfunc
+
+        def call(tensors: list[Tensor]) -> Any:
+            arguments, keywords = list(args), dict(kwargs)
+            for i, tensor in zip(positions, tensors, strict=False):
+                arguments[i] = tensor
+            keywords.update(zip(names, tensors[len(positions) :], strict=True))
+            return self._outputs(function(*arguments, **keywords), dict(sizes))
+
+        results = run_map(function, flat, axes, count, call, lambda _, n: [0] * n, Options())
+        if isinstance(results, tuple):
+            return tuple([np.reshape(r, (*shape, *r.shape[1:])) for r in results])
+        return np.reshape(results, (*shape, *results.shape[1:]))
+
+    def _core_sizes(self, operands: list[Any]) -> tuple[list[int], dict[str, int]]:
+        """Return how many dimensions of each operand are core dimensions, and their sizes."""
+        sizes: dict[str, int] = {}
+        if self._core is None:
+            return [0] * len(operands), sizes
+        inputs, _ = self._core
+        if len(operands) != len(inputs):
+            raise TypeError(
+                f"wrong number of positional arguments: expected {len(inputs)}, got "
+                f"{len(operands)}{where()}"
+            )
+        for position, (x, names) in enumerate(zip(operands, inputs, strict=True)):
+            if len(x.shape) < len(names):
+                raise ValueError(
+                    f"{len(x.shape)}-dimensional argument {position} does not have enough "
+                    f"dimensions for all core dimensions {names}{where()}"
+                )
+            self._enter(sizes, names, x.shape[len(x.shape) - len(names) :], f"argument {position}")
+        return [len(names) for names in inputs], sizes
+
+    def _enter(
+        self, sizes: dict[str, Any], names: tuple[str, ...], shape: tuple[Any, ...], what: str
+    ) -> None:
+        """Enter the sizes of the core dimensions in a shape, which must agree with the others."""
+        for name, dim in zip(names, shape, strict=True):
+            if sizes.setdefault(name, dim) != dim:
+                raise ValueError(
+                    f"inconsistent size for core dimension {name!r} of {what}: {dim} vs "
+                    f"{sizes[name]}{where()}"
+                )
+
+    def _broadcast(self, loops: list[tuple[int, ...]]) -> tuple[int, ...]:
+        try:
+            return np.broadcast_shapes(*loops)
+        except ValueError as error:
+            annotate(error, f"in a call of vectorize({function_name(self.pyfunc)}){where()}")
+            raise
+
+    def _check_empty(self, sizes: dict[str, int]) -> None:
+        """Refuse what `numpy.vectorize` refuses without an element to call the function on."""
+        if self.otypes is None:
+            raise ValueError(
+                f"cannot call `vectorize` on size 0 inputs unless `otypes` is set{where()}"
+            )
+        if self._core is not None and not {n for names in self._core[1] for n in names} <= {*sizes}:
+            raise ValueError(
+                "cannot call `vectorize` with a signature including new output dimensions on size "
+                f"0 inputs{where()}"
+            )
+
+    def _outputs(self, result: Any, sizes: dict[str, int]) -> Any:
+        """Return the outputs of one example as announced, or raise where they are not."""
+        several = isinstance(result, tuple)
+        given = result if several else (result,)
+        if any(output is None or isinstance(output, dict) for output in given):
+            raise ValueError(
+                f"vectorize({function_name(self.pyfunc)}) takes a function that returns arrays or "
+                f"numbers, or a tuple of these, but it returned {result!r}"
+            )
+        outputs = [as_tensor(output, f"output {i}") for i, output in enumerate(given)]
+        expected = len(outputs) if self._core is None else len(self._core[1])
+        if len(outputs) != expected:
+            raise ValueError(
+                f"wrong number of outputs from pyfunc: expected {expected}, got {len(outputs)}"
+            )
+        for index, output in enumerate(outputs):
+            names = () if self._core is None else self._core[1][index]
+            if len(output.shape) != len(names):
+                raise ValueError(
+                    f"vectorize({function_name(self.pyfunc)}): output {index} of one example has "
+                    f"shape {output.shape}, but {self._announced(names)}"
+                )
+            self._enter(sizes, names, output.shape, f"output {index}")
+        if self.otypes is not None:
+            if len(self.otypes) != len(outputs):
+                raise ValueError(
+                    f"otypes has {len(self.otypes)} entries for {len(outputs)} outputs of pyfunc"
+                )
+            outputs = [_converted(x, kind) for x, kind in zip(outputs, self.otypes, strict=True)]
+        return tuple(outputs) if several else outputs[0]
+
+    def _announced(self, names: tuple[str, ...]) -> str:
+        if self._core is None:
+            return (
+                "without signature it must be a scalar; give signature='...->(n)', or use lw.vmap"
+            )
+        return f"the signature announces ({','.join(names)})"
+
+
+def _as_operand(value: Any, path: str) -> Any:
+    return value if isinstance(value, Tensor) else as_array(value, lambda: path)
+
+
+def _converted(output: Tensor, dtype: np.dtype) -> Tensor:
+    if output.dtype.kind == "c" and dtype.kind not in "bc":
+        raise TypeError(f"an output is complex, but otypes says {dtype}")
+    return output.astype(dtype)
+
+
+def _checked_otypes(otypes: str | Iterable[Any]) -> list[np.dtype]:
+    """Return the dtypes that `otypes` gives, or raise as `numpy.vectorize` does."""
+    if isinstance(otypes, str):
+        for char in otypes:
+            if char not in np.typecodes["All"]:
+                raise ValueError(f"Invalid otype specified: {char}")
+    elif not np.iterable(otypes):
+        raise ValueError("Invalid otype specification")
+    dtypes = [np.dtype(kind) for kind in otypes]
+    for dtype in dtypes:
+        check_dtype(dtype, "an output announced by otypes")
+    return dtypes
+
+
+def _checked_signature(signature: str) -> Any:
+    """Return the core dimensions of a signature, or raise for what is none."""
+    if not _SIGNATURE.fullmatch(signature.replace(" ", "")):
+        raise ValueError(f"not a valid gufunc signature: {signature}")
+    return parse_signature(signature)
+
+
+_ARGUMENTS = r"\((\w+(,\w+)*)?\)(,\((\w+(,\w+)*)?\))*"
+_SIGNATURE = re.compile(f"{_ARGUMENTS}->{_ARGUMENTS}")

@@ -1,0 +1,128 @@
+"""`vectorized_map` and `map_fn`: TensorFlow's names for a map over nested elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lanewise.api.mapping import Options, as_array, refuse_generators, run_map, where
+from lanewise.errors import function_name
+from lanewise.ops.regions import SEQUENTIAL
+from lanewise.trace import tree
+from lanewise.trace.tensor import Tensor
+
+
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True
+) -> Any:
+    """Apply a function to every element of nested arrays, all elements at once.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes one argument with the structure of `elems`, every array without its first dimension;
+        returns arrays and numbers in any structure.
+    elems : array_like or tree of array_like
+        Arrays whose first dimensions agree, or are 1 and broadcast.
+    fallback_to_while_loop : bool
+        Whether an operation that cannot be vectorized may run one element at a time.
+
+    Returns
+    -------
+    array or tree of arrays
+        The results of `fn`, stacked along a new first dimension.
+
+    Raises
+    ------
+    ValueError
+        If first dimensions neither agree nor are 1; or if an operation would have to fall back and
+        may not: the message names it and the line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.vectorized_map(lambda m: np.outer(m, m), np.arange(4.0).reshape(2, 2)).shape
+    (2, 2, 2)
+    >>> points = {"x": np.array([1.0, 2.0]), "y": np.array([10.0])}
+    >>> lw.vectorized_map(lambda p: p["x"] + p["y"], points)
+    array([11., 12.])
+    """
+    return _map_elements(
+        "vectorized_map", fn, elems, Options(fallback=bool(fallback_to_while_loop))
+    )
+
+
+def map_fn(fn: Callable[[Any], Any], elems: Any) -> Any:
+    """Apply a function to every element of nested arrays, one element after the other.
+
+    The function is traced once; what was recorded runs for each element in turn, in order. The
+    results are those of `vectorized_map`, which is faster.
+
+    Parameters
+    ----------
+    fn : callable
+        As for `vectorized_map`.
+    elems : array_like or tree of array_like
+        Arrays whose first dimensions agree, or are 1 and broadcast.
+
+    Returns
+    -------
+    array or tree of arrays
+        The results of `fn`, stacked along a new first dimension.
+
+    Raises
+    ------
+    ValueError
+        If first dimensions neither agree nor are 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.map_fn(lambda row: (row.sum(), row.max()), np.arange(4.0).reshape(2, 2))
+    (array([1., 5.]), array([1., 3.]))
+    """
+    return _map_elements("map_fn", fn, elems, Options(order=SEQUENTIAL))
+
+
+def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Options) -> Any:
+    if not callable(fn):
+        raise TypeError(f"{name} takes a function, not {type(fn).__name__}")
+    refuse_generators(fn)
+    elems = tree.arrays_of_lists(elems, "elems")
+    leaves, structure = tree.flatten(elems)
+    if not leaves:
+        raise ValueError(f"{name}({function_name(fn)}): elems holds no array to map over{where()}")
+    arrays = [
+        leaf
+        if isinstance(leaf, Tensor)
+        else as_array(leaf, lambda i=i: tree.paths(elems, "elems")[i])
+        for i, leaf in enumerate(leaves)
+    ]
+    for index, array in enumerate(arrays):
+        if not array.shape:
+            raise ValueError(
+                f"{name}({function_name(fn)}): {tree.paths(elems, 'elems')[index]} is a scalar, "
+                f"which has no first dimension to map over{where()}"
+            )
+    lengths = [array.shape[0] for array in arrays]
+    size = next((length for length in lengths if length != 1), 1)
+    for index, length in enumerate(lengths):
+        if length not in (1, size):
+            paths = tree.paths(elems, "elems")
+            raise ValueError(
+                f"{name}({function_name(fn)}): the first dimension of {paths[index]} is {length}, "
+                f"that of {paths[lengths.index(size)]} is {size}; they must agree or be 1{where()}"
+            )
+    # An array of length 1 beside longer ones is the same for every element.
+    operands, axes = [], []
+    for array, length in zip(arrays, lengths, strict=True):
+        repeated = length == 1 and size != 1
+        operands.append(array[0, ...] if repeated else array)
+        axes.append(None if repeated else 0)
+
+    def call(tensors: list[Tensor]) -> Any:
+        return fn(tree.unflatten(structure, tensors))
+
+    return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options)

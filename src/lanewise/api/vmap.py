@@ -1,0 +1,266 @@
+"""`vmap`: a function of one example becomes a function of a batch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from lanewise.api.mapping import Options, as_array, refuse_generators, run_map, where
+from lanewise.errors import function_name
+from lanewise.ir.types import NUMERIC_KINDS
+from lanewise.trace import tree
+from lanewise.trace.tensor import Tensor
+
+RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    """Map a function of one example over a batch.
+
+    Returns a function that takes the arguments of `func`, each with one more dimension (the
+    batch), and gives the results of `func`, each with one more dimension: what stacking
+    ``func(x[0]), func(x[1]), ...`` would give, value, dtype and shape.
+
+    Parameters
+    ----------
+    func : callable
+        Takes and returns arrays and numbers, in tuples, lists, dicts, named tuples, dataclasses or
+        registered classes, nested as one likes. It is run once, on tensors that stand for one
+        example.
+    in_dims : int, None, or a tree of these
+        Which dimension of each argument is the batch (negative counts from the end); None where
+        every example gets the whole argument. A tree is shaped like the tuple of positional
+        arguments, or like the upper part of it. Keyword arguments are never mapped.
+    out_dims : int, None, or a tree of these
+        Where the batch goes in each result; None for a result that does not depend on the
+        example, which is returned once.
+    randomness : {"error", "different", "same"}
+        Whether random draws are refused, differ between examples, or are the same for all.
+    chunk_size : int, optional
+        Compute at most so many examples at a time, which bounds the memory that intermediates
+        take. The results are the same.
+    axis_size : int, optional
+        The number of examples, needed only where no argument is mapped.
+
+    Returns
+    -------
+    callable
+        The mapped function. Its results are fresh, writable ``numpy.ndarray``; inputs never change.
+
+    Raises
+    ------
+    ValueError
+        If `in_dims` or `out_dims` do not fit, sizes of the batch disagree, nothing is mapped, or
+        `func` returns something that is no array. The message names the argument and the sizes.
+    TypeError
+        If `func` is a generator or coroutine function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> batched_dot = lw.vmap(np.dot)
+    >>> batched_dot(np.ones((4, 3)), np.arange(12.0).reshape(4, 3))
+    array([ 3., 12., 21., 30.])
+
+    Every example with the same second argument, and the batch last in the result:
+
+    >>> lw.vmap(lambda x, w: x * w, in_dims=(0, None), out_dims=1)(np.eye(2), np.array([2.0, 3.0]))
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    if not callable(func):
+        raise TypeError(f"vmap takes a function, not {type(func).__name__}")
+    refuse_generators(func)
+    if randomness not in RANDOMNESS:
+        raise ValueError(f"randomness must be one of {', '.join(RANDOMNESS)}, not {randomness!r}")
+    if chunk_size is not None:
+        chunk_size = operator.index(chunk_size)
+        if chunk_size < 1:
+            raise ValueError(f"chunk_size must be at least 1, but is {chunk_size}")
+    if axis_size is not None:
+        axis_size = operator.index(axis_size)
+        if axis_size < 0:
+            raise ValueError(f"axis_size must not be negative, but is {axis_size}")
+    if type(in_dims) is not int:
+        in_dims = _checked_in_dims(tree.axes(in_dims, "in_dims"), axis_size)
+    if type(out_dims) is not int:
+        out_dims = tree.axes(out_dims, "out_dims")
+    return Mapped(func, in_dims, out_dims, Options(chunk=chunk_size), axis_size)
+
+
+def _checked_in_dims(in_dims: Any, axis_size: int | None) -> Any:
+    if in_dims is None and axis_size is None:
+        raise ValueError(
+            "in_dims is None for every argument, so there is no batch; map at least one, or say "
+            "axis_size"
+        )
+    if isinstance(in_dims, (int, tuple, NoneType)):
+        return in_dims
+    if isinstance(in_dims, list):
+        return tuple(in_dims)
+    raise ValueError(
+        "in_dims must be an int, or a tuple with an entry for each positional argument, not "
+        f"{in_dims!r}; write ({in_dims!r},) for one argument"
+    )
+
+
+class Mapped:
+    """A function of a batch, as `vmap` returns it; it looks like the function it was made of."""
+
+    def __init__(
+        self, func: Callable[..., Any], in_dims: Any, out_dims: Any, options: Options,
+        axis_size: int | None,
+    ) -> None:  # fmt: skip
+        self.__wrapped__ = func
+        self.__doc__ = getattr(func, "__doc__", None)
+        self._settings = (in_dims, out_dims, options, axis_size)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return map_call(self.__wrapped__, args, kwargs, *self._settings)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind like a function, so that `vmap` can decorate a method; self is not mapped."""
+        if instance is None:
+            return self
+        bind = getattr(self.__wrapped__, "__get__", None)
+        bound = self.__wrapped__ if bind is None else bind(instance, owner)
+        return Mapped(bound, *self._settings)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # while it is being copied or unpickled
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __repr__(self) -> str:
+        return f"<vmap of {function_name(self.__wrapped__)}>"
+
+
+def map_call(
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    in_dims: int | tuple[Any, ...] | None,
+    out_dims: Any,
+    options: Options,
+    axis_size: int | None = None,
+) -> Any:
+    """Carry out one call of a mapped function."""
+    if type(in_dims) is int and not kwargs and args and not _has_container(args):
+        leaves, structure = args, None  # the usual case: no tree to take apart
+        dims: list[int | None] = [in_dims] * len(args)
+    else:
+        entries = _entries(func, args, in_dims, axis_size)
+        args = tuple(
+            [
+                tree.arrays_of_lists(arg, f"args[{i}]") if type(dim) is int else arg
+                for i, (arg, dim) in enumerate(zip(args, entries, strict=True))
+            ]
+        )
+        leaves, structure = tree.flatten((args, kwargs))
+        dims = tree.broadcast_prefix(entries, args, "in_dims", "args")
+        dims += [None] * (len(leaves) - len(dims))
+    size = axis_size
+    sized_by: int | None = None  # the position of the argument that the size was read off
+    positions: list[int] = []
+    operands: list[Any] = []
+    axes: list[int | None] = []
+    for position, leaf in enumerate(leaves):
+        axis = dims[position]
+        if axis is None:
+            if type(leaf) is Tensor:
+                operand = leaf
+            elif isinstance(leaf, np.ndarray) and leaf.dtype.kind in NUMERIC_KINDS:
+                operand = as_array(leaf, partial(_path, args, kwargs, position))
+            else:
+                continue  # a number or any other object: every example gets it as it is
+        else:
+            if type(leaf) is Tensor:
+                operand = leaf
+            else:
+                operand = as_array(leaf, partial(_path, args, kwargs, position))
+            shape = operand.shape
+            if axis < 0:
+                axis += len(shape)
+            if not 0 <= axis < len(shape):
+                hint = "" if shape else ". Use None for an argument that is not mapped"
+                raise ValueError(
+                    f"vmap({function_name(func)}): in_dims is {dims[position]} for "
+                    f"{_path(args, kwargs, position)}, which has {len(shape)} "
+                    f"dimension{'s' * (len(shape) != 1)} (shape {shape}){where()}{hint}"
+                )
+            length = shape[axis]
+            if size is None:
+                size, sized_by = length, position
+            elif length != size:
+                other = "axis_size" if sized_by is None else _path(args, kwargs, sized_by)
+                raise ValueError(
+                    f"vmap({function_name(func)}): the batch has {length} examples in "
+                    f"{_path(args, kwargs, position)} (dimension {axis} of shape {shape}) "
+                    f"but {size} in {other}{where()}"
+                )
+        positions.append(position)
+        operands.append(operand)
+        axes.append(axis)
+    if size is None:
+        raise ValueError(
+            f"vmap({function_name(func)}): no argument is mapped, so there is no batch; give "
+            f"in_dims an int for at least one argument, or say axis_size{where()}"
+        )
+
+    def call(tensors: list[Tensor]) -> Any:
+        if structure is None:
+            return func(*tensors)
+        filled = list(leaves)
+        for position, tensor in zip(positions, tensors, strict=True):
+            filled[position] = tensor
+        call_args, call_kwargs = tree.unflatten(structure, filled)
+        return func(*call_args, **call_kwargs)
+
+    def place(result: Any, count: int) -> list[int | None]:
+        if out_dims is None or type(out_dims) is int:
+            return [out_dims] * count
+        return tree.broadcast_prefix(out_dims, result, "out_dims", "the result")
+
+    return run_map(func, operands, axes, size, call, place, options)
+
+
+def _has_container(args: tuple[Any, ...]) -> bool:
+    """Whether any argument could be more than one array."""
+    return any([type(arg) is not np.ndarray and type(arg) is not Tensor for arg in args])
+
+
+def _entries(
+    func: Callable[..., Any], args: tuple[Any, ...], in_dims: Any, axis_size: int | None
+) -> tuple[Any, ...]:
+    """Return the entry of in_dims for each positional argument."""
+    if isinstance(in_dims, tuple):
+        if len(in_dims) != len(args):
+            raise ValueError(
+                f"vmap({function_name(func)}): in_dims has {len(in_dims)} entries for {len(args)} "
+                f"positional arguments{where()}"
+            )
+        return in_dims
+    if not args and axis_size is None:
+        raise ValueError(
+            f"vmap({function_name(func)}) got no positional arguments: nothing to map over{where()}"
+        )
+    return (in_dims,) * len(args)
+
+
+def _path(args: Any, kwargs: Any, position: int) -> str:
+    paths = tree.paths(args, "args") + tree.paths(kwargs, "kwargs")
+    return paths[position]

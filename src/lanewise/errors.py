@@ -1,0 +1,105 @@
+"""The errors that Lanewise raises beside Python's and NumPy's own.
+
+Each has an entry in ``docs/errors.md`` with the broken and the fixed code.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from lanewise.ir.location import Location
+
+
+class ConcretizationError(TypeError):
+    """A traced value was used where a concrete one is needed (``float(t)``, ``if t:``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.vmap(lambda x: x if x > 0 else -x)(np.array([1.0, -2.0]))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.ConcretizationError: ... Use np.where instead of if...
+    """
+
+
+class LeakedTensorError(RuntimeError):
+    """A `Tensor` was used after the trace that made it had ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> kept = []
+    >>> _ = lw.vmap(lambda x: kept.append(x))(np.ones(3))
+    >>> kept[0] + 1
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.LeakedTensorError: ...
+    """
+
+
+class UnsupportedError(TypeError):
+    """A NumPy function or argument that Lanewise does not follow was met while tracing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.vmap(lambda x: np.array2string(x))(np.ones(3))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.UnsupportedError: ...
+    """
+
+
+class DataDependentShapeError(UnsupportedError):
+    """The shape of a result would depend on data (``np.nonzero``, ``x[mask]``, ``np.unique``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.vmap(lambda x: x[x > 0])(np.ones((2, 3)))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.DataDependentShapeError: ... Use np.where(mask, x, fill)...
+    """
+
+
+class InvalidGraphError(RuntimeError):
+    """A graph that breaks a rule: a mistake of Lanewise's own, found by the verifier."""
+
+
+def annotate(error: BaseException, note: str) -> None:
+    """Put `note` behind the error's message, once, keeping the error's type.
+
+    Notes of an exception do not show in ``str(error)``; the message does.
+    """
+    if any(note in str(part) for part in (*error.args[:1], *getattr(error, "__notes__", ()))):
+        return
+    if len(error.args) == 1 and isinstance(error.args[0], str) and str(error) == error.args[0]:
+        error.args = (f"{error.args[0]}\n  {note}",)
+    else:
+        error.add_note(note)
+
+
+def function_name(func: Any) -> str:
+    """Return what to call a function in messages.
+
+    >>> function_name(partial(int, base=2))
+    'int'
+    """
+    while isinstance(func, partial):
+        func = func.func
+    return getattr(func, "__qualname__", None) or type(func).__name__
+
+
+def at(place: tuple[Any, int] | None) -> str:
+    """Return ``" (file:line: source)"`` for a message, empty where the place is unknown."""
+    if place is None:
+        return ""
+    location = Location(*place)
+    return f" ({location}: {location.source})" if location.source else f" ({location})"

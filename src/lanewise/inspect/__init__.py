@@ -1,0 +1,1 @@
+"""Looking at what happened: `explain` now, profiles and drawings later."""

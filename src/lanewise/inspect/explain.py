@@ -1,0 +1,199 @@
+"""`explain`: what became of each line of a mapped function."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lanewise.api import vectorize, vmap
+from lanewise.errors import function_name
+from lanewise.ir.dims import evaluate
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.location import Location
+from lanewise.ir.types import ArrayType
+from lanewise.ops.creation import constant
+from lanewise.ops.movement import broadcast_to, diagonal, reshape, slice_, transpose
+from lanewise.ops.regions import map_
+from lanewise.passes.pipeline import lower
+from lanewise.passes.vectorize import BATCHED, HOISTED, LOOPED
+from lanewise.runtime.dispatch import Program, observing
+from lanewise.runtime.interpret import chunked_graph
+
+#: Operations whose result shows the memory of their operand.
+VIEWS = (broadcast_to, diagonal, reshape, slice_, transpose)
+_RANK = {HOISTED: 0, BATCHED: 1, LOOPED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation that ran: where it comes from, what became of it, and what it takes."""
+
+    location: Location | None
+    operation: str
+    fate: str
+    result: str
+    nbytes: int
+    is_view: bool
+
+
+class Explanation:
+    """What `explain` found: `rows`, one an operation, in the order in which they run."""
+
+    def __init__(self, name: str, rows: list[Row], examples: list[int]) -> None:
+        self.name = name
+        self.rows = rows
+        self.examples = examples
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all intermediates and results together."""
+        return sum(row.nbytes for row in self.rows if not row.is_view)
+
+    def __repr__(self) -> str:
+        return f"<explanation of {self.name}: {len(self.rows)} operations>"
+
+    def __str__(self) -> str:
+        counts = [
+            f"{sum(row.fate == fate for row in self.rows)} {fate}"
+            for fate in (HOISTED, BATCHED, LOOPED)
+        ]
+        maps = " and ".join(f"{n:,} examples" for n in self.examples) or "no map"
+        lines = [
+            f"{self.name}: {maps}, {len(self.rows)} operations ({', '.join(counts)}), "
+            f"{_bytes(self.nbytes)} of intermediates and results"
+        ]
+        by_line: dict[tuple[str, int], list[Row]] = {}
+        for row in self.rows:
+            place = row.location
+            by_line.setdefault((place.file, place.line) if place else ("", 0), []).append(row)
+        file = None
+        for (name, number), rows in sorted(by_line.items()):
+            if name != file:
+                lines += ["", name or "(no source)"]
+                file = name
+            lines.append(f"{number:5d} | {linecache.getline(name, number).strip()}")
+            for row in rows:
+                size = "view" if row.is_view else _bytes(row.nbytes)
+                lines.append(f"      |   {row.operation:<18} {row.fate:<8} {row.result:<24} {size}")
+        return "\n".join(lines)
+
+
+def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+    """Call a mapped function, and print for each line what became of it.
+
+    For every line of the user's source: the operations that it became; whether each was *hoisted*
+    (computed once, as no example differs), *batched* (all examples in one operation) or *looped*
+    (one example at a time, as there is no rule to batch it); the type of its result; its bytes.
+
+    Parameters
+    ----------
+    func : callable
+        What `lanewise.vmap` returned, or any function that maps while it runs.
+    *args, **kwargs
+        What to call it with.
+
+    Returns
+    -------
+    Explanation
+        The same as data: ``rows``, ``nbytes``; ``str()`` of it is what was printed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> seen = lw.explain(lw.vmap(lambda x, w: x * np.exp(w), in_dims=(0, None)),
+    ...                   np.ones((8, 4)), np.ones(4))  # doctest: +ELLIPSIS
+    vmap of <lambda>: 8 examples, 2 operations (1 hoisted, 1 batched, 0 looped), 288 B of ...
+    >>> [(row.operation, row.fate, row.nbytes) for row in seen.rows]
+    [('exp', 'hoisted', 32), ('multiply', 'batched', 256)]
+    """
+    with observing() as programs:
+        func(*args, **kwargs)
+    rows = [row for program in programs for row in _rows(program)]
+    examples = [
+        evaluate(op.params["size"], program.sizes)
+        for program in programs
+        for op in program.graph.operations
+        if op.primitive is map_
+    ]
+    kind = _KINDS.get(type(func), "")
+    name = function_name(getattr(func, "__wrapped__", func) if kind else func).rpartition(".")[2]
+    explanation = Explanation(kind + name, rows, examples)
+    print(explanation)
+    return explanation
+
+
+#: What to call the functions of a batch.
+_KINDS = {vmap.Mapped: "vmap of ", vectorize.vectorize: "vectorize of "}
+
+
+def _rows(program: Program) -> Iterator[Row]:
+    origin: dict[Value, tuple[Operation, str]] = {}
+
+    def report(op: Operation, fate: str, made: Sequence[Operation]) -> None:
+        for new in made:
+            origin.setdefault(new.results[0], (op, fate))
+
+    def lowered(graph: Graph) -> Graph:
+        return lower(graph, report)
+
+    yield from _walk(lowered(program.graph), program.sizes, origin, lowered, None)
+
+
+def _walk(
+    graph: Graph,
+    sizes: dict[str, int],
+    origin: dict[Value, tuple[Operation, str]],
+    lowered: Callable[[Graph], Graph],
+    inherited: str | None,
+) -> Iterator[Row]:
+    for op in graph.operations:
+        if op.primitive is constant:
+            continue
+        fate = inherited or HOISTED
+        step = op
+        while step.results[0] in origin:  # pushed through each of the maps around it
+            step, outer = origin[step.results[0]]
+            fate = max(fate, outer, key=_RANK.__getitem__)
+        if op.primitive is map_:
+            chunk = op.params["chunk"]
+            if chunk is None:
+                yield from _walk(op.regions[0], sizes, origin, lowered, LOOPED)
+            else:  # chunk after chunk, each of them as a whole
+                part = chunked_graph(op)
+                number = min(chunk, evaluate(op.params["size"], sizes))
+                name = str(part.operations[-1].params["size"])
+                inner = {**sizes, name: number}
+                yield from _walk(lowered(part), inner, origin, lowered, inherited)
+            continue
+        arrays = [value.type for value in op.results if isinstance(value.type, ArrayType)]
+        yield Row(
+            op.location,
+            _name(op),
+            fate,
+            ", ".join(map(str, arrays)),
+            sum(evaluate(type_.nbytes, sizes) for type_ in arrays),
+            op.primitive in VIEWS,
+        )
+
+
+def _name(op: Operation) -> str:
+    """Return the operation's name, with the ufunc that a reduction or its like is about."""
+    fn = op.params.get("fn")
+    return f"{op.primitive.name}({getattr(fn, '__name__', fn)})" if fn else op.primitive.name
+
+
+def _bytes(count: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> _bytes(1536)
+    '1.5 KiB'
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError

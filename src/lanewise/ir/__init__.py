@@ -1,0 +1,1 @@
+"""The graph: types with symbolic dimensions, values, operations, regions, text and verifier."""

@@ -1,0 +1,243 @@
+"""Typed SSA graphs: values, operations with regions, and the builder that records them.
+
+A graph is pure: no operation changes a value. Effects are ordered by a token that is threaded from
+one effectful operation to the next. Regions are isolated: a region sees nothing but its own inputs,
+so what it needs from outside stands among the operands of the operation that holds it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from lanewise.ir.location import Location
+from lanewise.ir.types import TokenType, Type
+
+_new = object.__new__
+
+
+class Value:
+    """A value in a graph: an input of the graph or a result of an operation.
+
+    ``index`` numbers the values of one graph; it is unique there, and equal graphs number alike.
+    (A value does not know its operation: the cycle would keep every trace alive for the collector.)
+    """
+
+    __slots__ = ("index", "type")
+
+    type: Any  # ArrayType, or TokenType for an effect: whoever uses a value knows which
+    index: int
+
+    def __init__(self, type: Type, index: int) -> None:
+        self.type = type
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"<value {self.index}: {self.type!r}>"
+
+
+class Signature:
+    """What an operation does: primitive, static parameters, regions, and the types of the results.
+
+    Equal signatures of one primitive are the same object, as long as they have no regions.
+    """
+
+    __slots__ = ("params", "primitive", "regions", "types")
+
+    def __init__(
+        self,
+        primitive: Any,
+        params: dict[str, Any],
+        types: tuple[Type, ...],
+        regions: tuple[Graph, ...] = (),
+    ) -> None:
+        self.primitive = primitive
+        self.params = params
+        self.types = types
+        self.regions = regions
+
+    @property
+    def key(self) -> Hashable:
+        """What decides the operation's meaning, hashable."""
+        if not self.regions:
+            return self
+        regions = tuple([region.key for region in self.regions])
+        return self.primitive, tuple(self.params.values()), regions
+
+
+class Operation:
+    """One application of a primitive: operands, static parameters, regions and results."""
+
+    __slots__ = ("_place", "operands", "results", "signature")
+
+    signature: Signature
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    _place: tuple[Any, int] | None
+
+    def __init__(
+        self,
+        signature: Signature,
+        operands: tuple[Value, ...],
+        index: int,
+        place: tuple[Any, int] | None = None,
+    ) -> None:
+        self.signature = signature
+        self.operands = operands
+        self.results = tuple([Value(t, i) for i, t in enumerate(signature.types, index)])
+        self._place = place
+
+    @property
+    def primitive(self) -> Any:
+        return self.signature.primitive
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.signature.params
+
+    @property
+    def regions(self) -> tuple[Graph, ...]:
+        return self.signature.regions
+
+    @property
+    def location(self) -> Location | None:
+        return None if self._place is None else Location(*self._place)
+
+    def with_operands(self, operands: tuple[Value, ...]) -> Operation:
+        """Return the same operation on other operands of the same types, giving the same values."""
+        op = _new(Operation)
+        op.signature, op.operands, op.results = self.signature, operands, self.results
+        op._place = self._place
+        return op
+
+    @property
+    def has_effect(self) -> bool:
+        return any(isinstance(value.type, TokenType) for value in self.results)
+
+    def __repr__(self) -> str:
+        return f"<operation {self.primitive.name} at {self.location}>"
+
+
+class Graph:
+    """Inputs, operations in order, and outputs. Never changed after it is built."""
+
+    __slots__ = ("_key", "inputs", "operations", "outputs")
+
+    def __init__(
+        self, inputs: Sequence[Value], operations: Sequence[Operation], outputs: Sequence[Value]
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.operations = tuple(operations)
+        self.outputs = tuple(outputs)
+        self._key: Hashable = None
+
+    @property
+    def key(self) -> Hashable:
+        """What decides the graph's meaning, hashable: all but the places in the source."""
+        if self._key is None:
+            # Flat: a signature tells how many operands follow it.
+            rows: list[Hashable] = [len(self.inputs)]
+            for value in self.inputs:
+                rows += value.index, value.type
+            for op in self.operations:
+                rows.append(op.signature.key if op.signature.regions else op.signature)
+                for value in op.operands:
+                    rows.append(value.index)
+            rows += [value.index for value in self.outputs]
+            self._key = tuple(rows)
+        return self._key
+
+    @property
+    def has_effects(self) -> bool:
+        return any(op.has_effect for op in self.operations)
+
+
+class Builder:
+    """Records operations; `finish` makes them a graph."""
+
+    __slots__ = ("count", "inputs", "location", "operations")
+
+    def __init__(self) -> None:
+        self.inputs: list[Value] = []
+        self.operations: list[Operation] = []
+        self.location: tuple[Any, int] | None = None
+        self.count = 0
+
+    def input(self, type: Type) -> Value:
+        value = Value(type, self.count)
+        self.count += 1
+        self.inputs.append(value)
+        return value
+
+    def emit(
+        self,
+        primitive: Any,
+        operands: tuple[Value, ...],
+        params: dict[str, Any],
+        regions: tuple[Graph, ...] = (),
+    ) -> tuple[Value, ...]:
+        """Record one operation and return its results; its type rule checks the operands."""
+        return self.append(
+            primitive.signature([v.type for v in operands], params, regions), operands
+        )
+
+    def append(self, signature: Signature, operands: tuple[Value, ...] = ()) -> tuple[Value, ...]:
+        """Record one operation whose signature has been worked out."""
+        # Tracing time is mostly spent here: objects are filled without a call of __init__ each.
+        op = _new(Operation)
+        op.signature = signature
+        op.operands = operands
+        op._place = self.location
+        types = signature.types
+        index = self.count
+        self.count = index + len(types)
+        if len(types) == 1:
+            value = _new(Value)
+            value.type = types[0]
+            value.index = index
+            op.results = results = (value,)
+        else:
+            op.results = results = tuple([Value(t, i) for i, t in enumerate(types, index)])
+        self.operations.append(op)
+        return results
+
+    def inline(self, graph: Graph, arguments: Sequence[Value]) -> list[Value]:
+        """Record the operations of `graph` with its inputs replaced by `arguments`."""
+        values: dict[Value, Value] = dict(zip(graph.inputs, arguments, strict=True))
+        for op in graph.operations:
+            self.copy(op, values)
+        return [values[value] for value in graph.outputs]
+
+    def copy(self, op: Operation, values: dict[Value, Value]) -> None:
+        """Record `op` again with operands looked up in `values`, and enter its results there."""
+        operands = tuple([values[value] for value in op.operands])
+        self.location = op.location
+        results = self.emit(op.primitive, operands, op.params, op.regions)
+        values.update(zip(op.results, results, strict=True))
+
+    def finish(self, outputs: Sequence[Value]) -> Graph:
+        return Graph(self.inputs, self.operations, outputs)
+
+
+_state = threading.local()
+
+
+def current_builder() -> Builder:
+    """Return the builder that primitives called in this thread record into."""
+    builder = getattr(_state, "builder", None)
+    if builder is None:
+        raise RuntimeError("no graph is being built in this thread")
+    return builder
+
+
+@contextmanager
+def building(builder: Builder) -> Generator[Builder]:
+    """Make `builder` the one that primitives called in this thread record into."""
+    previous = getattr(_state, "builder", None)
+    _state.builder = builder
+    try:
+        yield builder
+    finally:
+        _state.builder = previous

@@ -1,0 +1,71 @@
+"""Where in the user's source an operation was recorded."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import sysconfig
+from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
+
+# Frames of these packages are not the user's: errors and `explain` name the first frame outside.
+_PACKAGE = str(Path(__file__).parents[1])
+_LIBRARIES = tuple(
+    str(Path(sysconfig.get_path(key)) / name)
+    for key in ("purelib", "platlib")
+    for name in ("numpy", "scipy", "optree")
+)
+_MADE = ("<__array_function__", "<lanewise")
+_own_files: dict[str, bool] = {}
+
+
+def _is_own(filename: str) -> bool:
+    own = filename.startswith((_PACKAGE, *_LIBRARIES)) or filename.startswith(_MADE)
+    _own_files[filename] = own
+    return own
+
+
+class Location(NamedTuple):
+    """A place in a code object; file and line are worked out only when somebody asks."""
+
+    code: CodeType
+    instruction: int
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        for start, end, line in self.code.co_lines():
+            if start <= self.instruction < end and line is not None:
+                return line
+        return self.code.co_firstlineno
+
+    @property
+    def source(self) -> str:
+        """The text of the line, empty where the source is not at hand."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+def here() -> tuple[CodeType, int] | None:
+    """Return the user's current code and instruction, or None when no user code is running.
+
+    ``Location(*here())`` is the place; most are never asked for, so they are not made here.
+    """
+    frame = sys._getframe(1)
+    own = _own_files
+    while frame is not None:
+        code = frame.f_code
+        try:
+            is_own = own[code.co_filename]
+        except KeyError:
+            is_own = _is_own(code.co_filename)
+        if not is_own:
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None

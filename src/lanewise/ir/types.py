@@ -1,0 +1,78 @@
+"""Types of values: arrays (dtype and shape) and the token that orders effects."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from lanewise.ir.dims import Dim, Shape, product
+
+#: Kinds of dtype that a graph computes with: bool, integers, floats, complex.
+NUMERIC_KINDS = "biufc"
+
+
+class ArrayType:
+    """Type of an array: its dtype and its shape (of ``int`` and `Dim`). Build with `array_type`.
+
+    Equal types are the same object, so comparing and hashing them costs nothing.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape")
+
+    def __init__(self, dtype: np.dtype, shape: Shape) -> None:
+        self.dtype = dtype
+        self.shape = shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int | Dim:
+        return product(self.shape) * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"{dtype_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+
+_lock = threading.Lock()
+_types: WeakValueDictionary[tuple[np.dtype, Shape], ArrayType] = WeakValueDictionary()
+
+
+@lru_cache(maxsize=4096)  # the types in use at the moment, at C speed
+def array_type(dtype: np.dtype, shape: Shape) -> ArrayType:
+    """Return the type of arrays of this dtype and shape: always the same object."""
+    with _lock:  # two threads must not make two objects of one type
+        return _types.setdefault((dtype, shape), ArrayType(dtype, shape))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenType:
+    """Type of the value that threads effects: whoever takes it runs after whoever gave it."""
+
+    def __repr__(self) -> str:
+        return "token"
+
+
+Type: TypeAlias = ArrayType | TokenType
+TOKEN = TokenType()
+
+
+_NAMES = {"b": "bool", "i": "i", "u": "u", "f": "f", "c": "c"}
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """Return the short name of a numeric dtype: ``f64``, ``i8``, ``c128``, ``bool``."""
+    return "bool" if dtype.kind == "b" else f"{_NAMES[dtype.kind]}{8 * dtype.itemsize}"
+
+
+def parse_dtype(name: str) -> np.dtype:
+    """Return the dtype that `dtype_name` gave `name` to."""
+    if name == "bool":
+        return np.dtype(bool)
+    return np.dtype(f"{name[0]}{int(name[1:]) // 8}")

@@ -1,0 +1,252 @@
+"""Products that sum over shared axes, and generalized ufuncs: operations with core dimensions."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lanewise.ir.dims import DimLike, product
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.elementwise import loop_dtypes
+from lanewise.ops.movement import align, pad_rank, transpose
+from lanewise.ops.registry import Batch, Primitive, absent, op, sample
+from lanewise.ops.shapes import broadcast_shapes, rank_of
+
+
+@op
+class dot_general:
+    """Sum of products over paired axes, batch axes carried along (XLA's DotGeneral).
+
+    ``batch`` and ``contract`` each pair axes of x with axes of y. The result has the batch axes
+    first, then the free axes of x, then the free axes of y.
+    """
+
+    def type(x, y, *, batch: tuple[tuple[int, int], ...], contract: tuple[tuple[int, int], ...]):
+        if x.dtype != y.dtype:
+            raise TypeError(f"dot_general takes operands of one dtype, not {x.dtype} and {y.dtype}")
+        for i, j in (*batch, *contract):
+            if x.shape[i] != y.shape[j]:
+                shapes = " and ".join(str(t.shape).replace(" ", "") for t in (x, y))
+                raise ValueError(
+                    f"shapes {shapes} not aligned: {x.shape[i]} (dim {i}) != {y.shape[j]} (dim {j})"
+                )
+        shared, free_x, free_y = _split(x.ndim, y.ndim, batch, contract)
+        shape = (
+            *(x.shape[i] for i in shared),
+            *(x.shape[i] for i in free_x),
+            *(y.shape[j] for j in free_y),
+        )
+        return array_type(x.dtype, shape)
+
+    def numpy(x, y, *, batch, contract):
+        axes_x, axes_y, nx, ny = _layout(x.ndim, y.ndim, batch, contract)
+        x, y, lead = x.transpose(axes_x), y.transpose(axes_y), len(batch)
+        shape = x.shape[: lead + nx] + y.shape[lead : lead + ny]
+        inner = x.shape[lead + nx :]
+        if not inner:  # an outer product
+            x = x.reshape(*x.shape, *(1,) * ny)
+            return np.multiply(x, y.reshape(*y.shape[:lead], *(1,) * nx, *y.shape[lead:]))
+        x = x.reshape(*x.shape[:lead], *_merged(x.shape[lead : lead + nx]), product(inner))
+        y = y.reshape(*y.shape[:lead], *_merged(y.shape[lead : lead + ny]), product(inner))
+        return _multiply_stacks(x, y, bool(nx), bool(ny)).reshape(shape)
+
+    def batch(b: Batch, x, y, *, batch, contract):
+        in_x, in_y = b.mapped
+        batch_axes = tuple((i + in_x, j + in_y) for i, j in batch)
+        contract = tuple((i + in_x, j + in_y) for i, j in contract)
+        if in_x and in_y:
+            return dot_general(x, y, batch=((0, 0), *batch_axes), contract=contract)
+        result = dot_general(x, y, batch=batch_axes, contract=contract)
+        # The example's axis is the first free axis of its operand: bring it to the front.
+        at = len(batch) if in_x else rank_of(result) - _count_free(y, batch, contract)
+        axes = (at, *(axis for axis in range(rank_of(result)) if axis != at))
+        return result if at == 0 else transpose(result, axes=axes)
+
+    samples = (
+        sample((3, 4), (4, 2), batch=(), contract=((1, 0),)),
+        sample((4,), (4,), batch=(), contract=((0, 0),)),
+        sample((2, 3, 4), (4, 2), batch=((0, 1),), contract=((2, 0),)),
+        sample((2, 3), (4,), batch=(), contract=()),
+        sample((2, 0), (0, 3), batch=(), contract=((1, 0),)),
+    )
+
+
+def _split(rank_x: int, rank_y: int, batch: Any, contract: Any) -> tuple[list[int], ...]:
+    used_x = {i for i, _ in (*batch, *contract)}
+    used_y = {j for _, j in (*batch, *contract)}
+    free_x = [i for i in range(rank_x) if i not in used_x]
+    free_y = [j for j in range(rank_y) if j not in used_y]
+    return [i for i, _ in batch], free_x, free_y
+
+
+@lru_cache(maxsize=4096)
+def _layout(rank_x: int, rank_y: int, batch: Any, contract: Any) -> tuple[Any, Any, int, int]:
+    """Return the axes of x and of y as batch, free, contracted, and how many of them are free."""
+    shared, free_x, free_y = _split(rank_x, rank_y, batch, contract)
+    axes_x = (*shared, *free_x, *(i for i, _ in contract))
+    axes_y = (*(j for _, j in batch), *free_y, *(j for _, j in contract))
+    return axes_x, axes_y, len(free_x), len(free_y)
+
+
+def _count_free(y: Any, batch: Any, contract: Any) -> int:
+    return rank_of(y) - len(batch) - len(contract)
+
+
+def _merged(shape: tuple[DimLike, ...]) -> tuple[DimLike, ...]:
+    return (product(shape),) if shape else ()
+
+
+def _multiply_stacks(x: np.ndarray, y: np.ndarray, rows: bool, columns: bool) -> np.ndarray:
+    """Contract the last axes of x (..., [m], k) and y (..., [n], k) with the fastest product."""
+    real = x.dtype.kind != "c"  # vecdot and vecmat conjugate, a plain sum of products does not
+    if rows and columns:
+        return np.matmul(x, y.swapaxes(-1, -2))
+    if rows:
+        return np.matvec(x, y)
+    if columns:
+        return np.matvec(y, x)
+    if real:
+        return np.vecdot(x, y)
+    return np.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
+
+
+# --- generalized ufuncs -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def parse_signature(signature: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return the core dimensions of the inputs and outputs of a gufunc's signature.
+
+    Examples
+    --------
+    >>> parse_signature("(m,n),(n)->(m)")
+    ((('m', 'n'), ('n',)), (('m',),))
+    """
+
+    def side(text: str) -> tuple[tuple[str, ...], ...]:
+        groups = re.findall(r"\(([^()]*)\)", text)
+        return tuple(tuple(n.strip() for n in g.split(",") if n.strip()) for g in groups)
+
+    left, right = signature.replace(" ", "").split("->")
+    return side(left), side(right)
+
+
+def core_shapes(
+    name: str, signature: str, operands: tuple[ArrayType, ...]
+) -> tuple[tuple[DimLike, ...], list[tuple[DimLike, ...]]]:
+    """Return the loop shape and the core shape of each output, or raise as NumPy does."""
+    inputs, outputs = parse_signature(signature)
+    sizes: dict[str, DimLike] = {}
+    loops = []
+    for position, (operand, names) in enumerate(zip(operands, inputs, strict=True)):
+        present = names
+        if operand.ndim < len(names):
+            present = tuple(n for n in names if not n.endswith("?"))
+        if operand.ndim < len(present):
+            raise ValueError(
+                f"{name}: Input operand {position} does not have enough dimensions (has "
+                f"{operand.ndim}, gufunc core with signature {signature} requires {len(present)})"
+            )
+        split = operand.ndim - len(present)
+        loops.append(operand.shape[:split])
+        for core_name, dim in zip(present, operand.shape[split:], strict=True):
+            if core_name.isdigit() and dim != int(core_name):
+                raise ValueError(f"{name}: core dimension must be {core_name}, not {dim}")
+            if sizes.setdefault(core_name, dim) != dim:
+                raise ValueError(
+                    f"{name}: Input operand {position} has a mismatch in its core dimension "
+                    f"{core_name}, with gufunc signature {signature} "
+                    f"(size {dim} is different from {sizes[core_name]})"
+                )
+    cores = []
+    for names in outputs:
+        missing = [n for n in names if n not in sizes and not n.isdigit() and not n.endswith("?")]
+        if missing:
+            raise ValueError(f"{name}: the size of the output dimension {missing[0]} is unknown")
+        cores.append(
+            tuple(int(n) if n.isdigit() else sizes[n] for n in names if n in sizes or n.isdigit())
+        )
+    return broadcast_shapes(*loops), cores
+
+
+@lru_cache(maxsize=1024)
+def gufunc(fn: np.ufunc) -> Primitive:
+    """Return the primitive of a generalized ufunc: any at all, by its signature."""
+    signature = fn.signature
+    assert signature is not None
+    inputs, _ = parse_signature(signature)
+
+    def infer(*operands: ArrayType, dtype: np.dtype | None = None) -> Any:
+        loop, cores = core_shapes(fn.__name__, signature, operands)
+        dtypes = loop_dtypes(fn, tuple(operand.dtype for operand in operands), dtype)
+        results = zip(dtypes[fn.nin :], cores, strict=True)
+        return tuple(array_type(dtype, (*loop, *core)) for dtype, core in results)
+
+    def numpy(*operands: Any, dtype: np.dtype | None = None) -> Any:
+        return fn(*operands) if dtype is None else fn(*operands, dtype=dtype)
+
+    def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
+        return primitive(*align_loops(b, operands, [len(names) for names in inputs]), dtype=dtype)
+
+    primitive = Primitive(
+        f"gufunc.{fn.__name__}",
+        type=infer,
+        numpy=numpy,
+        batch=batch,
+        samples=absent("any generalized ufunc; the tests of the NumPy table draw them"),
+        doc=f"The generalized ufunc ``{fn.__name__}`` with signature ``{signature}``.",
+    )
+    return primitive
+
+
+def align_loops(b: Batch, operands: tuple[Any, ...], cores: list[int]) -> list[Any]:
+    """Line up the loop axes of operands whose numbers of core axes differ."""
+    rows = list(zip(operands, b.mapped, cores, strict=True))
+    loop_rank = max(rank_of(value) - mapped - core for value, mapped, core in rows)
+    return [pad_rank(value, loop_rank + core) if mapped else value for value, mapped, core in rows]
+
+
+@op
+class correlate:
+    """Sliding dot products of x (..., n) with v (..., m), m <= n, no conjugate.
+
+    ``y[..., i] = sum over j of x[..., i + j - before] * v[..., j]``, of the products for which x
+    has an element. `before` and `behind` say how far v may stand out of x, less than m each.
+    """
+
+    def type(x, v, *, before: int = 0, behind: int = 0):
+        if x.dtype != v.dtype:
+            raise TypeError(f"correlate takes operands of one dtype, not {x.dtype} and {v.dtype}")
+        lead = broadcast_shapes(x.shape[:-1], v.shape[:-1])
+        return array_type(x.dtype, (*lead, x.shape[-1] - v.shape[-1] + 1 + before + behind))
+
+    def numpy(x, v, *, before, behind):
+        size = v.shape[-1]
+        is_finite = v.dtype.kind not in "fc" or np.isfinite(v).all()
+        if (before or behind) and is_finite:  # zeros beside x add nothing
+            borders = [np.zeros((*x.shape[:-1], width), x.dtype) for width in (before, behind)]
+            x = np.concatenate([borders[0], x, borders[1]], -1)
+            before = behind = 0
+        windows = np.lib.stride_tricks.sliding_window_view(x, size, axis=-1)
+        inside = _multiply_stacks(windows, v, rows=True, columns=False)
+        if not before and not behind:
+            return inside
+        head = [_last_product(x[..., : size - k], v[..., k:]) for k in range(before, 0, -1)]
+        tail = [_last_product(x[..., k - size :], v[..., : size - k]) for k in range(1, behind + 1)]
+        return np.concatenate([*head, inside, *tail], -1)
+
+    def batch(b: Batch, x, v, *, before, behind):
+        return correlate(*align(b, x, v), before=before, behind=behind)
+
+    samples = (
+        sample((7,), (3,), before=0, behind=0),
+        sample((2, 5), (5,), before=4, behind=0),
+        sample((4,), (3, 2), before=1, behind=1),
+    )
+
+
+def _last_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return _multiply_stacks(x, y, rows=False, columns=False)[..., None]

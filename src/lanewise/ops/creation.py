@@ -1,0 +1,39 @@
+"""Operations without operands: constants and index ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise.ir.dims import DimLike
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.registry import absent, op
+
+
+@op
+class constant:
+    """An array written into the graph, as bytes; meant for scalars and small tables."""
+
+    def type(*, data: bytes, type: ArrayType):
+        if len(data) != type.nbytes:
+            raise ValueError(f"{len(data)} bytes given for a constant of type {type}")
+        return type
+
+    def numpy(*, data, type):
+        return np.frombuffer(data, type.dtype).reshape(type.shape)
+
+    batch = absent("it has no operand that could be mapped")
+    samples = absent("it has no operands; the tests of the text form cover it")
+
+
+@op
+class iota:
+    """The integers 0, 1, ..., length - 1."""
+
+    def type(*, length: DimLike, dtype: np.dtype):
+        return array_type(dtype, (length,))
+
+    def numpy(*, length, dtype):
+        return np.arange(length, dtype=dtype)
+
+    batch = absent("it has no operand that could be mapped")
+    samples = absent("it has no operands; the tests of symbolic dimensions cover it")

@@ -1,0 +1,81 @@
+"""Discrete Fourier transforms along one axis; transforms of several axes are several of these."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise.ir.types import array_type
+from lanewise.ops.registry import Batch, op, sample
+
+
+def _check(n: int, norm: str | None) -> None:
+    if n < 1:
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+
+
+@op
+class fft:
+    """The complex transform of n points (the axis is cut or zero-padded to n), or its inverse."""
+
+    def type(x, *, n: int, axis: int, norm: str | None, inverse: bool):
+        _check(n, norm)
+        shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
+        return array_type(np.fft.fft(np.ones(1, x.dtype)).dtype, shape)
+
+    def numpy(x, *, n, axis, norm, inverse):
+        return (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm)
+
+    def batch(b: Batch, x, *, axis, **params):
+        return fft(x, axis=axis + 1, **params)
+
+    samples = (
+        sample((2, 5), n=5, axis=1, norm=None, inverse=False),
+        sample((4,), n=6, axis=0, norm="ortho", inverse=True),
+        sample((1, 2), n=1, axis=0, norm="forward", inverse=False),
+    )
+
+
+@op
+class rfft:
+    """The transform of n real points: the n // 2 + 1 terms of non-negative frequency."""
+
+    def type(x, *, n: int, axis: int, norm: str | None):
+        _check(n, norm)
+        if x.dtype.kind == "c":
+            raise TypeError("rfft takes real input; use fft for complex numbers")
+        shape = (*x.shape[:axis], n // 2 + 1, *x.shape[axis + 1 :])
+        return array_type(np.fft.rfft(np.ones(1, x.dtype)).dtype, shape)
+
+    def numpy(x, *, n, axis, norm):
+        return np.fft.rfft(x, n, axis, norm)
+
+    def batch(b: Batch, x, *, axis, **params):
+        return rfft(x, axis=axis + 1, **params)
+
+    samples = (
+        sample((2, 5), n=5, axis=1, norm=None),
+        sample((4,), n=6, axis=0, norm="ortho"),
+    )
+
+
+@op
+class irfft:
+    """The inverse of `rfft`: n real points."""
+
+    def type(x, *, n: int, axis: int, norm: str | None):
+        _check(n, norm)
+        shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
+        return array_type(np.fft.irfft(np.ones(2, x.dtype)).dtype, shape)
+
+    def numpy(x, *, n, axis, norm):
+        return np.fft.irfft(x, n, axis, norm)
+
+    def batch(b: Batch, x, *, axis, **params):
+        return irfft(x, axis=axis + 1, **params)
+
+    samples = (
+        sample((2, 5), n=8, axis=1, norm=None),
+        sample((4,), n=5, axis=0, norm="backward"),
+    )

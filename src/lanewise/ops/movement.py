@@ -1,0 +1,309 @@
+"""Operations that move elements without computing: shapes, axes, slices, joins, types."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise.ir.dims import DimLike, Shape, dim_max, dim_min, product
+from lanewise.ir.types import array_type
+from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.shapes import broadcast_shapes, rank_of, shape_of
+
+#: How one axis is sliced: (start, stop, step) as in ``range``, or None for the whole axis.
+AxisSlice = tuple[int, int, int] | None
+
+
+@op
+class reshape:
+    """The same elements in row-major order under another shape; the sizes must agree."""
+
+    def type(x, *, shape: Shape):
+        if product(x.shape) != product(shape):
+            text = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+            raise ValueError(f"cannot reshape array of size {product(x.shape)} into shape {text}")
+        return array_type(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        return x.reshape(shape)
+
+    def batch(b: Batch, x, *, shape):
+        return reshape(x, shape=(b.size, *shape))
+
+    samples = (sample((2, 6), shape=(3, 4)), sample((0, 3), shape=(3, 0)), sample((1,), shape=()))
+
+
+@op
+class transpose:
+    """Axes in another order: axis i of the result is axis ``axes[i]`` of x."""
+
+    def type(x, *, axes: tuple[int, ...]):
+        if sorted(axes) != list(range(x.ndim)):
+            raise ValueError("axes don't match array")
+        return array_type(x.dtype, tuple(x.shape[axis] for axis in axes))
+
+    def numpy(x, *, axes):
+        return x.transpose(axes)
+
+    def batch(b: Batch, x, *, axes):
+        return transpose(x, axes=(0, *(axis + 1 for axis in axes)))
+
+    samples = (sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=()), sample((0, 2), axes=(1, 0)))
+
+
+@op
+class broadcast_to:
+    """Elements repeated along new and along size-1 axes."""
+
+    def type(x, *, shape: Shape):
+        try:
+            fits = broadcast_shapes(x.shape, shape) == shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(
+                "operands could not be broadcast together with remapped shapes "
+                f"[original->remapped]: {x.shape} and requested shape {shape}"
+            )
+        return array_type(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        return np.broadcast_to(x, shape)
+
+    def batch(b: Batch, x, *, shape):
+        return broadcast_to(pad_rank(x, len(shape)), shape=(b.size, *shape))
+
+    samples = (
+        sample((3, 1), shape=(2, 3, 4)),
+        sample((), shape=(2,)),
+        sample((1, 2), shape=(0, 2)),
+    )
+
+
+@op
+class slice_:
+    """A basic slice: of each axis the elements that ``range(start, stop, step)`` names."""
+
+    def type(x, *, index: tuple[AxisSlice, ...]):
+        if len(index) != x.ndim:
+            raise ValueError(f"{len(index)} slices given for an array of {x.ndim} dimensions")
+        return array_type(x.dtype, sliced_shape(x.shape, index))
+
+    def numpy(x, *, index):
+        return x[python_slices(index)]
+
+    def batch(b: Batch, x, *, index):
+        return slice_(x, index=(None, *index))
+
+    samples = (
+        sample((5, 4), index=((1, 5, 2), None)),
+        sample((5, 4), index=((4, -1, -1), (0, 0, 1))),
+        sample((1,), index=((0, 1, 1),)),
+    )
+
+
+@op
+class update_slice:
+    """A copy of x in which the elements that a basic slice names are those of `values`."""
+
+    def type(x, values, *, index: tuple[AxisSlice, ...]):
+        if values.shape != sliced_shape(x.shape, index):
+            raise ValueError(
+                f"could not broadcast input array from shape {values.shape} "
+                f"into shape {sliced_shape(x.shape, index)}"
+            )
+        return x
+
+    def numpy(x, values, *, index):
+        result = np.array(x)  # a copy, also of a NumPy scalar
+        result[python_slices(index)] = values
+        return result
+
+    def batch(b: Batch, x, values, *, index):
+        x, values = repeat_unmapped(b, x, values)
+        return update_slice(x, values, index=(None, *index))
+
+    samples = (
+        sample((5, 4), (2, 4), index=((1, 5, 2), None)),
+        sample((3,), (0,), index=((0, 0, 1),)),
+    )
+
+
+@op
+class concatenate:
+    """Arrays joined along an existing axis; dtypes promote."""
+
+    def type(*operands, axis: int):
+        first = operands[0]
+        total: DimLike = 0
+        for position, operand in enumerate(operands):
+            if operand.ndim != first.ndim:
+                raise ValueError(
+                    "all the input array dimensions must match exactly, but along dimension 0 the "
+                    f"array at index 0 has {first.ndim} dimension(s) and the array at index "
+                    f"{position} has {operand.ndim} dimension(s)"
+                )
+            for other in range(first.ndim):
+                if other != axis and operand.shape[other] != first.shape[other]:
+                    raise ValueError(
+                        "all the input array dimensions except for the concatenation axis must "
+                        f"match exactly, but along dimension {other}, the array at index 0 has "
+                        f"size {first.shape[other]} and the array at index {position} has size "
+                        f"{operand.shape[other]}"
+                    )
+            total = operand.shape[axis] + total
+        shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
+        return array_type(np.result_type(*[operand.dtype for operand in operands]), shape)
+
+    def numpy(*operands, axis):
+        return np.concatenate(operands, axis)
+
+    def batch(b: Batch, *operands, axis):
+        return concatenate(*repeat_unmapped(b, *operands), axis=axis + 1)
+
+    samples = (sample((2, 3), (2, 1), axis=1), sample((0,), (2,), axis=0), sample((1,), axis=0))
+
+
+@op
+class pad:
+    """Constant padding: `value` before and after the elements, ``widths[i]`` for axis i."""
+
+    def type(x, value, *, widths: tuple[tuple[int, int], ...]):
+        if value.ndim or value.dtype != x.dtype:
+            raise ValueError(f"the padding value must be a scalar of dtype {x.dtype}, not {value}")
+        if any(width < 0 for pair in widths for width in pair):
+            raise ValueError("index can't contain negative values")
+        shape = tuple(
+            d + before + after for d, (before, after) in zip(x.shape, widths, strict=True)
+        )
+        return array_type(x.dtype, shape)
+
+    def numpy(x, value, *, widths):
+        result = np.empty([d + sum(w) for d, w in zip(x.shape, widths, strict=True)], x.dtype)
+        result[...] = value
+        result[tuple(slice(w[0], w[0] + d) for d, w in zip(x.shape, widths, strict=True))] = x
+        return result
+
+    def batch(b: Batch, x, value, *, widths):
+        if not b.mapped[1]:
+            return pad(x, value, widths=((0, 0), *widths))
+        # A border that differs between examples: repeat it, then write the examples inside.
+        x, value = repeat_unmapped(b, x, value)
+        _, *inner = shape_of(x)
+        outer = tuple(d + sum(w) for d, w in zip(inner, widths, strict=True))
+        value = reshape(value, shape=(b.size, *(1,) * len(inner)))
+        border = broadcast_to(value, shape=(b.size, *outer))
+        index = tuple(
+            None if w == (0, 0) else (w[0], w[0] + d, 1) for d, w in zip(inner, widths, strict=True)
+        )
+        return update_slice(border, x, index=(None, *index))
+
+    samples = (
+        sample((2, 3), (), widths=((1, 0), (2, 1))),
+        sample((0,), (), widths=((1, 1),)),
+        sample((), (), widths=()),
+    )
+
+
+@op
+class diagonal:
+    """The diagonal of the last two axes, shifted by `offset`, as the last axis."""
+
+    def type(x, *, offset: int):
+        *lead, rows, columns = x.shape
+        length = dim_min(rows, columns - offset) if offset >= 0 else dim_min(rows + offset, columns)
+        return array_type(x.dtype, (*lead, dim_max(length, 0)))
+
+    def numpy(x, *, offset):
+        return np.diagonal(x, offset, -2, -1)
+
+    def batch(b: Batch, x, *, offset):
+        return diagonal(x, offset=offset)
+
+    samples = (sample((3, 4), offset=1), sample((2, 3, 2), offset=-1), sample((2, 2), offset=5))
+
+
+@op
+class cast:
+    """Elements converted to another dtype, unsafely, as ``ndarray.astype`` does."""
+
+    def type(x, *, dtype: np.dtype):
+        return array_type(dtype, x.shape)
+
+    def numpy(x, *, dtype):
+        return x.astype(dtype)
+
+    def batch(b: Batch, x, *, dtype):
+        return cast(x, dtype=dtype)
+
+    samples = (sample((3,), dtype=np.dtype("i4")), sample((), dtype=np.dtype("c16")))
+
+
+@op
+class bitcast:
+    """The bits of the elements read as another dtype (``ndarray.view``).
+
+    Where the sizes differ, the last axis is longer or shorter for it.
+    """
+
+    def type(x, *, dtype: np.dtype):
+        old, new = x.dtype.itemsize, dtype.itemsize
+        if old == new:
+            return array_type(dtype, x.shape)
+        if not x.ndim:
+            raise ValueError(
+                "Changing the dtype of a 0d array is only supported if the itemsize is unchanged"
+            )
+        *lead, last = x.shape
+        if (last * old) % new != 0:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in "
+                "bytes of the last axis of the array."
+            )
+        return array_type(dtype, (*lead, last * old // new))
+
+    def numpy(x, *, dtype):
+        return (x if x.dtype.itemsize == dtype.itemsize else np.ascontiguousarray(x)).view(dtype)
+
+    def batch(b: Batch, x, *, dtype):
+        return bitcast(x, dtype=dtype)
+
+    samples = (
+        sample((3,), dtype=np.dtype("i8")),
+        sample((), dtype=np.dtype("u8")),
+        sample((2, 4), dtype=np.dtype("c16")),
+        sample((2, 0), dtype=np.dtype("f4")),
+    )
+
+
+def repeat_unmapped(b: Batch, *operands):
+    """Repeat the operands that are not mapped along the batch, as axis 0."""
+    return [
+        value if mapped else broadcast_to(value, shape=(b.size, *shape_of(value)))
+        for value, mapped in zip(operands, b.mapped, strict=True)
+    ]
+
+
+def pad_rank(value, rank: int):
+    """Give a mapped value size-1 axes behind the batch, until its examples have `rank` axes."""
+    size, *rest = shape_of(value)
+    missing = rank - len(rest)
+    return reshape(value, shape=(size, *(1,) * missing, *rest)) if missing > 0 else value
+
+
+def align(b: Batch, *operands):
+    """Line up the axes of the examples of operands that broadcast against each other."""
+    rows = list(zip(operands, b.mapped, strict=True))
+    rank = max(rank_of(value) - mapped for value, mapped in rows)
+    return [pad_rank(value, rank) if mapped else value for value, mapped in rows]
+
+
+def sliced_shape(shape: Shape, index: tuple[AxisSlice, ...]) -> Shape:
+    """Return the shape of a basic slice of an array of shape `shape`."""
+    return tuple(d if s is None else len(range(*s)) for d, s in zip(shape, index, strict=True))
+
+
+def python_slices(index: tuple[AxisSlice, ...]) -> tuple[slice, ...]:
+    """Return the slices to index an array with; a stop before the start of an axis is None."""
+    return tuple(
+        slice(None) if s is None else slice(s[0], s[1] if s[1] >= 0 else None, s[2]) for s in index
+    )

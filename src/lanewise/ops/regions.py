@@ -1,0 +1,79 @@
+"""Operations that hold regions: `map` now; `cond`, `while` and `scan` take their place here.
+
+A `map` runs its region once for each example. Each operand says along which axis it is mapped, or
+that every example sees it whole; a token is never mapped. The results have the batch as axis 0,
+except those that do not depend on the example (``out_mapped`` False), which stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanewise.ir.dims import DimLike
+from lanewise.ir.graph import Graph
+from lanewise.ir.types import ArrayType, TokenType, array_type
+from lanewise.ops.registry import absent, op
+
+#: How a map is run: all examples pushed into the operations, or `chunk` of them at a time.
+PARALLEL, SEQUENTIAL = "parallel", "sequential"
+
+
+@op
+class map_:
+    """The region applied to every example of the operands.
+
+    Parameters
+    ----------
+    size
+        How many examples there are.
+    in_dims
+        For each operand the mapped axis, or None.
+    out_mapped
+        For each result, whether it has one entry an example.
+    order
+        ``"parallel"``: the map is pushed into the operations of its region.
+        ``"sequential"``: examples run one after the other, in order.
+    chunk
+        At most so many examples at a time, each chunk run as a parallel map; None for no bound.
+    fallback
+        Whether an operation without batching rule may run one example at a time.
+    """
+
+    def type(
+        *operands: Any,
+        regions: tuple[Graph, ...],
+        size: DimLike,
+        in_dims: tuple[int | None, ...],
+        out_mapped: tuple[bool, ...],
+        order: str = PARALLEL,
+        chunk: int | None = None,
+        fallback: bool = True,
+    ) -> Any:
+        (body,) = regions
+        for operand, axis, inner in zip(operands, in_dims, body.inputs, strict=True):
+            if example_type(operand, axis) != inner.type:
+                raise ValueError(f"the region takes {inner.type}, not a slice of {operand}")
+            if axis is not None and operand.shape[axis] != size:
+                raise ValueError(f"{operand} has no {size} examples along axis {axis}")
+        return tuple(
+            batched_type(value.type, size) if mapped else value.type
+            for value, mapped in zip(body.outputs, out_mapped, strict=True)
+        )
+
+    numpy = absent("the interpreter runs regions itself (runtime/interpret.py)")
+    batch = absent("a nested map is lowered first (passes/vectorize.py)")
+    samples = absent("it holds a region; the tests of maps cover it")
+
+
+def example_type(type: Any, axis: int | None) -> Any:
+    """Return the type of one example of an operand mapped along `axis`."""
+    if axis is None:
+        return type
+    return array_type(type.dtype, type.shape[:axis] + type.shape[axis + 1 :])
+
+
+def batched_type(type: Any, size: DimLike) -> ArrayType | TokenType:
+    """Return the type of `size` examples stacked along axis 0; a token stays a token."""
+    if isinstance(type, TokenType):
+        return type
+    return array_type(type.dtype, (size, *type.shape))

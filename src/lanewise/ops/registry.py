@@ -1,0 +1,199 @@
+"""Primitives and their registry: one definition an operation, checked when it is made.
+
+A primitive is written as a class whose functions are its rules::
+
+    @op
+    class cumsum:
+        \"\"\"Running sum along one axis.\"\"\"
+
+        def type(x, *, axis): ...            # checks, and gives the types of the results
+        def numpy(x, *, axis): ...           # the reference meaning
+        batch = along_axis                   # how it is mapped; or absent("reason")
+        samples = [((3, 4), {"axis": 1})]    # what the generated tests run it on
+
+Arrays are positional, static parameters are keywords. `jvp`, `transpose` and `lanes` (the rules of
+derivatives and of the native compiler) take their place here as those are built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lanewise.ir.dims import DimLike
+from lanewise.ir.graph import Graph, Signature, Value, current_builder
+from lanewise.ir.types import Type
+
+#: Rules that every primitive states, or declares absent with a reason.
+REQUIRED_RULES = ("type", "numpy", "batch", "samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A rule that a primitive does not have, and why."""
+
+    reason: str
+
+
+def absent(reason: str) -> Absent:
+    """Declare a rule absent, with the reason."""
+    return Absent(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Operands and parameters that the generated tests run a primitive on."""
+
+    operands: tuple[np.ndarray, ...]
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a batching rule is told: the batch's size, and which operands have it as axis 0."""
+
+    size: DimLike
+    mapped: tuple[bool, ...]
+
+
+BatchRule = Callable[..., Any]
+
+
+class Primitive:
+    """The kind of an operation, with its rules. Calling it on values records an operation."""
+
+    __slots__ = ("_defaults", "_names", "_signatures", "batch", "doc", "name", "numpy", "samples",
+                 "type", "ufunc")  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        type: Callable[..., Any],
+        numpy: Callable[..., Any] | Absent,
+        batch: BatchRule | Absent,
+        samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | Absent,
+        doc: str,
+        ufunc: np.ufunc | None = None,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.numpy = numpy
+        self.batch = batch
+        self.samples = samples
+        self.doc = doc
+        #: The ufunc that an elementwise primitive is; its plain call is the primitive's meaning.
+        self.ufunc = ufunc
+        parameters = inspect.signature(type).parameters.values()
+        keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "regions"]
+        self._names = tuple(p.name for p in keywords)
+        self._defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
+        self._signatures: dict[Any, Signature] = {}
+
+    def signature(
+        self, types: Sequence[Type], params: dict[str, Any], regions: tuple[Graph, ...] = ()
+    ) -> Signature:
+        """Return the signature on operands of these types; raise what NumPy would if none fits."""
+        if regions:
+            types = _as_tuple(self.type(*types, regions=regions, **params))
+            return Signature(self, params, types, regions)
+        key = (*types, *params.values())
+        known = self._signatures.get(key)
+        if known is None:
+            result = _as_tuple(self.type(*types, **params))
+            if len(self._signatures) > 4096:  # shapes come and go; forget them rather than grow
+                self._signatures.clear()
+            known = self._signatures.setdefault(key, Signature(self, params, result))
+        return known
+
+    def infer(
+        self, types: Sequence[Type], params: dict[str, Any], regions: tuple[Graph, ...] = ()
+    ) -> tuple[Any, ...]:
+        """Return the types of the results on operands of these types."""
+        return self.signature(types, params, regions).types
+
+    def complete(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return all static parameters in their one order, defaults filled in."""
+        if tuple(params) == self._names:
+            return params
+        try:
+            completed = {**self._defaults, **params}
+            ordered = {name: completed.pop(name) for name in self._names}
+        except KeyError as missing:
+            raise TypeError(f"{self.name} needs the parameter {missing}") from None
+        if completed:
+            raise TypeError(f"{self.name} has no parameter {', '.join(completed)}")
+        return ordered
+
+    def stated(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters that are not at their defaults, to show them."""
+        defaults = self._defaults
+        return {
+            name: value
+            for name, value in params.items()
+            if name not in defaults
+            or (type(value), value) != (type(defaults[name]), defaults[name])
+        }
+
+    def __call__(self, *operands: Value, regions: tuple[Graph, ...] = (), **params: Any) -> Any:
+        """Record an operation in the current builder; return its result, or the tuple of them."""
+        results = current_builder().emit(self, operands, self.complete(params), regions)
+        return results[0] if len(results) == 1 else results
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+def _as_tuple(types: Any) -> tuple[Type, ...]:
+    return types if isinstance(types, tuple) else (types,)
+
+
+#: Every primitive by its name.
+REGISTRY: dict[str, Primitive] = {}
+
+
+def register(primitive: Primitive) -> Primitive:
+    """Enter a primitive into the registry; refuse a second one of its name."""
+    if primitive.name in REGISTRY:
+        raise ValueError(f"there is a primitive {primitive.name} already")
+    REGISTRY[primitive.name] = primitive
+    return primitive
+
+
+def op(definition: type) -> Primitive:
+    """Make the primitive that a class of rules defines, and register it.
+
+    Raises
+    ------
+    TypeError
+        If a required rule is neither given nor declared `absent`.
+    """
+    rules = vars(definition)
+    missing = [rule for rule in REQUIRED_RULES if rule not in rules]
+    if missing or not definition.__doc__:
+        raise TypeError(
+            f"the primitive {definition.__name__} lacks {', '.join(missing) or 'a docstring'}; "
+            'give it, or declare it absent("reason")'
+        )
+    given = {rule: rules[rule] for rule in REQUIRED_RULES}
+    return register(Primitive(definition.__name__.rstrip("_"), doc=definition.__doc__, **given))
+
+
+def sample(*operands: Any, **params: Any) -> Sample:
+    """Return a sample; an operand given as a shape becomes floats between -2 and 2."""
+    arrays = [
+        spread(operand, index) if isinstance(operand, tuple) else np.asarray(operand)
+        for index, operand in enumerate(operands)
+    ]
+    return Sample(tuple(arrays), params)
+
+
+def spread(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    """Return floats between -2 and 2 that look random (NumPy's own are slow to load)."""
+    count = math.prod(shape)
+    return (2 * np.sin(np.arange(1.0, count + 1) ** 2 * 1.7 + seed)).reshape(shape)

@@ -1,0 +1,218 @@
+"""Sorting and what depends on order, along one axis; and packing of bits along one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise.ir.dims import product
+from lanewise.ir.graph import Value
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.creation import constant
+from lanewise.ops.elementwise import elementwise, imag, real, where
+from lanewise.ops.indexing import take_along_axis
+from lanewise.ops.movement import broadcast_to, cast, reshape
+from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.shapes import shape_of
+
+
+@op
+class sort:
+    """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
+
+    def type(x, *, axis: int, kind: str | None):
+        return x
+
+    def numpy(x, *, axis, kind):
+        return np.sort(x, axis, kind)
+
+    def batch(b: Batch, x, *, axis, kind):
+        return sort(x, axis=axis + 1, kind=kind)
+
+    samples = (sample((2, 5), axis=1, kind=None), sample((0, 2), axis=0, kind="stable"))
+
+
+@op
+class argsort:
+    """The indices that would sort."""
+
+    def type(x, *, axis: int, kind: str | None):
+        return array_type(np.dtype(np.intp), x.shape)
+
+    def numpy(x, *, axis, kind):
+        return np.argsort(x, axis, kind)
+
+    def batch(b: Batch, x, *, axis, kind):
+        return argsort(x, axis=axis + 1, kind=kind)
+
+    samples = (sample((2, 5), axis=1, kind="stable"), sample((3,), axis=0, kind=None))
+
+
+@op
+class partition:
+    """Elements arranged so that those at `kth` are where sorting would put them."""
+
+    def type(x, *, kth: tuple[int, ...], axis: int):
+        _check_kth(kth, x, axis)
+        return x
+
+    def numpy(x, *, kth, axis):
+        return np.partition(x, kth, axis)
+
+    def batch(b: Batch, x, *, kth, axis):
+        return partition(x, kth=kth, axis=axis + 1)
+
+    samples = (sample((2, 5), kth=(2,), axis=1), sample((4, 3), kth=(0, 2), axis=0))
+
+
+@op
+class argpartition:
+    """The indices that would partition."""
+
+    def type(x, *, kth: tuple[int, ...], axis: int):
+        _check_kth(kth, x, axis)
+        return array_type(np.dtype(np.intp), x.shape)
+
+    def numpy(x, *, kth, axis):
+        return np.argpartition(x, kth, axis)
+
+    def batch(b: Batch, x, *, kth, axis):
+        return argpartition(x, kth=kth, axis=axis + 1)
+
+    samples = (sample((2, 5), kth=(2,), axis=1), sample((4,), kth=(1,), axis=0))
+
+
+def _check_kth(kth: tuple[int, ...], x: ArrayType, axis: int) -> None:
+    if 0 in x.shape:
+        return  # nothing is moved, so NumPy does not look
+    size = x.shape[axis]
+    for k in kth:
+        if not -size <= k < size:
+            raise ValueError(f"kth(={k + size if k < 0 else k}) out of bounds ({size})")
+
+
+@op
+class packbits:
+    """Eight truth values to a byte along one axis, zero-padded at the end."""
+
+    def type(x, *, axis: int, bitorder: str):
+        if x.dtype.kind not in "biu":
+            raise TypeError("Expected an input array of integer or boolean data type")
+        shape = (*x.shape[:axis], (x.shape[axis] + 7) // 8, *x.shape[axis + 1 :])
+        return array_type(np.dtype(np.uint8), shape)
+
+    def numpy(x, *, axis, bitorder):
+        return np.packbits(x, axis, bitorder)
+
+    def batch(b: Batch, x, *, axis, bitorder):
+        return packbits(x, axis=axis + 1, bitorder=bitorder)
+
+    samples = (
+        sample(np.arange(20).reshape(2, 10) % 3, axis=1, bitorder="big"),
+        sample(np.array([True, False]), axis=0, bitorder="little"),
+    )
+
+
+@op
+class unpackbits:
+    """The bits of bytes along one axis; `count` of them are kept."""
+
+    def type(x, *, axis: int, count: int, bitorder: str):
+        if x.dtype != np.uint8:
+            raise TypeError("Expected an input array of unsigned byte data type")
+        return array_type(x.dtype, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+
+    def numpy(x, *, axis, count, bitorder):
+        return np.unpackbits(x, axis, count, bitorder)
+
+    def batch(b: Batch, x, *, axis, count, bitorder):
+        return unpackbits(x, axis=axis + 1, count=count, bitorder=bitorder)
+
+    samples = (
+        sample(np.array([[3], [128]], np.uint8), axis=1, count=8, bitorder="big"),
+        sample(np.array([7, 1], np.uint8), axis=0, count=11, bitorder="little"),
+    )
+
+
+@op
+class searchsorted:
+    """Where to insert `values` into sorted `x` (one axis each example), by bisection."""
+
+    def type(x, values, *, side: str):
+        if x.ndim != 1:
+            raise ValueError("object too deep for desired array")
+        if side not in ("left", "right"):
+            raise ValueError(f"search side must be one of 'left' or 'right' (got '{side}')")
+        return array_type(np.dtype(np.intp), values.shape)
+
+    def numpy(x, values, *, side):
+        return np.asarray(np.searchsorted(x, values, side))
+
+    def batch(b: Batch, x, values, *, side):
+        if not b.mapped[0]:
+            return searchsorted(x, values, side=side)
+        # NumPy searches one table at a time; a table for each example is bisected here.
+        lead = shape_of(values)[: b.mapped[1]]
+        inner = shape_of(values)[b.mapped[1] :]
+        values = reshape(values, shape=(*(lead or (1,)), product(inner)))
+        return reshape(_bisect(x, values, side), shape=(b.size, *inner))
+
+    samples = (
+        sample(np.arange(5.0), (2, 3), side="left"),
+        sample(np.arange(3), np.array([1, 5]), side="right"),
+        sample(np.array([0.0, 1.0, np.nan]), np.array([np.nan, 0.5, 2.0]), side="left"),
+        sample(np.zeros(0), (2,), side="right"),
+    )
+
+
+def _bisect(tables: Value, values: Value, side: str) -> Value:
+    """Return where each row of values goes into its row of tables: the largest of the fitting.
+
+    The place is found bit by bit from the highest: a bit is kept when the element before the place
+    that it leads to still belongs before the value.
+    """
+    batch, length = shape_of(tables)
+    assert isinstance(length, int), "only the batch has a size that is not known while tracing"
+    at = broadcast_to(_number(0), shape=(batch, shape_of(values)[1]))
+    if not length:
+        return at
+    dtype = np.result_type(tables.type.dtype, values.type.dtype)
+    tables, values = cast(tables, dtype=dtype), cast(values, dtype=dtype)
+    add, less_equal, minimum = map(elementwise, (np.add, np.less_equal, np.minimum))
+    for bit in reversed(range(length.bit_length())):
+        further = add(at, _number(1 << bit))
+        last = add(minimum(further, _number(length)), _number(-1))
+        found = take_along_axis(tables, last, axis=1)
+        if side == "left":
+            fits = _sorts_before(found, values)
+        else:
+            fits = elementwise(np.logical_not)(_sorts_before(values, found))
+        inside = less_equal(further, _number(length))
+        at = where(elementwise(np.logical_and)(inside, fits), further, at)
+    return at
+
+
+def _number(value: int) -> Value:
+    dtype = np.dtype(np.intp)
+    return constant(data=np.array(value, dtype).tobytes(), type=array_type(dtype, ()))
+
+
+def _sorts_before(x: Value, y: Value) -> Value:
+    """Return whether x sorts before y: NaNs go last, complex numbers by real, then imaginary part.
+
+    A complex number with a NaN sorts by which of its parts are NaN first, and then by the other.
+    """
+    less, equal, isnan = map(elementwise, (np.less, np.equal, np.isnan))
+    both, either, no = map(elementwise, (np.logical_and, np.logical_or, np.logical_not))
+    kind = x.type.dtype.kind
+    if kind in "biu":
+        return less(x, y)
+    if kind == "f":
+        return either(less(x, y), both(isnan(y), no(isnan(x))))
+    (a, b), (c, d) = (real(x), imag(x)), (real(y), imag(y))
+    b_holds, d_is_nan = no(isnan(b)), isnan(d)
+    same = either(equal(a, c), both(isnan(a), isnan(c)))
+    by_imag = either(less(b, d), both(d_is_nan, b_holds))
+    above = both(less(c, a), both(d_is_nan, b_holds))
+    below = both(less(a, c), either(b_holds, d_is_nan))
+    ordered = either(below, either(above, both(same, by_imag)))
+    return either(ordered, both(both(isnan(c), no(isnan(a))), no(same)))

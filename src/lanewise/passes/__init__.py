@@ -1,0 +1,1 @@
+"""Graph to graph: lowering of maps, simplification, and what comes before code."""

@@ -1,0 +1,48 @@
+"""The passes, in order, from a recorded graph to the one that runs.
+
+``LANEWISE_SHOW=vectorize`` prints the graph after the pass of that name, to the standard error;
+several names are separated by commas, ``recorded`` is the graph before the first pass, and ``all``
+is each of them. ``LANEWISE_VERIFY=1`` checks the graph before and after every pass.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from lanewise.ir.graph import Graph
+from lanewise.ir.text import format_graph
+from lanewise.ir.verify import verify
+from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.passes.vectorize import Report, vectorize
+
+Pass = Callable[[Graph], Graph]
+
+PASSES: tuple[tuple[str, Pass], ...] = (
+    ("vectorize", vectorize),
+    ("merge_repeated", merge_repeated),
+    ("eliminate_dead", eliminate_dead),
+)
+
+
+def lower(graph: Graph, report: Report | None = None) -> Graph:
+    """Return the graph after all passes: no parallel map, and nothing that nobody needs.
+
+    ``report`` is told what became of each operation under a map; see `vectorize`.
+    """
+    show = os.environ.get("LANEWISE_SHOW", "").split(",")
+    checks = os.environ.get("LANEWISE_VERIFY") == "1"
+    _look("recorded", graph, show, checks)
+    for name, run in PASSES:
+        graph = vectorize(graph, report) if run is vectorize else run(graph)
+        _look(name, graph, show, checks)
+    return graph
+
+
+def _look(name: str, graph: Graph, show: list[str], checks: bool) -> None:
+    """Print the graph where its stage is asked for, and check it; in this order, to see why."""
+    if name in show or "all" in show:
+        print(f"# {name}\n{format_graph(graph, locations=True)}", file=sys.stderr)
+    if checks:
+        verify(graph)

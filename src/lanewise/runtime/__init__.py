@@ -1,0 +1,1 @@
+"""Running graphs: the interpreter that defines their meaning, and the executables' cache."""

@@ -1,0 +1,1 @@
+"""The frontend: NumPy itself is the API. Tensors, the NumPy table, and the trace that records."""

@@ -1,0 +1,358 @@
+"""NumPy's indexing, read and write: basic, integer arrays, constant masks, None and ``...``.
+
+An index is split into a basic part, which is a view (slices, dropped and new axes), and integer
+arrays that index consecutive axes of that view. Reading gathers from the view; writing scatters
+into it, and the view hands the result on to its base.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import DataDependentShapeError, at
+from lanewise.ir.dims import Dim
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.elementwise import loop_dtypes
+from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.movement import AxisSlice
+from lanewise.ops.shapes import broadcast_shapes
+from lanewise.trace.tensor import (
+    Tensor,
+    as_tensor,
+    contains_tensor,
+    emit,
+    lift,
+    read,
+    stack_nested,
+)
+from lanewise.trace.trace import require_trace
+from lanewise.trace.views import (
+    assign,
+    fit,
+    reshaped_view,
+    slice_view,
+    store,
+    transpose_view,
+    view,
+    writable,
+)
+
+
+@dataclass
+class Plan:
+    """An index in two steps: a view by slices, then integer arrays on consecutive axes of it."""
+
+    slices: list[AxisSlice] = field(default_factory=list)
+    shape: list[Any] = field(default_factory=list)  # of the view, None: as sliced
+    arrays: list[Any] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)  # axis of the view that each array indexes
+    consecutive: bool = True
+    is_element: bool = False  # whether every axis has an integer, and there is nothing else
+
+
+def getitem(x: Tensor, key: Any) -> Tensor:
+    """Return ``x[key]``: a view for basic indices, a copy otherwise, as NumPy does."""
+    plan = _plan(x, key)
+    viewed = _apply_basic(x, plan)
+    if not plan.arrays:
+        # An element, all of its indices given, is a scalar: no view in NumPy.
+        return viewed.copy() if plan.is_element else viewed
+    viewed, axis = _bring_together(viewed, plan)
+    if plan.is_element or any(array.ndim for array in plan.arrays):
+        return emit(gather, viewed, *plan.arrays, axis=axis)
+    indices = tuple([as_tensor(array).copy() for array in plan.arrays])
+    return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
+
+
+def _put_back(indices: tuple[Tensor, ...], axis: int) -> Callable[[Value, Value], Value]:
+    """Return what writes a view at traced integers back to where it was read."""
+
+    def write(base: Value, values: Value) -> Value:
+        operands = (base, values, *(read(index) for index in indices))
+        return require_trace("a view").record(scatter, operands, {"axis": axis, "fn": None})[0]
+
+    return write
+
+
+def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> None:
+    """Carry out ``x[key] = values``, or ``fn.at(x, key, values)`` for a ufunc."""
+    if fn is None and _set_where(x, key, values):
+        return
+    plan = _plan(x, key)
+    viewed = _apply_basic(writable(x), plan)
+    if not plan.arrays:
+        if fn is None:
+            store(viewed, values)
+        else:
+            store(viewed, fn(viewed) if fn.nin == 1 else fn(viewed, as_tensor(values)))
+        return
+    viewed, axis = _bring_together(viewed, plan)
+    indices = tuple([lift(array) for array in plan.arrays])
+    (target,) = gather.infer((viewed._type, *(index.type for index in indices)), {"axis": axis})
+    written = fit(values, target) if fn is None else _combined(fn, values, target)
+    operands = (read(viewed), written, *indices)
+    (result,) = require_trace("x[i] = v").record(scatter, operands, {"axis": axis, "fn": fn})
+    assign(viewed, result)
+
+
+def _combined(fn: np.ufunc, values: Any, target: ArrayType) -> Value:
+    """Return the values for ``fn.at`` in the dtype they have, Python numbers in their widest."""
+    if fn.nin == 1:
+        return fit(0, target)  # they say only where
+    values = as_tensor(values)
+    loop_dtypes(fn, (target.dtype, values.dtype), None)  # raises if there is no loop
+    return fit(values, array_type(values.dtype, target.shape))
+
+
+def _set_where(x: Tensor, key: Any, values: Any) -> bool:
+    """Carry out ``x[mask] = v`` for a mask that is data; return whether `key` is or holds one.
+
+    It is a choice at every element: v must not be one value for each element that is chosen.
+    """
+    entries = list(key) if isinstance(key, tuple) else [key]
+    masks = [i for i, e in enumerate(entries) if isinstance(e, Tensor) and e.dtype.kind == "b"]
+    if not masks:
+        return False
+    at_mask, *others = masks
+    mask = entries[at_mask]
+    if others or any(isinstance(e, (Tensor, np.ndarray, list)) for e in entries if e is not mask):
+        raise DataDependentShapeError(
+            f"x[..., mask, ...] = v with a mask that is data{at(here())} takes only integers, "
+            "slices, None and ... beside one mask. Write x[...] = np.where(mask, v, x)"
+        )
+    if len(entries) == 1:
+        own = x
+    else:
+        entries[at_mask : at_mask + 1] = [slice(None)] * mask.ndim
+        own = getitem(x, (*entries, ...) if Ellipsis not in entries else tuple(entries))
+        behind = entries[at_mask + mask.ndim :]
+        if Ellipsis in behind or Ellipsis not in entries[:at_mask]:
+            first = sum(e is None or isinstance(e, slice) for e in entries[:at_mask])
+        else:
+            first = own.ndim - mask.ndim - sum(e is None or isinstance(e, slice) for e in behind)
+        chosen = range(first, first + mask.ndim)
+        rest = [axis for axis in range(own.ndim) if axis not in chosen]
+        own = transpose_view(own, (*chosen, *rest))
+    if mask.shape != own.shape[: mask.ndim]:
+        raise IndexError(
+            f"boolean index did not match indexed array: the mask has shape {mask.shape}, "
+            f"the array {x.shape}"
+        )
+    shape = np.shape(values)
+    trailing = own.ndim - mask.ndim if len(entries) == 1 else 0
+    if len(shape) > trailing and any(d != 1 for d in shape[: len(shape) - trailing]):
+        raise DataDependentShapeError(
+            f"x[mask] = v with a mask that is data{at(here())} takes only a v that is the same for "
+            "every chosen element: how many elements of v would be used depends on the data. Write "
+            "np.where(mask, v, x) with a v of x's shape, or np.place(x, mask, v)"
+        )
+    full = np.reshape(mask, (*mask.shape, *(1,) * (own.ndim - mask.ndim)))
+    filling = Tensor(require_trace("x"), fit(values, own._type))
+    store(own, np.where(full, filling, own))
+    return True
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """``x[True]`` or ``x[False]``: a new axis of one element or of none, taken like an array."""
+
+    index: np.ndarray
+
+
+class _Nothing:
+    """Marks an ellipsis that stands for no axis."""
+
+
+_KNOWN = (type(None), type(...), slice, np.ndarray, Tensor)
+
+
+def _entries(x: Tensor, key: Any) -> list[Any]:
+    """Return the index as slices, ints, None, integer arrays and truths, ``...`` expanded."""
+    entries = [_entry(part) for part in (key if isinstance(key, tuple) else (key,))]
+    used = sum(_axes_indexed(entry) for entry in entries)
+    if used > x.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed"
+        )
+    ellipses = sum(entry is Ellipsis for entry in entries)
+    if ellipses > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    rest = [slice(None)] * (x.ndim - used)
+    expanded: list[Any] = []
+    axis = 0
+    for entry in entries if ellipses else [*entries, *rest]:
+        if entry is Ellipsis:
+            # An ellipsis that stands for no axis still separates the arrays beside it.
+            expanded += rest or [_Nothing]
+            axis += len(rest)
+            continue
+        if isinstance(entry, np.ndarray) and entry.dtype.kind == "b":
+            _check_mask(x, entry, axis)
+            expanded += entry.nonzero()
+        else:
+            expanded.append(entry)
+        axis += _axes_indexed(entry)
+    return expanded
+
+
+def _entry(entry: Any) -> Any:
+    """Return one part of an index as a tensor, an array, a truth, or what it is."""
+    if isinstance(entry, (list, tuple)):
+        entry = stack_nested(entry) if contains_tensor(entry) else np.asarray(entry)
+        if isinstance(entry, np.ndarray) and entry.size == 0:
+            entry = entry.astype(np.intp)
+    elif not isinstance(entry, _KNOWN) and not hasattr(type(entry), "__index__"):
+        entry = np.asarray(entry)
+        if entry.dtype.kind not in "biu":
+            _integer(entry)  # raises
+    if isinstance(entry, Tensor) and entry.dtype.kind == "b":
+        raise DataDependentShapeError(
+            f"x[mask] with a mask that is data{at(here())} would have a shape that depends on "
+            "the data. Use np.where(mask, x, fill), or a reduction with where=mask"
+        )
+    is_truth = isinstance(entry, np.ndarray) and entry.dtype.kind == "b" and not entry.ndim
+    if is_truth or isinstance(entry, (bool, np.bool_)):
+        return _Truth(np.zeros(int(entry), np.intp))
+    return entry
+
+
+def _axes_indexed(entry: Any) -> int:
+    if entry is None or entry is Ellipsis or isinstance(entry, _Truth):
+        return 0
+    return entry.ndim if isinstance(entry, np.ndarray) and entry.dtype.kind == "b" else 1
+
+
+def _check_mask(x: Tensor, mask: np.ndarray, axis: int) -> None:
+    for offset, size in enumerate(mask.shape):
+        # As in NumPy, an axis of no elements fits any.
+        if axis + offset < x.ndim and size not in (0, x.shape[axis + offset]):
+            raise IndexError(
+                "boolean index did not match indexed array along axis "
+                f"{axis + offset}; size of axis is {x.shape[axis + offset]} but size of "
+                f"corresponding boolean axis is {size}"
+            )
+
+
+_ARRAYS = (Tensor, np.ndarray, _Truth)
+
+
+def _plan(x: Tensor, key: Any) -> Plan:
+    entries = _entries(x, key)
+    with_rank = any(isinstance(e, _Truth) or getattr(e, "ndim", 0) for e in entries)
+    plan = Plan()
+    plan.is_element = not with_rank
+    axis = 0
+    last_array = None
+    checks = []
+    for position, entry in enumerate(entries):
+        if entry is None or entry is _Nothing or isinstance(entry, slice):
+            plan.is_element = False
+        if entry is _Nothing:
+            continue
+        if entry is None:
+            plan.shape.append(1)
+            continue
+        if isinstance(entry, slice):
+            size = x.shape[axis]
+            step = _slice(entry, size)
+            plan.slices.append(step)
+            plan.shape.append(size if step is None else len(range(*step)))
+        elif with_rank or isinstance(entry, Tensor):
+            plan.consecutive &= last_array is None or last_array == position - 1
+            last_array = position
+            plan.places.append(len(plan.shape))
+            if isinstance(entry, _Truth):
+                plan.shape.append(1)
+                plan.arrays.append(entry.index)
+                continue
+            if not isinstance(entry, _ARRAYS):
+                entry = np.asarray(_integer(entry))
+            if entry.dtype.kind not in "iu":
+                raise IndexError("arrays used as indices must be of integer (or boolean) type")
+            if isinstance(entry, np.ndarray):
+                checks.append((entry, axis, x.shape[axis]))
+            plan.slices.append(None)
+            plan.arrays.append(entry)
+            plan.shape.append(x.shape[axis])
+        else:
+            size = x.shape[axis]
+            at_index = _integer(entry)
+            _check_range(np.asarray(at_index), axis, size)
+            start = at_index + size if at_index < 0 else at_index
+            plan.slices.append((start, start + 1, 1))
+        axis += 1
+    if plan.arrays and 0 not in _broadcast_indices(plan.arrays):
+        for check in checks:
+            _check_range(*check)
+    return plan
+
+
+def _broadcast_indices(arrays: list[Any]) -> Any:
+    try:
+        return broadcast_shapes(*[array.shape for array in arrays])
+    except ValueError:
+        listed = " ".join(str(array.shape).replace(" ", "") for array in arrays)
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {listed}"
+        ) from None
+
+
+def _integer(entry: Any) -> Any:
+    try:
+        return operator.index(entry)
+    except TypeError:
+        if isinstance(entry, Tensor):
+            raise
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
+            f"boolean arrays are valid indices, not {type(entry).__name__}{at(here())}"
+        ) from None
+
+
+def _check_range(index: np.ndarray, axis: int, size: Any) -> None:
+    if isinstance(size, Dim):
+        return  # checked when the graph runs
+    bad = (index < -size) | (index >= size)
+    if bad.any():
+        first = index[bad].flat[0] if index.ndim else index
+        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {size}")
+
+
+def _slice(entry: slice, size: Any) -> AxisSlice:
+    if entry.start is None and entry.stop is None and entry.step is None:
+        return None
+    for part in (entry.start, entry.stop, entry.step):
+        if part is not None:
+            operator.index(part)  # a traced bound raises here, and says what to do
+    bounds = entry.indices(operator.index(size))
+    # Of no elements there is one form: a start before the array would count from its end.
+    return bounds if len(range(*bounds)) else (0, 0, 1)
+
+
+def _apply_basic(x: Tensor, plan: Plan) -> Tensor:
+    viewed = x
+    if not plan.arrays or any(part is not None for part in plan.slices):
+        viewed = slice_view(x, tuple(plan.slices))
+    if tuple(plan.shape) != viewed.shape:
+        viewed = reshaped_view(viewed, tuple(plan.shape))
+    return viewed
+
+
+def _bring_together(viewed: Tensor, plan: Plan) -> tuple[Tensor, int]:
+    """Return the view with the indexed axes side by side, and the first of them.
+
+    NumPy puts the index's own axes first when slices stand between the arrays.
+    """
+    places = plan.places
+    rest = [axis for axis in range(viewed.ndim) if axis not in places]
+    if plan.consecutive:
+        return viewed, places[0]
+    axes = (*places, *rest)
+    return (viewed if axes == tuple(range(viewed.ndim)) else transpose_view(viewed, axes)), 0

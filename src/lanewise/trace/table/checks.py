@@ -1,0 +1,51 @@
+"""Arguments that must be known while tracing, and checks of data that is known only later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import DataDependentShapeError, UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.ops.checks import checked as checked_op
+from lanewise.trace.tensor import Tensor, emit
+
+
+def holds_tensor(value: Any) -> bool:
+    """Whether a tensor stands anywhere in nested tuples, lists and dicts."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_tensor, value))
+    if isinstance(value, dict):
+        return any(map(holds_tensor, value.values()))
+    return isinstance(value, Tensor)
+
+
+def static(
+    function: Any, name: str, value: Any, instead: str, *, shape_is_data: bool = False
+) -> None:
+    """Raise for an argument that is traced where it must be known while tracing."""
+    if not holds_tensor(value):
+        return
+    kind = DataDependentShapeError if shape_is_data else UnsupportedError
+    raise kind(
+        f"{function.__module__}.{function.__name__} takes {name} that are not traced"
+        f"{at(here())}: {instead}"
+    )
+
+
+def check_device(device: Any) -> None:
+    """Raise what NumPy raises for an argument ``device`` that is not the host."""
+    if device not in (None, "cpu"):
+        raise ValueError(
+            f'Device not understood. Only "cpu" is allowed, but received: {device}{at(here())}'
+        )
+
+
+def checked(x: Any, ok: Any, problem: Exception) -> Any:
+    """Return x; where `ok` (a bool, or truth values) does not hold, raise, now or at run time."""
+    if not isinstance(ok, Tensor):
+        if not np.all(ok):
+            raise problem
+        return x
+    return emit(checked_op, x, ok, error=type(problem).__name__, message=str(problem))

@@ -1,0 +1,355 @@
+"""Making arrays: with ``like=`` a tensor, shaped like a tensor, or between traced ends."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from lanewise.ops.movement import broadcast_to, cast
+from lanewise.trace.table.checks import check_device, checked, static
+from lanewise.trace.table.registry import implements, refuse
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
+from lanewise.trace.trace import check_dtype
+from lanewise.trace.ufuncs import apply
+from lanewise.trace.views import as_stored
+
+_PYTHON_NUMBERS = (int, float, complex)
+
+
+def given_dtype(dtype: Any, otherwise: Any = None) -> Any:
+    """Return an argument ``dtype`` as one that Lanewise computes with."""
+    if dtype is None:
+        return otherwise
+    dtype = np.dtype(dtype)
+    check_dtype(dtype, "an array to be made")
+    return dtype
+
+
+def array_like(x: Any) -> Any:
+    """Return a tensor, or nested lists that hold one, as a tensor; anything else as an array."""
+    if isinstance(x, Tensor) or contains_tensor(x):
+        return as_tensor(x)
+    return np.asarray(x)
+
+
+def number_or_array(x: Any) -> Any:
+    """Return a Python number as it is, to be promoted weakly, anything else as `array_like`."""
+    return x if type(x) in _PYTHON_NUMBERS else array_like(x)
+
+
+def promoted(*operands: Any) -> np.dtype:
+    """Return NumPy's ``result_type`` of tensors, arrays, dtypes and Python numbers."""
+    return np.result_type(
+        *[x.dtype if isinstance(x, (Tensor, np.ndarray)) else x for x in operands]
+    )
+
+
+def converted(x: Any, dtype: np.dtype) -> Tensor:
+    """Return x as a tensor of `dtype`; a Python number must fit into it."""
+    tensor = as_stored(x, dtype)
+    return tensor if tensor.dtype == dtype else emit(cast, tensor, dtype=dtype)
+
+
+def full_tensor(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
+    """Return a tensor of one value, which may be data."""
+    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    if any(isinstance(d, int) and d < 0 for d in dims):
+        raise ValueError("negative dimensions are not allowed")
+    if type(value) in (float, complex) and not np.can_cast(type(value), dtype, "same_kind"):
+        value = np.asarray(value)  # cast as `np.copyto` does, where an assignment would raise
+    return emit(broadcast_to, converted(value, dtype), shape=dims)
+
+
+# --- shaped like another ------------------------------------------------------------------------
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    check_device(device)
+    a = array_like(a)
+    return full_tensor(a.shape if shape is None else shape, fill_value, given_dtype(dtype, a.dtype))
+
+
+@implements(np.zeros_like)
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    return full_like(a, 0, dtype, shape=shape, device=device)
+
+
+@implements(np.empty_like)
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    return full_like(prototype, 0, dtype, shape=shape, device=device)
+
+
+@implements(np.ones_like)
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    return full_like(a, 1, dtype, shape=shape, device=device)
+
+
+# --- with like= ---------------------------------------------------------------------------------
+
+
+@implements(np.zeros, np.empty)
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Tensor:
+    check_device(device)
+    return full_tensor(shape, 0, given_dtype(dtype, np.dtype(float)))
+
+
+@implements(np.ones)
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Tensor:
+    check_device(device)
+    return full_tensor(shape, 1, given_dtype(dtype, np.dtype(float)))
+
+
+@implements(np.full)
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> Tensor:
+    check_device(device)
+    value = array_like(fill_value)
+    return full_tensor(shape, fill_value, given_dtype(dtype, value.dtype))
+
+
+@implements(np.eye)
+def eye(
+    N: int,  # noqa: N803
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+) -> Tensor:
+    return as_tensor(np.eye(N, M, k, given_dtype(dtype, float), device=device))
+
+
+@implements(np.identity)
+def identity(n: int, dtype: Any = None) -> Tensor:
+    return as_tensor(np.identity(n, given_dtype(dtype)))
+
+
+@implements(np.tri)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:  # noqa: N803
+    return as_tensor(np.tri(N, M, k, given_dtype(dtype, float)))
+
+
+@implements(np.fromfunction)
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    return array_like(function(*np.indices(shape, dtype=dtype), **kwargs))
+
+
+@implements(np.arange)
+def arange(*args: Any, **kwargs: Any) -> Tensor:
+    static(np.arange, "bounds", (args, kwargs), "how long it is would depend on the data")
+    return as_tensor(np.arange(*args, **kwargs))
+
+
+@implements(np.array)
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+) -> Tensor:
+    x = as_tensor(object)
+    dtype = given_dtype(dtype, x.dtype)
+    if copy is False and (not isinstance(object, Tensor) or x.dtype != dtype):
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if x.dtype != dtype:
+        x = emit(cast, x, dtype=dtype)
+    elif copy:
+        x = x.copy()
+    return np.reshape(x, (*(1,) * (ndmin - x.ndim), *x.shape)) if ndmin > x.ndim else x
+
+
+@implements(np.asarray, np.asanyarray)
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    check_device(device)
+    return array(a, dtype, copy=copy)
+
+
+@implements(np.ascontiguousarray, np.asfortranarray)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Tensor:
+    return array(a, dtype, copy=None, ndmin=1)
+
+
+@implements(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
+    return array(a, dtype, copy=None)
+
+
+refuse(
+    np.frombuffer, np.fromfile, np.fromiter, np.fromstring, np.loadtxt, np.genfromtxt,
+    instead="Read the array first, and use np.asarray(array, like=t)",
+)  # fmt: skip
+
+
+@implements(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
+    return as_tensor(a).copy()
+
+
+# --- between two ends ---------------------------------------------------------------------------
+
+
+def _moved(y: Tensor, axis: int) -> Tensor:
+    return np.moveaxis(y, 0, axis) if axis else y
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    check_device(device)
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = number_or_array(start), number_or_array(stop)
+    inexact = promoted(start, stop, 0.0)
+    dtype = given_dtype(dtype, inexact)
+    delta = apply(np.subtract, stop, start, dtype=inexact)
+    places = np.arange(0, num, dtype=inexact).reshape(-1, *(1,) * delta.ndim)
+    div = num - 1 if endpoint else num
+    step: Any = math.nan
+    if div > 0:
+        step = delta / div
+        # A step so small that it is zero: divide first, as NumPy does, not to lose the slope.
+        y = np.where(np.any(step == 0), (places / div) * delta, places * step)
+    else:
+        y = places * delta
+    y = y + start
+    if endpoint and num > 1:
+        y[-1, ...] = stop
+    y = _moved(y, axis)
+    if dtype.kind in "iu":
+        y = np.floor(y)
+    y = np.astype(y, dtype, copy=False)
+    return (y, step) if retstep else y
+
+
+@implements(np.logspace)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Tensor:
+    if not isinstance(base, (float, int)) and np.ndim(base):
+        base = array_like(base)
+        rank = max(np.ndim(start), np.ndim(stop), base.ndim)
+        start, stop, base = (
+            np.reshape(x, (*(1,) * (rank - x.ndim), *x.shape))
+            for x in (array_like(start), array_like(stop), base)
+        )
+        base = np.expand_dims(base, axis)
+    y = linspace(start, stop, num=num, endpoint=endpoint, axis=axis)
+    powers = np.power(base, y)
+    return powers if dtype is None else np.astype(powers, given_dtype(dtype), copy=False)
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Tensor:
+    first, last = array_like(start), array_like(stop)
+    inexact = promoted(first, last, float(num), given_dtype(dtype, np.dtype(float)))
+    dtype = given_dtype(dtype, inexact)
+    problem = ValueError("Geometric sequence cannot include zero")
+    first, last = (checked(converted(x, inexact), np.all(x != 0), problem) for x in (first, last))
+    # Turned so that the start is a positive real number, and turned back in the end.
+    sign = np.sign(first)
+    first, last = first / sign, last / sign
+    result = logspace(np.log10(first), np.log10(last), num, endpoint, 10.0, inexact)
+    if num > 0:  # 10 ** log10(x) need not be x
+        result[0] = first
+        if num > 1 and endpoint:
+            result[-1] = last
+    return np.astype(_moved(result * sign, axis), dtype, copy=False)
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    count = len(xi)
+    grids = []
+    for i, x in enumerate(xi):
+        place = 1 - i if indexing == "xy" and i < 2 and count > 1 else i
+        grids.append(np.reshape(array_like(x), (*(1,) * place, -1, *(1,) * (count - place - 1))))
+    if not sparse:
+        grids = list(np.broadcast_arrays(*grids))
+    return tuple([grid.copy() for grid in grids]) if copy else (grids if sparse else tuple(grids))
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    x = array_like(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    columns = len(x) if N is None else operator.index(N)
+    dtype = np.promote_types(x.dtype, int)
+    powers = np.repeat(np.astype(x, dtype)[:, None], max(columns - 1, 0), 1)
+    ones = full_tensor((len(x), min(columns, 1)), 1, dtype)
+    result = np.concatenate([ones, np.multiply.accumulate(powers, axis=1)], 1)
+    return result if increasing else result[:, ::-1]
+
+
+__all__ = ["array_like", "converted", "full_tensor", "number_or_array", "promoted"]

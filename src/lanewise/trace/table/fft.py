@@ -1,0 +1,186 @@
+"""Discrete Fourier transforms: those of several axes are one along each, as in NumPy."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.ops import fft as ops
+from lanewise.ops.registry import Primitive
+from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.table.contraction import write_out
+from lanewise.trace.table.registry import implements
+from lanewise.trace.tensor import Tensor, as_tensor, emit
+
+_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _swap(norm: Any) -> str:
+    """Return the normalization that makes a transform of the other direction."""
+    if norm not in _SWAPPED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    return _SWAPPED[norm]
+
+
+def _transform(
+    primitive: Primitive, x: Tensor, n: int, axis: int, norm: Any, out: Any, **params: Any
+) -> Any:
+    result = emit(
+        primitive, x, n=operator.index(n), axis=normalize_axis(axis, x.ndim), norm=norm, **params
+    )
+    if out is None:
+        return result
+    if isinstance(out, Tensor) and out.shape != result.shape:
+        raise ValueError("output array has wrong shape.")
+    return write_out(out, result)
+
+
+@implements(np.fft.fft)
+def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    x: Any = as_tensor(a)
+    return _transform(ops.fft, x, x.shape[axis] if n is None else n, axis, norm, out, inverse=False)
+
+
+@implements(np.fft.ifft)
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    x: Any = as_tensor(a)
+    return _transform(ops.fft, x, x.shape[axis] if n is None else n, axis, norm, out, inverse=True)
+
+
+@implements(np.fft.rfft)
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    x: Any = as_tensor(a)
+    return _transform(ops.rfft, x, x.shape[axis] if n is None else n, axis, norm, out)
+
+
+@implements(np.fft.irfft)
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    x: Any = as_tensor(a)
+    points = 2 * (x.shape[axis] - 1) if n is None else n
+    return _transform(ops.irfft, x, points, axis, norm, out)
+
+
+@implements(np.fft.hfft)
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """As NumPy's, which leaves ``out`` alone."""
+    return irfft(np.conjugate(as_tensor(a)), n, axis, _swap(norm))
+
+
+@implements(np.fft.ihfft)
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    result = np.conjugate(rfft(a, n, axis, _swap(norm)))
+    return result if out is None else write_out(out, result)
+
+
+def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[Any], list[int]]:
+    """Return the number of points along each axis, and the axes."""
+    shapeless = s is None
+    if axes is None:
+        if not shapeless:
+            warnings.warn(
+                "`axes` should not be `None` if `s` is not `None` (deprecated in NumPy 2.0): pass "
+                "a sequence [0, ..., k-1] to `axes` for an array of dimension k.",
+                DeprecationWarning,
+                stacklevel=4,
+            )
+        axes = list(range(-len(x.shape if shapeless else s), 0))
+    s = [x.shape[axis] for axis in axes] if shapeless else list(s)
+    if len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    if real and shapeless:
+        s[-1] = 2 * (x.shape[axes[-1]] - 1)
+    if None in s:
+        warnings.warn(
+            "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will "
+            "raise an error in a future version of NumPy.",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    points = [x.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
+    return points, list(axes)
+
+
+def _along_each(
+    transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: Any, out: Any
+) -> Any:
+    """Transform along each axis, the last one first."""
+    x: Any = as_tensor(a)
+    points, axes = _lengths(x, s, axes)
+    for n, axis in zip(reversed(points), reversed(axes), strict=True):
+        x = transform(x, n, axis, norm)
+    return x if out is None else write_out(out, x)
+
+
+_LAST_TWO = (-2, -1)
+
+
+@implements(np.fft.fftn)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _along_each(fft, a, s, axes, norm, out)
+
+
+@implements(np.fft.ifftn)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _along_each(ifft, a, s, axes, norm, out)
+
+
+@implements(np.fft.fft2)
+def fft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
+    return _along_each(fft, a, s, axes, norm, out)
+
+
+@implements(np.fft.ifft2)
+def ifft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
+    """As NumPy's, which leaves ``out`` alone."""
+    return _along_each(ifft, a, s, axes, norm, None)
+
+
+@implements(np.fft.rfftn)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    x: Any = as_tensor(a)
+    points, axes = _lengths(x, s, axes)
+    x = rfft(x, points[-1], axes[-1], norm)
+    for n, axis in zip(points[-2::-1], axes[-2::-1], strict=True):
+        x = fft(x, n, axis, norm)
+    return x if out is None else write_out(out, x)
+
+
+@implements(np.fft.rfft2)
+def rfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
+    return rfftn(a, s, axes, norm, out)
+
+
+@implements(np.fft.irfftn)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    x: Any = as_tensor(a)
+    points, axes = _lengths(x, s, axes, real=True)
+    for n, axis in zip(points[:-1], axes[:-1], strict=True):
+        x = ifft(x, n, axis, norm)
+    return irfft(x, points[-1], axes[-1], norm, out)
+
+
+@implements(np.fft.irfft2)
+def irfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
+    """As NumPy's, which leaves ``out`` alone."""
+    return irfftn(a, s, axes, norm)
+
+
+def _shift(x: Tensor, axes: Any, sign: int) -> Any:
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    axes = (operator.index(axes),) if not isinstance(axes, Sequence) else tuple(axes)
+    return np.roll(x, [sign * (x.shape[axis] // 2) for axis in axes], axes)
+
+
+@implements(np.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    return _shift(as_tensor(x), axes, 1)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    return _shift(as_tensor(x), axes, -1)

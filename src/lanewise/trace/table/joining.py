@@ -1,0 +1,301 @@
+"""Arrays put together and taken apart: stacks, blocks, splits, insertions, repetition."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.table.checks import checked, static
+from lanewise.trace.table.creation import array_like, converted
+from lanewise.trace.table.manipulation import broadcast_to
+from lanewise.trace.table.registry import implements
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor
+from lanewise.trace.views import slice_view
+
+
+def with_rank(x: Any, ndim: int) -> Any:
+    """Return x with axes of size 1 before its own until it has `ndim`: ``np.array(ndmin=)``."""
+    return np.reshape(x, (*(1,) * (ndim - x.ndim), *x.shape)) if x.ndim < ndim else x
+
+
+# --- stacking -----------------------------------------------------------------------------------
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    results = tuple([with_rank(array_like(x), 1) for x in arys])
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    results = tuple([with_rank(array_like(x), 2) for x in arys])
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    def raised(x: Any) -> Any:
+        x = with_rank(x, 2)
+        return x[:, :, None] if x.ndim == 2 else x
+
+    results = tuple([raised(array_like(x)) for x in arys])
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.hstack)
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    arrays = [with_rank(array_like(x), 1) for x in tup]
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return np.concatenate(arrays, axis, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+
+
+@implements(np.vstack)
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    arrays = [with_rank(array_like(x), 2) for x in tup]
+    return np.concatenate(arrays, 0, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+
+
+@implements(np.dstack)
+def dstack(tup: Sequence[Any]) -> Tensor:
+    return np.concatenate([atleast_3d(x) for x in tup], 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Sequence[Any]) -> Tensor:
+    arrays = [array_like(x) for x in tup]
+    return np.concatenate([with_rank(x, 2).T if x.ndim < 2 else x for x in arrays], 1)
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    if axis is None:
+        return np.concatenate([np.ravel(array_like(arr)), np.ravel(array_like(values))])
+    return np.concatenate([array_like(arr), array_like(values)], axis)
+
+
+@implements(np.block)
+def block(arrays: Any) -> Tensor:
+    depth, rank = _block_depth(arrays)
+    if not depth:
+        return as_tensor(arrays).copy()
+    rank = max(rank, depth)
+
+    def assemble(part: Any, level: int) -> Any:
+        if level == depth:
+            return with_rank(array_like(part), rank)
+        return np.concatenate([assemble(p, level + 1) for p in part], level - depth)
+
+    return assemble(arrays, 0)
+
+
+def _block_depth(part: Any) -> tuple[int, int]:
+    """Return how deep lists are nested, the same everywhere, and the greatest rank in them."""
+    if isinstance(part, tuple):
+        raise TypeError(
+            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not "
+            "allow implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(part, list):
+        return 0, array_like(part).ndim
+    if not part:
+        raise ValueError("List at arrays cannot be empty")
+    depths, ranks = zip(*map(_block_depth, part), strict=True)
+    if len(set(depths)) > 1:
+        raise ValueError(f"List depths are mismatched: {sorted(set(depths))}")
+    return depths[0] + 1, max(ranks)
+
+
+# --- splitting ----------------------------------------------------------------------------------
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    static(np.array_split, "indices", indices_or_sections, "the shapes of its results would depend "
+           "on the data. Use np.where(np.arange(n) < i, x, fill)", shape_is_data=True)  # fmt: skip
+    x = as_tensor(ary)
+    axis = normalize_axis(axis, x.ndim)
+    size = x.shape[axis]
+    if np.ndim(indices_or_sections):
+        points = [0, *indices_or_sections, size]
+    else:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extra = divmod(size, sections)
+        points = [i * each + min(i, extra) for i in range(sections + 1)]
+    before, behind = (None,) * axis, (None,) * (x.ndim - axis - 1)
+    bounds = [slice(a, b).indices(size) for a, b in pairwise(points)]
+    return [slice_view(x, (*before, part, *behind)) for part in bounds]
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    if not contains_tensor(indices_or_sections) and not np.ndim(indices_or_sections):
+        x = as_tensor(ary)
+        if x.shape[normalize_axis(axis, x.ndim)] % indices_or_sections:
+            raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+@implements(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    ndim = as_tensor(ary).ndim
+    if not ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ndim > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    if as_tensor(ary).ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    if as_tensor(ary).ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+@implements(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    x = as_tensor(x)
+    if not x.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(np.moveaxis(x, axis, 0))
+
+
+# --- inserting and deleting ---------------------------------------------------------------------
+
+
+def _along(x: Any, axis: int | None) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    return (np.ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
+
+
+def _position(obj: Tensor, size: int, axis: int) -> Tensor:
+    """Return a traced position in ``range(size)``, non-negative; what is beyond raises."""
+    if obj.ndim or obj.dtype.kind not in "iu":
+        static(
+            np.insert,
+            "positions",
+            obj,
+            "only a single integer may be. Compute the order of the elements, and use np.take",
+            shape_is_data=obj.dtype.kind == "b",
+        )
+    fits = (obj >= -size) & (obj < size)
+    problem = IndexError(f"the position is out of bounds for axis {axis} with size {size}")
+    obj = checked(obj, fits, problem)
+    return np.where(obj < 0, obj + size, obj)
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+    x, axis = _along(arr, axis)
+    size = x.shape[axis]
+    if contains_tensor(obj):
+        kept = np.arange(max(size - 1, 0))
+        return np.take(x, kept + (kept >= _position(as_tensor(obj), size, axis)), axis)
+    return np.take(x, np.delete(np.arange(size), obj), axis)
+
+
+@implements(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    x, axis = _along(arr, axis)
+    size = x.shape[axis]
+    new = with_rank(converted(values, x.dtype), x.ndim)
+    if contains_tensor(obj):
+        obj = as_tensor(obj)
+        # NumPy's own bounds: from -size to size, where size is behind the last.
+        at_place = np.where(obj < 0, obj + size, obj)
+        new = np.moveaxis(new, 0, axis)
+        order = np.arange(size + new.shape[axis])
+        at_place = _position(
+            checked(
+                at_place,
+                obj >= -size,
+                IndexError(f"the position is out of bounds for axis {axis} with size {size}"),
+            ),
+            size + 1,
+            axis,
+        )
+        count = new.shape[axis]
+        is_new = (order >= at_place) & (order < at_place + count)
+        source = np.where(is_new, order - at_place + size, order - (order >= at_place) * count)
+    else:
+        positions = np.arange(size)[obj] if isinstance(obj, slice) else np.asarray(obj)
+        if positions.dtype == bool:
+            positions = np.flatnonzero(positions) if positions.ndim == 1 else positions
+        if positions.size == 1 and positions.ndim < 2:
+            new = np.moveaxis(new, 0, axis) if positions.ndim == 0 else new
+            count = new.shape[axis]
+            source = np.insert(np.arange(size), int(positions.item()), size + np.arange(count))
+        else:
+            count = positions.size
+            source = np.insert(np.arange(size), obj, size + np.arange(count))
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    return np.take(np.concatenate([x, broadcast_to(new, shape)], axis), source, axis)
+
+
+# --- repeating ----------------------------------------------------------------------------------
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    static(np.repeat, "counts", repeats, "the shape of the result would depend on the data. Repeat "
+           "as often as at most, and use a mask", shape_is_data=True)  # fmt: skip
+    x, axis = _along(a, axis) if axis is None or np.ndim(a) else (np.ravel(as_tensor(a)), 0)
+    counts = np.asarray(repeats)
+    if isinstance(repeats, (np.ndarray, np.generic)) and counts.dtype.kind not in "biu":
+        raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64')")
+    counts = counts.astype(np.intp)
+    if counts.size != 1 or counts.ndim > 1:
+        return np.take(x, np.repeat(np.arange(x.shape[axis]), counts), axis)
+    count = int(counts.item())
+    if count < 0:
+        raise ValueError("repeats may not contain negative values.")
+    before, size, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    wide = broadcast_to(np.expand_dims(x, axis + 1), (*before, size, count, *behind))
+    return np.reshape(wide, (*before, size * count, *behind)).copy()
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803
+    static(np.tile, "counts", reps, "the shape of the result would depend on the data",
+           shape_is_data=True)  # fmt: skip
+    counts = tuple([operator.index(r) for r in (reps if np.ndim(reps) else [reps])])
+    x = as_tensor(A)
+    x = with_rank(x, len(counts))
+    counts = (1,) * (x.ndim - len(counts)) + counts
+    if all(count == 1 for count in counts):
+        return x.copy()
+    if min(counts) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    apart = [n for size in x.shape for n in (1, size)]
+    wide = [n for count, size in zip(counts, x.shape, strict=True) for n in (count, size)]
+    shape = tuple(count * size for count, size in zip(counts, x.shape, strict=True))
+    return np.reshape(broadcast_to(np.reshape(x, tuple(apart)), tuple(wide)), shape).copy()
+
+
+@implements(np.resize)
+def resize(a: Any, new_shape: Any) -> Tensor:
+    """The elements in a row, repeated as often as they must be to fill the new shape."""
+    static(np.resize, "shapes", new_shape, "they are needed to make the result", shape_is_data=True)
+    shape = tuple(new_shape) if np.ndim(new_shape) else (int(new_shape),)
+    size = 1
+    for dim in shape:
+        size *= dim
+        if dim < 0:
+            raise ValueError("all elements of `new_shape` must be non-negative")
+    x = np.ravel(as_tensor(a))
+    if not size or not x.size:
+        return np.zeros_like(x, shape=shape)
+    return np.reshape(tile(x, -(-size // x.size))[:size], shape).copy()

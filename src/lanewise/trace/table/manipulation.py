@@ -1,0 +1,331 @@
+"""Shapes and axes: reshape, transpose, join, split, repeat, broadcast."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, product
+from lanewise.ir.location import here
+from lanewise.ops.movement import broadcast_to as broadcast_to_op
+from lanewise.ops.movement import cast
+from lanewise.ops.movement import concatenate as concatenate_op
+from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.table.checks import check_device
+from lanewise.trace.table.creation import array_like, converted
+from lanewise.trace.table.registry import implements
+from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.views import (
+    layout_of,
+    read_only_view,
+    reshape_shares_memory,
+    reshape_view,
+    reshaped_view,
+    slice_view,
+    store,
+    transpose_view,
+)
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return ``axis`` (an int or several) as non-negative axes, which must differ."""
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(normalize_axis(operator.index(a), ndim) for a in given)
+    if len(set(axes)) != len(axes):
+        raise ValueError("repeated axis")
+    return axes
+
+
+def new_shape(size: Any, shape: Any) -> tuple[Any, ...]:
+    """Return the shape that ``reshape`` is asked for, with -1 worked out."""
+    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    dims = tuple(d if isinstance(d, Dim) else operator.index(d) for d in dims)
+    unknown = [i for i, d in enumerate(dims) if d == -1]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if not unknown:
+        return dims
+    known = product(d for d in dims if d != -1)
+    if known == 0 or size % known != 0:
+        text = str(dims).replace(" ", "")
+        raise ValueError(f"cannot reshape array of size {size} into shape {text}")
+    return tuple(size // known if d == -1 else d for d in dims)
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
+    x = as_tensor(a)
+    dims = new_shape(x.size, shape)
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
+    is_fortran = order == "F" or (order == "A" and _is_fortran(x))
+    if is_fortran:
+        x, dims = transpose_view(x, tuple(range(x.ndim))[::-1]), dims[::-1]
+    if copy is False and not reshape_shares_memory(x, dims):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    result = reshape_view(x.copy() if copy else x, dims)
+    return transpose_view(result, tuple(range(len(dims)))[::-1]) if is_fortran else result
+
+
+def _is_fortran(x: Tensor) -> bool:
+    return x._view is not None and bool(layout_of(x).flags.fnc)
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Tensor:
+    x = as_tensor(a)
+    if order == "K" and x._view is not None:  # in the order in which the elements lie in memory
+        strides = [-abs(stride) for stride in layout_of(x).strides]
+        x = transpose_view(x, tuple(sorted(range(x.ndim), key=strides.__getitem__)))
+    elif order in ("C", "F", "A") and x._view is not None:
+        flags = layout_of(x).flags
+        order = "F" if order == "F" or (order == "A" and flags.fnc) else "C"
+        if not (flags.c_contiguous if order == "C" else flags.f_contiguous):
+            x = x.copy()  # also where `reshape` would give a view
+    return reshape(x, -1, "C" if order == "K" else order)
+
+
+@implements(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Tensor:
+    x = as_tensor(a)
+    if axes is None:
+        return transpose_view(x, tuple(range(x.ndim))[::-1])
+    if len(axes) != x.ndim:
+        raise ValueError("axes don't match array")
+    return transpose_view(x, axes_of(tuple(axes), x.ndim))
+
+
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Tensor:
+    if as_tensor(x).ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {np.ndim(x)}")
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
+    x = as_tensor(a)
+    axes = list(range(x.ndim))
+    i, j = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
+    axes[i], axes[j] = j, i
+    return transpose_view(x, tuple(axes))
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
+    x = as_tensor(a)
+    sources, destinations = axes_of(source, x.ndim), axes_of(destination, x.ndim)
+    if len(sources) != len(destinations):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [axis for axis in range(x.ndim) if axis not in sources]
+    for to, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(to, axis)
+    return transpose_view(x, tuple(order))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Tensor:
+    x = as_tensor(a)
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axes_of(given, x.ndim + len(given))
+    dims = iter(x.shape)
+    shape = tuple(1 if i in axes else next(dims) for i in range(x.ndim + len(axes)))
+    return reshaped_view(x, shape)
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Tensor:
+    x = as_tensor(a)
+    if axis is None:
+        axes = tuple(i for i, dim in enumerate(x.shape) if dim == 1)
+    else:
+        axes = axes_of(axis, x.ndim)
+        if any(x.shape[i] != 1 for i in axes):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return reshaped_view(x, tuple(dim for i, dim in enumerate(x.shape) if i not in axes))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tensor:
+    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    if any(isinstance(d, int) and d < 0 for d in dims):
+        raise ValueError("all elements of broadcast shape must be non-negative")
+    return read_only_view(as_tensor(array), broadcast_to_op, shape=dims)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    arrays = [array_like(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays])
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Sequence[Any],
+    /,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Tensor:
+    tensors = [as_tensor(a) for a in arrays]
+    if not tensors:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        tensors, axis = [ravel(t) for t in tensors], 0
+    if any(t.ndim == 0 for t in tensors):
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    result = emit(concatenate_op, *tensors, axis=normalize_axis(axis, tensors[0].ndim))
+    if dtype is not None and result.dtype != np.dtype(dtype):
+        if not np.can_cast(result.dtype, dtype, casting):  # type: ignore[arg-type]
+            raise TypeError(
+                f"Cannot cast array data from {result.dtype!r} to {np.dtype(dtype)!r} "
+                f"according to the rule '{casting}'"
+            )
+        result = emit(cast, result, dtype=np.dtype(dtype))
+    if out is None:
+        return result
+    store(out, result, casting)
+    return out
+
+
+@implements(np.stack)
+def stack(
+    arrays: Sequence[Any],
+    axis: int = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Tensor:
+    tensors = [as_tensor(a) for a in arrays]
+    if not tensors:
+        raise ValueError("need at least one array to stack")
+    if len({t.shape for t in tensors}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    axis = normalize_axis(axis, tensors[0].ndim + 1)
+    expanded = [expand_dims(t, axis) for t in tensors]
+    return concatenate(expanded, axis=axis, out=out, dtype=dtype, casting=casting)
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Tensor:
+    x = as_tensor(m)
+    axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
+    index = tuple((d - 1, -1, -1) if i in axes else None for i, d in enumerate(x.shape))
+    return slice_view(x, index)
+
+
+@implements(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
+    check_device(device)
+    x = as_tensor(x)
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "biufc":
+        raise TypeError(f"a Tensor cannot be converted to {dtype}: Lanewise computes with numbers")
+    if x.dtype == dtype:
+        return x.copy() if copy else x
+    return emit(cast, x, dtype=dtype)
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Tensor:
+    if as_tensor(m).ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(m, 1)
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Tensor:
+    if as_tensor(m).ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(m, 0)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
+    x = as_tensor(m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if any(not -x.ndim <= axis < x.ndim for axis in axes):
+        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={x.ndim}.")
+    first, second = (axis % x.ndim for axis in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    turns = operator.index(k) % 4
+    if turns == 0:
+        return x[:]
+    if turns == 2:
+        return flip(x, (first, second))
+    if turns == 1:
+        return swapaxes(flip(x, second), first, second)
+    return flip(swapaxes(x, first, second), second)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    x = as_tensor(a)
+    axis = normalize_axis(axis, x.ndim)
+    place = start + x.ndim if start < 0 else start
+    if not 0 <= place <= x.ndim:
+        raise np.exceptions.AxisError(
+            f"'start' arg requires {-x.ndim} <= start < {x.ndim + 1}, but {place} was passed in"
+        )
+    return moveaxis(x, axis, place - 1 if axis < place else place)
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    """As NumPy's; a shift may be data."""
+    x = as_tensor(a)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    axes = [normalize_axis(operator.index(i), x.ndim) for i in np.atleast_1d(axis)]
+    shifts = array_like(shift)
+    if shifts.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    count = np.broadcast_shapes(shifts.shape, (len(axes),))[0]
+    shifts = np.broadcast_to(shifts, (count,))
+    for place, number in zip(axes * (count if len(axes) == 1 else 1), shifts, strict=True):
+        size = x.shape[place]
+        if isinstance(number, Tensor):
+            order = (np.arange(size) - np.astype(number, np.intp, copy=False)) % max(size, 1)
+            x = np.take(x, order, place)
+        elif size and (offset := int(number) % size):
+            whole = (slice(None),) * place
+            parts = [x[(*whole, slice(-offset, None))], x[(*whole, slice(None, -offset))]]
+            x = concatenate(parts, place)
+    return x if x is not a else x.copy()
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, Tensor):
+        raise UnsupportedError(
+            f"np.copyto writes to an array that is not traced{at(here())}. Make it with "
+            "np.zeros_like(t, shape=...) first"
+        )
+    number = src
+    if type(number) in (int, float, complex):  # let NumPy convert the number, or refuse to
+        src = np.empty((), dst.dtype)
+        np.copyto(src, number, casting)  # type: ignore[arg-type]
+    elif not np.can_cast(array_like(src).dtype, dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {array_like(src).dtype!r} to {dst.dtype!r} according to "
+            f"the rule '{casting}'"
+        )
+    if where is True:
+        store(dst, src)
+        return
+    values = broadcast_to(converted(src, dst.dtype), dst.shape)
+    store(dst, np.where(broadcast_to(where, dst.shape), values, dst))

@@ -1,0 +1,72 @@
+"""Questions that the type of a tensor answers: shapes, dtypes, shared memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lanewise.trace.table.registry import implements
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor
+from lanewise.trace.views import layout_of, root_of
+
+
+def stand_in(x: Any) -> Any:
+    """Return an array of the type of a tensor that takes no memory; anything else as it is."""
+    if isinstance(x, Tensor):
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+    if contains_tensor(x):
+        return stand_in(as_tensor(x))
+    return x
+
+
+def _answered(function: Any) -> Any:
+    """Return what asks NumPy's own function about arrays of the tensors' types."""
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return function(
+            *[stand_in(x) for x in args], **{name: stand_in(x) for name, x in kwargs.items()}
+        )
+
+    return answer
+
+
+for _function in (
+    np.ndim, np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj, np.diag_indices_from,
+    np.tril_indices_from, np.triu_indices_from,
+):  # fmt: skip
+    implements(_function)(_answered(_function))
+
+
+@implements(np.shape)
+def shape(a: Any) -> Any:
+    return as_tensor(a).shape
+
+
+@implements(np.size)
+def size(a: Any, axis: Any = None) -> Any:
+    x = as_tensor(a)
+    if axis is None:
+        return x.size
+    axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    return math.prod(x.shape[i] for i in axes)
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    return np.result_type(*[x.dtype if isinstance(x, Tensor) else x for x in arrays_and_dtypes])
+
+
+@implements(np.min_scalar_type)
+def min_scalar_type(a: Any, /) -> np.dtype:
+    """Of a scalar NumPy looks at the number itself; a traced one has the answer of its dtype."""
+    return as_tensor(a).dtype
+
+
+@implements(np.may_share_memory, np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or root_of(a) is not root_of(b):
+        return False
+    memory = layout_of(root_of(a))
+    return np.shares_memory(layout_of(a, memory), layout_of(b, memory))

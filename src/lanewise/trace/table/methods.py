@@ -1,0 +1,331 @@
+"""Operators, ndarray methods and attributes of `Tensor`: each is a NumPy function called on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.trace import indexing, ufunc_methods, ufuncs
+from lanewise.trace.tensor import TABLE, UFUNC_CALL, Tensor
+from lanewise.trace.views import bitcast_view, flat_view, imag_view, real_view, store, writable
+
+UFUNC_CALL.append(ufunc_methods.call)
+
+_OPERATORS = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod, "pow": np.power,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul,
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
+_UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+
+def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
+    """``x ** n`` takes the same short cuts as NumPy for the exponents that have one."""
+    if type(exponent) in (int, float) and self.dtype.kind in "fc":
+        if exponent == 2:
+            return np.square(self)
+        if exponent == 1:
+            return np.positive(self)
+        if exponent == 0.5:
+            return np.sqrt(self)
+        if exponent == -1:
+            return np.reciprocal(self)
+    # A NumPy bool, unlike an array of bools, has no short cut.
+    elif (
+        type(exponent) is int
+        and exponent == 2
+        and self.dtype.kind in ("biu" if self.ndim else "iu")
+    ):
+        return np.square(self)
+    return ufuncs.apply(np.power, self, exponent)
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[Tensor, Any], Tensor]:
+    def operator(self: Tensor, other: Any) -> Any:
+        if self.ndim == 0 and self._view is None:  # a scalar of NumPy's: the name is rebound
+            return _power(self, other) if ufunc is np.power else ufunc(self, other)
+        return ufunc(self, other, out=self)
+
+    return operator
+
+
+def _through_numpy(ufunc: np.ufunc, *, swapped: bool) -> Callable[[Tensor, Any], Any]:
+    """Return an operator whose ufunc has its own way to be called: matmul, or two results."""
+
+    def operator(self: Tensor, other: Any) -> Any:
+        return ufunc(other, self) if swapped else ufunc(self, other)
+
+    return operator
+
+
+for _name, _ufunc in _OPERATORS.items():
+    _make = _through_numpy if _ufunc in (np.matmul, np.divmod) else ufuncs.binary_operator
+    setattr(Tensor, f"__{_name}__", _make(_ufunc, swapped=False))
+    setattr(Tensor, f"__r{_name}__", _make(_ufunc, swapped=True))
+    if _name != "divmod":
+        setattr(Tensor, f"__i{_name}__", _in_place(_ufunc))
+for _name, _ufunc in _COMPARISONS.items():
+    setattr(Tensor, f"__{_name}__", ufuncs.binary_operator(_ufunc))
+for _name, _ufunc in _UNARY.items():
+    setattr(Tensor, f"__{_name}__", lambda self, _ufunc=_ufunc: ufuncs.apply(_ufunc, self))
+Tensor.__pow__ = _power  # type: ignore[attr-defined]
+Tensor.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
+
+
+def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any], Any]:
+    """``t == None`` and ``t == "text"`` are plain answers for every element, as in NumPy."""
+    compare = ufuncs.binary_operator(ufunc)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        result = compare(self, other)
+        return np.full(self.shape, answer) if result is NotImplemented else result
+
+    return operator
+
+
+Tensor.__eq__ = _equal_to_anything(np.equal, False)  # type: ignore[method-assign]
+Tensor.__ne__ = _equal_to_anything(np.not_equal, True)  # type: ignore[method-assign]
+
+
+def _round(self: Tensor, ndigits: int | None = None) -> Any:
+    """``round(t)``: like that of a NumPy float it gives an integer, with digits a float."""
+    if ndigits is None:
+        return np.rint(self).astype(np.intp)
+    return np.round(self, ndigits)
+
+
+def _contains(self: Tensor, element: Any) -> Any:
+    self._refuse("`in`", "Use np.any(t == element)")
+
+
+Tensor.__round__ = _round  # type: ignore[attr-defined]
+Tensor.__contains__ = _contains  # type: ignore[attr-defined]
+Tensor.__floor__ = lambda self: np.floor(self).astype(np.intp)  # type: ignore[attr-defined]
+Tensor.__ceil__ = lambda self: np.ceil(self).astype(np.intp)  # type: ignore[attr-defined]
+Tensor.__trunc__ = lambda self: np.trunc(self).astype(np.intp)  # type: ignore[attr-defined]
+
+# Methods that are the NumPy function of the same name, the array first.
+for _name in (
+    "all any argmax argmin argpartition argsort choose cumprod cumsum diagonal dot max mean min "
+    "nonzero prod ravel repeat searchsorted squeeze std sum swapaxes take trace var"
+).split():  # fmt: skip
+
+    def _method(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
+        function = getattr(np, _name)
+        return TABLE.get(function, function)(self, *args, **kwargs)
+
+    _method.__name__ = _name
+    _method.__doc__ = f"``np.{_name}`` of the tensor; see there."
+    setattr(Tensor, _name, _method)
+
+
+def _reshape(self: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+    """The same elements under another shape, given as a tuple or as several ints."""
+    dims = shape[0] if len(shape) == 1 else shape
+    return np.reshape(self, dims, order=order, copy=copy)  # type: ignore[arg-type]
+
+
+def _transpose(self: Tensor, *axes: Any) -> Tensor:
+    """Axes in another order, given as a tuple or as several ints; reversed by default."""
+    if not axes or axes == (None,):
+        return np.transpose(self)
+    return np.transpose(self, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
+
+
+def _astype(
+    self: Tensor,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Tensor:
+    """The elements converted to another dtype."""
+    if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
+            f"according to the rule '{casting}'"
+        )
+    return np.astype(self, np.dtype(dtype), copy=copy)
+
+
+def _flatten(self: Tensor, order: str = "C") -> Tensor:
+    """A flat copy."""
+    return np.reshape(self, -1, order=order).copy()  # type: ignore[arg-type]
+
+
+def _fill(self: Tensor, value: Any) -> None:
+    """Write one value to all elements."""
+    store(self, value)
+
+
+def _sort(
+    self: Tensor, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
+    """Sort in place along one axis."""
+    store(self, np.sort(self, axis=axis, kind=kind, order=order, stable=stable))
+
+
+def _partition(
+    self: Tensor, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+) -> None:
+    """Partition in place along one axis."""
+    store(self, np.partition(self, kth, axis=axis, kind=kind, order=order))
+
+
+def _round_method(self: Tensor, decimals: int = 0, out: Any = None) -> Any:
+    """Elements rounded to so many decimals."""
+    return np.round(self, decimals, out)
+
+
+def _clip(self: Tensor, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    """Elements below the least and above the greatest value replaced by these."""
+    return np.clip(self, min, max, out=out, **kwargs)  # type: ignore[call-overload]
+
+
+def _conjugate(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The complex conjugate; of real numbers the tensor itself."""
+    if self.dtype.kind != "c" and not args and not kwargs:
+        return self
+    return np.conjugate(self, *args, **kwargs)
+
+
+def _put(self: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Write values at flat indices."""
+    np.put(self, indices, values, mode)  # type: ignore[arg-type]
+
+
+def _view(self: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
+    """The same bits read as another dtype; of another size, the last axis is longer or shorter."""
+    if dtype is None:
+        return self[...]  # type: ignore[index]
+    return bitcast_view(self, np.dtype(dtype))
+
+
+def _item(self: Tensor, *args: Any) -> Any:
+    self._refuse(".item()", "Leave the value as it is, or index it")
+
+
+def _compress(self: Tensor, condition: Any, axis: int | None = None, out: Any = None) -> Tensor:
+    """The elements along an axis where a condition that is not traced holds."""
+    return np.compress(condition, self, axis, out)
+
+
+def _refused(name: str, instead: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(
+            f".{name}() of a traced value is not followed{at(here())}. {instead}"
+        )
+
+    method.__name__ = name
+    return method
+
+
+Tensor.reshape = _reshape  # type: ignore[attr-defined]
+Tensor.transpose = _transpose  # type: ignore[attr-defined]
+Tensor.astype = _astype  # type: ignore[attr-defined]
+Tensor.flatten = _flatten  # type: ignore[attr-defined]
+Tensor.fill = _fill  # type: ignore[attr-defined]
+Tensor.clip = _clip  # type: ignore[attr-defined]
+Tensor.conj = Tensor.conjugate = _conjugate  # type: ignore[attr-defined]
+Tensor.put = _put  # type: ignore[attr-defined]
+Tensor.compress = _compress  # type: ignore[attr-defined]
+Tensor.sort = _sort  # type: ignore[attr-defined]
+Tensor.partition = _partition  # type: ignore[attr-defined]
+Tensor.round = _round_method  # type: ignore[attr-defined]
+Tensor.view = _view  # type: ignore[attr-defined]
+#: What to write instead of methods that are not followed.
+REFUSED_METHODS = {
+    "resize": "Use np.resize, or np.pad",
+    "tofile": "Return the value and write the array that comes out",
+    "dump": "Return the value and write the array that comes out",
+    "dumps": "Return the value and write the array that comes out",
+    "byteswap": "Lanewise computes in the machine's byte order",
+    "setflags": "A traced value has no flags",
+    "setfield": "Fields of bytes are not traced",
+    "getfield": "Fields of bytes are not traced",
+}
+for _name, _instead in REFUSED_METHODS.items():
+    setattr(Tensor, _name, _refused(_name, _instead))
+
+
+def _set_real(self: Tensor, values: Any) -> None:
+    store(real_view(writable(self)), values)
+
+
+def _set_imag(self: Tensor, values: Any) -> None:
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    store(imag_view(writable(self)), values)
+
+
+def _flat(self: Tensor) -> Tensor:
+    return flat_view(writable(self))
+
+
+def _set_flat(self: Tensor, values: Any) -> None:
+    flat_view(writable(self))[...] = np.resize(values, self.size)  # type: ignore[index]
+
+
+Tensor.T = property(np.transpose, doc="The axes reversed.")  # type: ignore[attr-defined]
+Tensor.mT = property(np.matrix_transpose, doc="The last two axes swapped.")  # type: ignore[attr-defined]
+Tensor.real = property(real_view, _set_real, doc="The real part.")  # type: ignore[attr-defined]
+Tensor.imag = property(imag_view, _set_imag, doc="The imaginary part.")  # type: ignore[attr-defined]
+Tensor.flat = property(_flat, _set_flat, doc="The elements in a row, as a view.")  # type: ignore[attr-defined]
+Tensor.device = "cpu"  # type: ignore[attr-defined]
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor itself: all are on the host."""
+    if stream is not None:
+        raise ValueError("The stream argument in to_device() is not supported")
+    if device != "cpu":
+        raise ValueError(f"Unsupported device: {device}. Only 'cpu' is accepted.")
+    return self
+
+
+def _dlpack(self: Tensor, **kwargs: Any) -> Any:
+    self._refuse(
+        "DLPack (from_dlpack)",
+        "Share the array that comes out, or call host code by lw.py_func",
+    )
+
+
+Tensor.to_device = _to_device  # type: ignore[attr-defined]
+Tensor.__dlpack__ = _dlpack  # type: ignore[attr-defined]
+Tensor.__dlpack_device__ = lambda self: (1, 0)  # type: ignore[attr-defined]  (DLPack's host)
+
+
+def _delete_item(self: Tensor, key: Any) -> None:
+    raise ValueError("cannot delete array elements")
+
+
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor that this one is a view of, None if it is none."""
+    return None if self._view is None else self._view.base
+
+
+def _no_memory(name: str) -> property:
+    def attribute(self: Tensor) -> Any:
+        raise AttributeError(
+            f"a traced value has no .{name}{at(here())}: where and how its elements will lie in "
+            "memory is decided later. Ask the array that comes out"
+        )
+
+    return property(attribute)
+
+
+Tensor.__delitem__ = _delete_item  # type: ignore[attr-defined]
+Tensor.base = property(_base)  # type: ignore[attr-defined]
+for _name in ("flags", "strides", "data", "ctypes"):
+    setattr(Tensor, _name, _no_memory(_name))

@@ -1,0 +1,209 @@
+"""``np.pad``, every mode: blocks set before and behind the elements, one axis after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.ops.movement import pad as pad_op
+from lanewise.trace.table.checks import holds_tensor, static
+from lanewise.trace.table.creation import array_like, converted
+from lanewise.trace.table.manipulation import broadcast_to
+from lanewise.trace.table.registry import implements
+from lanewise.trace.tensor import Tensor, as_tensor, emit
+
+Pair = tuple[Any, Any]
+#: Returns the blocks before and behind x along an axis, for the two widths.
+Blocks = Callable[[Tensor, int, tuple[int, int]], tuple[Any, Any]]
+
+_KEYWORDS = {
+    "constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length",
+    "mean": "stat_length", "median": "stat_length", "minimum": "stat_length",
+    "reflect": "reflect_type", "symmetric": "reflect_type", "edge": None, "wrap": None,
+    "empty": None,
+}  # fmt: skip
+
+
+@implements(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Tensor:
+    x = as_tensor(array)
+    static(np.pad, "widths", pad_width, "the shape of the result would depend on the data",
+           shape_is_data=True)  # fmt: skip
+    if isinstance(pad_width, dict):
+        by_axis: list[Any] = [(0, 0)] * x.ndim
+        for axis, width in pad_width.items():
+            by_axis[axis] = (width, width) if isinstance(width, int) else width
+        pad_width = by_axis
+    given = np.asarray(pad_width)
+    if given.dtype.kind != "i":
+        raise TypeError("`pad_width` must be of integral type.")
+    widths = [tuple(map(int, pair)) for pair in _lengths(given, x.ndim)]
+    if callable(mode):
+        return _by_function(x, widths, mode, kwargs)
+    if mode not in _KEYWORDS:
+        raise ValueError(f"mode '{mode}' is not supported")
+    if unsupported := set(kwargs) - {_KEYWORDS[mode]}:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
+    if mode == "empty":
+        return _constant(x, widths, 0)
+    if mode == "constant":
+        return _with_constants(x, widths, kwargs.get("constant_values", 0))
+    if x.size == 0:
+        for axis, pair in enumerate(widths):
+            if x.shape[axis] == 0 and any(pair):
+                raise ValueError(
+                    f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+                )
+        return _constant(x, widths, 0)
+    if mode == "linear_ramp":
+        ends = _pairs(kwargs.get("end_values", 0), x.ndim)
+        return _by_axis(x, widths, [_ramp(end) for end in ends])
+    if mode in _STATISTICS:
+        lengths = kwargs.get("stat_length")
+        pairs = [(None, None)] * x.ndim if lengths is None else _lengths(lengths, x.ndim)
+        return _by_axis(x, widths, [_statistic(_STATISTICS[mode], pair) for pair in pairs])
+    if kwargs.get("reflect_type", "even") == "odd":
+        return _by_axis(x, widths, [_odd_reflection(mode == "symmetric")] * x.ndim)
+    for axis, pair in enumerate(widths):
+        if any(pair):  # elements of x, in the order in which NumPy lays out their numbers
+            x = np.take(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)
+    return x if x is not array else x.copy()
+
+
+def _pairs(values: Any, ndim: int) -> list[Pair]:
+    """Return a pair for each axis: one for all, or one each; of a single number, it twice."""
+    pairs = array_like(values)
+    wide = np.broadcast_to(pairs, (ndim, 2))
+    if not isinstance(pairs, Tensor):
+        return [tuple(pair) for pair in wide.tolist()]
+    return [(wide[axis, 0], wide[axis, 1]) for axis in range(ndim)]
+
+
+def _lengths(values: Any, ndim: int) -> list[Pair]:
+    static(np.pad, "lengths", values, "they are needed to make the result", shape_is_data=True)
+    lengths = np.round(np.asarray(values)).astype(np.intp)
+    if (lengths < 0).any():
+        raise ValueError("index can't contain negative values")
+    return _pairs(lengths, ndim)
+
+
+def _constant(x: Tensor, widths: Any, value: Any) -> Tensor:
+    return emit(pad_op, x, converted(value, x.dtype), widths=tuple(map(tuple, widths)))
+
+
+def _with_constants(x: Tensor, widths: list[Any], values: Any) -> Tensor:
+    pairs = _pairs(values, x.ndim)
+    if not holds_tensor(pairs) and len(set(map(str, sum(pairs, ())))) == 1:
+        return _constant(x, widths, np.asarray(pairs[0][0]).astype(x.dtype)
+                         if isinstance(values, np.ndarray) else pairs[0][0])  # fmt: skip
+
+    def constants(pair: Pair) -> Blocks:
+        return lambda x, axis, widths: tuple([converted(value, x.dtype) for value in pair])
+
+    return _by_axis(x, widths, [constants(pair) for pair in pairs])
+
+
+def _by_axis(x: Tensor, widths: list[Any], blocks: list[Blocks]) -> Tensor:
+    """Extend one axis after the other; each takes in what the axes before it were extended by."""
+    for axis, (pair, make) in enumerate(zip(widths, blocks, strict=True)):
+        made = make(x, axis, pair)  # also where the widths are 0: it may raise
+        before, behind = (
+            [_wide(block, x, axis, width)] if width else []
+            for block, width in zip(made, pair, strict=True)
+        )
+        x = np.concatenate([*before, x, *behind], axis) if before or behind else x.copy()
+    return x
+
+
+def _wide(block: Any, x: Tensor, axis: int, width: int) -> Tensor:
+    """Return a block in the dtype of x, broadcast to its shape but for the width along an axis."""
+    shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
+    return broadcast_to(np.astype(as_tensor(block), x.dtype, copy=False), shape)
+
+
+def _slab(x: Tensor, axis: int, *bounds: int | None) -> Tensor:
+    return x[(*(slice(None),) * axis, slice(*bounds))]
+
+
+def _ramp(ends: Pair) -> Blocks:
+    def blocks(x: Tensor, axis: int, widths: tuple[int, int]) -> Any:
+        edges = _slab(x, axis, 0, 1), _slab(x, axis, -1, None)
+        left, right = (
+            np.linspace(
+                end, np.squeeze(edge, axis), width, endpoint=False, dtype=x.dtype, axis=axis
+            )
+            for end, edge, width in zip(ends, edges, widths, strict=True)
+        )
+        return left, np.flip(right, axis)
+
+    return blocks
+
+
+_STATISTICS: dict[Any, Any] = {
+    "maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median
+}  # fmt: skip
+
+
+def _statistic(function: Any, lengths: Pair) -> Blocks:
+    def blocks(x: Tensor, axis: int, widths: tuple[int, int]) -> Any:
+        size = x.shape[axis]
+        left, right = (size if n is None or n > size else n for n in lengths)
+        if 0 in (left, right) and function in (np.max, np.min):
+            raise ValueError("stat_length of 0 yields no value for padding")
+
+        def value(part: Tensor) -> Any:
+            result = function(part, axis=axis, keepdims=True)
+            return np.round(result) if x.dtype.kind in "iu" else result
+
+        first = value(_slab(x, axis, 0, left))
+        if left == right == size:
+            return first, first
+        return first, value(_slab(x, axis, size - right, size))
+
+    return blocks
+
+
+def _odd_reflection(has_edge: bool) -> Blocks:
+    """Return what reflects at the edge point, ``2 * edge - x``, as often as the width takes."""
+
+    def blocks(x: Tensor, axis: int, widths: tuple[int, int]) -> Any:
+        size = period = x.shape[axis]
+        if size == 1:  # as in NumPy, which repeats a single element instead
+            return x, x
+        whole, missing = x, list(widths)
+        while any(missing):
+            length = whole.shape[axis]
+            if has_edge:
+                length = length // period * period
+            else:
+                length = (length - 1) // (period - 1) * (period - 1)
+            skipped = 0 if has_edge else 1
+            parts = [whole]
+            counts = [min(length, n) for n in missing]
+            if counts[0]:
+                near = _slab(whole, axis, skipped, skipped + counts[0])
+                parts.insert(0, 2 * _slab(whole, axis, 0, 1) - np.flip(near, axis))
+                whole = np.concatenate(parts, axis)
+                parts = [whole]
+            if counts[1]:
+                end = whole.shape[axis] - skipped
+                near = _slab(whole, axis, end - counts[1], end)
+                parts.append(2 * _slab(whole, axis, -1, None) - np.flip(near, axis))
+                whole = np.concatenate(parts, axis)
+            missing = [n - count for n, count in zip(missing, counts, strict=True)]
+        left, _ = widths
+        return _slab(whole, axis, 0, left), _slab(whole, axis, left + size, None)
+
+    return blocks
+
+
+def _by_function(x: Tensor, widths: list[Any], function: Any, kwargs: dict[str, Any]) -> Tensor:
+    """Let the user's function fill the borders of every row along every axis, in place."""
+    padded = _constant(x, widths, 0)
+    for axis in range(padded.ndim):
+        rows = np.moveaxis(padded, axis, -1)
+        for index in np.ndindex(*rows.shape[:-1]):
+            function(rows[(*index, ...)], widths[axis], axis, kwargs)
+    return padded

@@ -1,0 +1,265 @@
+"""Reductions: sums, extrema, where they are, means, variances, counts."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from lanewise.ops.elementwise import imag, real
+from lanewise.ops.reduction import argreduce
+from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.table.checks import checked
+from lanewise.trace.table.registry import implements
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
+from lanewise.trace.ufunc_methods import reduce_method
+from lanewise.trace.ufuncs import NO_VALUE
+from lanewise.trace.views import store
+
+
+def _reduction(ufunc: np.ufunc) -> Any:
+    """Return the function that reduces by a ufunc, over all axes by default."""
+
+    def function(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NO_VALUE,
+        where: Any = True,
+    ) -> Any:
+        return reduce_method(ufunc, a, axis, dtype, out, keepdims, initial, where)
+
+    return function
+
+
+sum = implements(np.sum)(_reduction(np.add))
+prod = implements(np.prod)(_reduction(np.multiply))
+
+
+@implements(np.max, np.amax)
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Any:
+    return reduce_method(np.maximum, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Any:
+    return reduce_method(np.minimum, a, axis, None, out, keepdims, initial, where)
+
+
+@implements(np.any)
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    return reduce_method(np.logical_or, a, axis, None, out, keepdims, where=where)
+
+
+@implements(np.all)
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> Any:
+    return reduce_method(np.logical_and, a, axis, None, out, keepdims, where=where)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    greatest = reduce_method(np.maximum, a, axis, None, out, keepdims)
+    least = reduce_method(np.minimum, a, axis, None, None, keepdims)
+    return np.subtract(greatest, least, out=out)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return reduce_method(np.add, as_tensor(a).astype(bool), axis, np.intp, None, keepdims)
+
+
+def _argreduction(fn: str) -> Any:
+    """Return the function that finds the first extremum, of all elements by default."""
+
+    def function(
+        a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False
+    ) -> Any:
+        x = as_tensor(a)
+        ndim = x.ndim
+        if axis is None or (ndim == 0 and axis in (0, -1)):
+            result = emit(argreduce, np.reshape(x, -1), fn=fn, axis=0)
+            result = np.reshape(result, (1,) * ndim) if keepdims else result
+        else:
+            axis = normalize_axis(operator.index(axis), ndim)
+            result = emit(argreduce, x, fn=fn, axis=axis)
+            result = np.expand_dims(result, axis) if keepdims else result
+        if out is None:
+            return result
+        if out.shape != result.shape:
+            raise ValueError(f"output array does not match result of np.{fn}.")
+        store(out, result, "same_kind")
+        return out
+
+    return function
+
+
+argmax = implements(np.argmax)(_argreduction("argmax"))
+argmin = implements(np.argmin)(_argreduction("argmin"))
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    x = as_tensor(a)
+    is_half = x.dtype == np.float16 and dtype is None
+    if dtype is None and x.dtype.kind in "biu":
+        dtype = np.float64
+    total = reduce_method(
+        np.add, x, axis, np.float32 if is_half else dtype, out, keepdims, where=where
+    )
+    result = divide_as(total, count(x, axis, keepdims, where))
+    if out is not None:
+        store(out, result)
+        return out
+    return result.astype(np.float16) if is_half else result
+
+
+def count(x: Tensor, axis: Any, keepdims: bool, where: Any = True) -> Any:
+    """Return how many elements a reduction takes: a number, or a tensor with ``where``."""
+    if where is not True:
+        mask = np.broadcast_to(as_tensor(where), x.shape)
+        return reduce_method(np.add, mask, axis, np.intp, None, keepdims)
+    axes = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
+    number = 1
+    for a in axes:
+        number = number * x.shape[normalize_axis(a, x.ndim)]
+    return np.intp(number)
+
+
+def divide_as(total: Tensor, number: Any) -> Tensor:
+    """Return a quotient in the dtype of the total, as an in-place division leaves it."""
+    result = total / number
+    return result if result.dtype == total.dtype else result.astype(total.dtype)
+
+
+@implements(np.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Any:
+    x = as_tensor(a)
+    ddof = degrees(ddof, correction)
+    number = count(x, axis, keepdims, where)
+    if dtype is None and x.dtype.kind in "biu":
+        dtype = np.float64
+    if mean is NO_VALUE or mean is None:
+        total = reduce_method(np.add, x, axis, dtype, None, True, where=where)
+        mean = divide_as(total, number if where is True else np.reshape(number, total.shape))
+    deviation = np.subtract(x, mean)
+    if x.dtype.kind in "iuf":
+        squares = np.square(deviation)
+    elif deviation.dtype.kind == "c":
+        squares = np.square(emit(real, deviation)) + np.square(emit(imag, deviation))
+    else:
+        squares = np.multiply(deviation, deviation)
+    total = reduce_method(np.add, squares, axis, dtype, out, keepdims, where=where)
+    result = divide_as(total, np.maximum(number - ddof, 0))
+    if out is None:
+        return result
+    store(out, result)
+    return out
+
+
+def degrees(ddof: Any, correction: Any) -> Any:
+    """Return the one of ``ddof=`` and ``correction=`` that was given."""
+    if correction is NO_VALUE:
+        return ddof
+    if not isinstance(ddof, Tensor) and ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+@implements(np.std)
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Any:
+    ddof = degrees(ddof, correction)
+    result = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+    return np.sqrt(result, out=out) if result.dtype.kind in "fc" else np.sqrt(result)
+
+
+@implements(np.average)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    x = as_tensor(a)
+    if axis is not None:
+        axis = normalize_axis_tuple(axis, x.ndim, argname="axis")
+    if weights is None:
+        result = np.mean(x, axis, keepdims=keepdims)
+        scale: Any = result.dtype.type(x.size / result.size)
+    else:
+        weights = broadcast_weights(weights, x, axis)
+        dtypes = [x.dtype, weights.dtype, *([np.dtype(float)] if x.dtype.kind in "biu" else [])]
+        dtype = np.result_type(*dtypes)
+        scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
+        total = np.sum(np.multiply(x, weights, dtype=dtype), axis, keepdims=keepdims)
+        zero = ZeroDivisionError("Weights sum to zero, can't be normalized")
+        result = checked(total, np.all(scale != 0.0), zero) / scale
+    if not returned:
+        return result
+    if scale.shape != result.shape:
+        scale = np.broadcast_to(scale, result.shape)
+    return result, scale
+
+
+def broadcast_weights(weights: Any, x: Tensor, axis: tuple[int, ...] | None) -> Any:
+    """Return weights, of x's shape or of the axes alone, so that they broadcast against x."""
+    weights = as_tensor(weights) if contains_tensor(weights) else weights
+    weights = weights if isinstance(weights, Tensor) else np.asanyarray(weights)
+    if weights.shape == x.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if weights.shape != tuple(x.shape[a] for a in axis):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    weights = np.transpose(weights, np.argsort(axis))
+    return np.reshape(weights, tuple(d if a in axis else 1 for a, d in enumerate(x.shape)))

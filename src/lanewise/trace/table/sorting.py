@@ -1,0 +1,244 @@
+"""Sorting, partitioning, membership, and what picks elements by a condition."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lanewise.ops.shapes import normalize_axis
+from lanewise.ops.sorting import argpartition as argpartition_op
+from lanewise.ops.sorting import argsort as argsort_op
+from lanewise.ops.sorting import partition as partition_op
+from lanewise.ops.sorting import searchsorted as searchsorted_op
+from lanewise.ops.sorting import sort as sort_op
+from lanewise.trace.table.checks import checked, static
+from lanewise.trace.table.registry import implements, refuse
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
+
+
+def array(x: Any) -> Any:
+    """Return x as a tensor where it holds one, as a plain array otherwise."""
+    return x if isinstance(x, Tensor) else as_tensor(x) if contains_tensor(x) else np.asanyarray(x)
+
+
+# --- sorting ------------------------------------------------------------------------------------
+
+
+def _along(a: Any, axis: int | None) -> tuple[Tensor, int]:
+    """Return what to sort along which axis: the flat array where axis is None."""
+    x = as_tensor(a)
+    if axis is None:
+        return np.reshape(x, -1), 0
+    return x, normalize_axis(operator.index(axis), x.ndim)
+
+
+def _kind(kind: Any, order: Any, stable: Any) -> str | None:
+    """Return the kind of sort that is asked for, or raise what NumPy raises."""
+    np.argsort(np.empty(1), kind=kind, order=order, stable=stable)
+    return "stable" if stable else kind
+
+
+@implements(np.sort)
+def sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Tensor:
+    x, axis = _along(a, axis)
+    return emit(sort_op, x, axis=axis, kind=_kind(kind, order, stable))
+
+
+@implements(np.argsort)
+def argsort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Tensor:
+    x, axis = _along(_at_least_1d(a), axis)
+    return emit(argsort_op, x, axis=axis, kind=_kind(kind, order, stable))
+
+
+def _at_least_1d(a: Any) -> Tensor:
+    x = as_tensor(a)
+    return np.reshape(x, 1) if x.ndim == 0 else x
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Tensor:
+    x = np.sort(as_tensor(a))
+    if x.dtype.kind == "c":
+        return x
+    return x.astype("F" if x.dtype.char in "bhBH" else "G" if x.dtype.char == "g" else "D")
+
+
+def _places(kth: Any) -> tuple[int, ...]:
+    """Return where partitioning is asked for as a tuple of ints."""
+    static(np.partition, "places kth", kth, "sort instead, and take the elements with np.take")
+    places = np.asarray(kth)
+    if places.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if places.dtype.kind not in "iu":
+        raise TypeError("Partition index must be integer")
+    if places.ndim > 1:
+        raise ValueError("the places kth must be an integer or a sequence of integers")
+    return tuple(int(k) for k in places.ravel())
+
+
+@implements(np.partition)
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Tensor:
+    x, axis = _along(a, axis)
+    np.partition(np.empty(1), 0, kind=kind, order=order)  # raises for a bad kind, or an order
+    return emit(partition_op, x, kth=_places(kth), axis=axis)
+
+
+@implements(np.argpartition)
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Tensor:
+    x, axis = _along(_at_least_1d(a), axis)
+    np.partition(np.empty(1), 0, kind=kind, order=order)
+    return emit(argpartition_op, x, kth=_places(kth), axis=axis)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    keys = [array(key) for key in keys]
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(key.shape != keys[0].shape for key in keys):
+        raise ValueError("all keys need to be the same shape")
+    if keys[0].ndim == 0:
+        return np.zeros((), np.intp)
+    axis = normalize_axis(axis, keys[0].ndim)
+    # A stable sort by each key in turn leaves the last one in command, the others breaking ties.
+    result = np.argsort(keys[0], axis, kind="stable")
+    for key in keys[1:]:
+        order = np.argsort(np.take_along_axis(key, result, axis), axis, kind="stable")
+        result = np.take_along_axis(result, order, axis)
+    return result
+
+
+# --- searching ----------------------------------------------------------------------------------
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    table = array(a)
+    if sorter is not None:
+        table = _by_sorter(table, array(sorter))
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be one of 'left' or 'right' (got {side!r})")
+    return emit(searchsorted_op, table, v, side=side)
+
+
+def _by_sorter(table: Any, sorter: Any) -> Any:
+    if table.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if sorter.dtype.kind not in "iu":
+        raise TypeError("sorter must only contain integers")
+    if sorter.ndim != 1:
+        raise TypeError("could not parse sorter argument")
+    if sorter.shape != table.shape:
+        raise ValueError("sorter.size must equal a.size")
+    inside = np.logical_and(sorter >= 0, sorter < table.shape[0])
+    sorter = checked(sorter, inside, ValueError("Sorter index out of range."))
+    return as_tensor(table)[sorter]
+
+
+#: So many elements are compared one by one rather than searched for.
+_FEW = 16
+
+
+@implements(np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Any:
+    x, tests = array(element), np.ravel(array(test_elements))
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    if kind == "table" and not (x.dtype.kind in "biu" and tests.dtype.kind in "biu"):
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. "
+            "Please select 'sort' or None for kind."
+        )
+    size = tests.shape[0]
+    if size == 0:
+        return np.full(x.shape, bool(invert))
+    if size <= _FEW:
+        found = x == tests[0]
+        for i in range(1, size):
+            found = np.logical_or(found, x == tests[i])
+    else:
+        ordered = np.sort(tests)
+        place = np.minimum(np.searchsorted(ordered, x), size - 1)
+        found = as_tensor(ordered)[place] == x  # (np.take of a plain array does not dispatch)
+    return np.logical_not(found) if invert else found
+
+
+# --- by a condition -----------------------------------------------------------------------------
+
+
+def _chosen(function: Any, condition: Any) -> np.ndarray:
+    """Return a condition as an array; it must not be traced."""
+    instead = (
+        "how many elements are chosen would depend on the data. Use np.where(condition, a, fill), "
+        "or a reduction with where=condition"
+    )
+    static(function, "conditions", condition, instead, shape_is_data=True)
+    return np.asanyarray(condition)
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    condition = _chosen(np.compress, condition)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return np.take(a, condition.nonzero()[0], axis=axis, out=out)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    return np.take(np.ravel(arr), np.ravel(_chosen(np.extract, condition)).nonzero()[0])
+
+
+_FIXED_SIZE = "np.argsort(~mask, stable=True)[:k] gives the places of up to k of them"
+
+refuse(
+    np.nonzero,
+    np.argwhere,
+    np.flatnonzero,
+    instead=f"Use np.where(mask, a, b) or a reduction with where=mask; {_FIXED_SIZE}",
+    shape_is_data=True,
+)
+refuse(
+    np.unique,
+    np.unique_all,
+    np.unique_counts,
+    np.unique_inverse,
+    np.unique_values,
+    instead="Sort with np.sort(x); np.diff(np.sort(x)) != 0 marks where another value begins, and "
+    "np.bincount(x, minlength=n) counts integers",
+    shape_is_data=True,
+)
+refuse(
+    np.union1d,
+    np.setxor1d,
+    instead="Join and sort with np.sort(np.concatenate([a, b])), and mark what counts with np.isin",
+    shape_is_data=True,
+)
+refuse(
+    np.intersect1d,
+    np.setdiff1d,
+    instead="Mark the elements of a with np.isin(a, b), and use the mask with np.where or where=",
+    shape_is_data=True,
+)
+refuse(
+    np.trim_zeros,
+    instead="Mark the zeros at an end with np.logical_and.accumulate(x == 0) and use np.where",
+    shape_is_data=True,
+)

@@ -1,0 +1,322 @@
+"""`Tensor`: the value that a traced function sees. It speaks NumPy's protocols.
+
+A tensor is a handle on a value of a graph. Values never change; a tensor that is written to gets
+another value. A view (`views.py`) reads its value from its base, and a write goes to the base.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from lanewise.errors import ConcretizationError, UnsupportedError, at
+from lanewise.ir.dims import Dim, DimLike, Shape, product
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ir.types import ArrayType
+from lanewise.ops.registry import Primitive
+from lanewise.trace.trace import Trace, plain_array, require_trace, resolve, state
+
+#: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
+TABLE: dict[Any, Callable[..., Any]] = {}
+#: What the ndarray methods and operators call; filled by `lanewise.trace.table` too.
+UFUNC_CALL: list[Callable[..., Any]] = []
+
+
+class Tensor:
+    """An array in a traced function: dtype, shape, and a place in the graph being recorded.
+
+    Tensors come from Lanewise; there is no constructor to call. Everything that NumPy dispatches
+    works on them: operators, methods, indexing, ``np.`` functions and ufuncs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> def norm(x):
+    ...     print(x)
+    ...     return np.sqrt((x * x).sum())
+    >>> lw.vmap(norm)(np.array([[3.0, 4.0], [6.0, 8.0]]))
+    Tensor(f64[2])
+    array([ 5., 10.])
+    """
+
+    __slots__ = ("_trace", "_type", "_value", "_view")
+
+    _trace: Trace
+    _value: Value
+    _type: ArrayType
+    _view: Any
+
+    # Before NumPy's scalars and arrays in mixed operations.
+    __array_priority__ = 1000
+
+    def __init__(self, trace: Trace, value: Value, view: Any = None) -> None:
+        self._trace = trace
+        self._value = value
+        self._type = value.type
+        self._view = view
+
+    if TYPE_CHECKING:  # operators and methods are entered by trace/table/methods.py
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+    # --- what is known while tracing --------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype, as NumPy's."""
+        return self._type.dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of one example."""
+        return self._type.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._type.shape)
+
+    @property
+    def size(self) -> DimLike:
+        """The number of elements."""
+        return product(self._type.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self._type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> DimLike:
+        """The bytes of all elements."""
+        return self._type.nbytes
+
+    def __len__(self) -> int:
+        if not self._type.shape:
+            raise TypeError("len() of unsized object")
+        return known_size(self._type.shape[0], "its length")
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._type.shape:
+            raise TypeError("iteration over a 0-d array")
+        count = known_size(self._type.shape[0], "the number of its rows")
+        return map(self.__getitem__, range(count))
+
+    def __repr__(self) -> str:
+        return f"Tensor({self._type!r})"
+
+    # --- what would need the numbers --------------------------------------------------------------
+
+    def _refuse(self, use: str, instead: str) -> NoReturn:
+        resolve(self._value, self._trace)  # of a tensor that has leaked, that is what went wrong
+        use, instead = _subscript_use() or (use, instead)
+        raise ConcretizationError(
+            f"{use} needs the numbers of a traced {self._type!r}, which differ from example to "
+            f"example and are not known while tracing{at(here())}. {instead}"
+        )
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. "
+                f"Use a.any() or a.all(){at(here())}"
+            )
+        self._refuse("bool(), which if, while, and, or, not call,", "Use np.where instead of if")
+
+    def __float__(self) -> float:
+        self._refuse("float()", "Leave out float(), or use t.astype(float)")
+
+    def __int__(self) -> int:
+        self._refuse("int()", "Use np.trunc(x).astype(int), or leave it as it is")
+
+    def __complex__(self) -> complex:
+        self._refuse("complex()", "Use x.astype(complex)")
+
+    def __index__(self) -> int:
+        self._refuse(
+            "using it as a Python index or as a length",
+            "To index an array that is not traced, pass it to the mapped function as an argument "
+            "(in_dims None), or write np.take_along_axis(array, i[None], 0)[0]",
+        )
+
+    def item(self, *args: Any) -> Any:
+        """Refused: the number is not known while tracing."""
+        self._refuse(".item()", "Leave the value as it is, or index it")
+
+    def tolist(self) -> Any:
+        """Refused: the numbers are not known while tracing."""
+        self._refuse(".tolist()", "Leave the value as it is: iterate over it, or index it")
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """Refused: the numbers are not known while tracing."""
+        self._refuse(".tobytes()", "Compute with the value itself, or use lw.py_func")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self._refuse(
+            "making a NumPy array of it (np.array([t, ...]), np.asarray(t), or a library function "
+            "that does not dispatch)",
+            "Use np.stack([t, ...]) for np.array([t, ...]), leave np.asarray(t) out, or call host "
+            "code by lw.py_func",
+        )
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._refuse("formatting", "Print or format outside of the traced function")
+        return repr(self)
+
+    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise TypeError(
+            f"a Tensor cannot be hashed, so it cannot be a key of a dict or an element of a set"
+            f"{at(here())}. Use its position, or keep a list of (tensor, value) pairs"
+        )
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            f"a Tensor cannot be pickled or sent to another process{at(here())}: it stands for "
+            "numbers that are not known yet. Return it from the traced function, and pickle the "
+            "array that comes out"
+        )
+
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self.copy()
+
+    def copy(self, order: str = "C") -> Tensor:
+        """A tensor of the same elements that later writes to this one do not change."""
+        value = read(self)
+        return Tensor(require_trace("a Tensor"), value)
+
+    # --- NumPy's protocols ------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return UFUNC_CALL[0](ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        implementation = TABLE.get(func)
+        if implementation is None:
+            name = f"{func.__module__}.{func.__name__}"
+            raise UnsupportedError(
+                f"{name} is not supported on traced values{at(here())}. See "
+                "docs/numpy-coverage.md for what is, or call it on the host by lw.py_func"
+            )
+        if state.trace is None:
+            resolve(self._value, self._trace)  # raises: there is nothing to record into
+        return implementation(*args, **kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The array API namespace (2024.12): NumPy's own, with creation that takes tensors."""
+        from lanewise.interop.array_api import namespace  # optional part, loaded when asked for
+
+        return namespace(api_version)
+
+
+def _subscript_use() -> tuple[str, str] | None:
+    """Return what to say where an array that is not traced is indexed or written to.
+
+    NumPy asks a tensor for its numbers in the same way whatever it wants them for; the instruction
+    that the user's code is at tells.
+    """
+    place = here()
+    if place is None:
+        return None
+    code, offset = place
+    name, argument = dis.opname[code.co_code[offset]], code.co_code[offset + 1]
+    if name == "STORE_SUBSCR":
+        return (
+            "writing it into an array that is not traced (a[i] = t)",
+            "Make the array like a traced one, with np.zeros_like(t, shape=...), or use np.stack",
+        )
+    if name == "BINARY_SUBSCR" or (name == "BINARY_OP" and argument == _SUBSCRIPT):
+        return (
+            "indexing an array that is not traced with it (a[t])",
+            "Use np.asarray(a, like=t)[t], or pass a as an argument with in_dims=None",
+        )
+    return None
+
+
+#: The argument of BINARY_OP that means a subscript, in Pythons from 3.14 on.
+_SUBSCRIPT = 26
+
+
+def known_size(dim: DimLike, what: str) -> int:
+    """Return a dimension as an int, or raise where it is symbolic."""
+    if isinstance(dim, Dim):
+        raise ConcretizationError(
+            f"{what}, {dim}, is known only when the graph runs{at(here())}; Python cannot count it"
+        )
+    return dim
+
+
+def read(tensor: Tensor) -> Value:
+    """Return the tensor's present value, as one of the current trace."""
+    if tensor._view is not None:
+        tensor._view.refresh(tensor)
+    if tensor._trace is state.trace:
+        return tensor._value
+    return resolve(tensor._value, tensor._trace)
+
+
+def lift(operand: Any, what: str = "an operand") -> Value:
+    """Return anything array-like as a value of the current trace.
+
+    Raises
+    ------
+    UnsupportedError
+        For objects that are no arrays of numbers.
+    """
+    if type(operand) is Tensor:
+        return read(operand)
+    trace = require_trace(what)
+    if isinstance(operand, (bool, int, float, complex)) and not isinstance(operand, np.generic):
+        dtype = np.asarray(operand).dtype
+        if dtype.kind == "O":
+            raise OverflowError(f"Python int too large to convert to C long{at(here())}")
+        return trace.scalar(operand, dtype)
+    if isinstance(operand, (list, tuple)) and contains_tensor(operand):
+        return lift(stack_nested(operand))
+    if isinstance(operand, np.matrix):
+        raise UnsupportedError(
+            f"{what} is an np.matrix, whose operators mean something else than those of arrays"
+            f"{at(here())}. Use np.asarray(m)"
+        )
+    return trace.capture(plain_array(operand, lambda: f"{what} of type {type(operand).__name__}"))
+
+
+def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
+    """Record an operation on array-likes; return its result as a tensor, or the tuple of them."""
+    values = tuple([read(x) if type(x) is Tensor else lift(x) for x in operands])
+    trace = require_trace(primitive.name)
+    results = trace.record(primitive, values, primitive.complete(params))
+    if len(results) == 1:
+        return Tensor(trace, results[0])
+    return tuple([Tensor(trace, value) for value in results])
+
+
+def contains_tensor(operand: Any) -> bool:
+    """Whether a nested list or tuple holds a tensor."""
+    if isinstance(operand, (list, tuple)):
+        return any(contains_tensor(part) for part in operand)
+    return isinstance(operand, Tensor)
+
+
+def stack_nested(operand: Any) -> Any:
+    """Return the array that ``np.array`` would make of nested lists, some of them of tensors."""
+    if isinstance(operand, (list, tuple)) and contains_tensor(operand):
+        return np.stack([as_tensor(stack_nested(part)) for part in operand])
+    return operand
+
+
+def as_tensor(operand: Any, what: str = "an operand") -> Tensor:
+    """Return anything array-like as a tensor of the current trace."""
+    if type(operand) is Tensor:
+        return operand
+    value = lift(operand, what)
+    return Tensor(require_trace(what), value)

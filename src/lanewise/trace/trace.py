@@ -1,0 +1,241 @@
+"""Recording: a `Trace` is one run of a user's function, and makes the graph of a region.
+
+Arrays that the function meets on its way (weights, tables, globals) become inputs of the graph.
+A captured array that could still be written to is copied, so that the graph sees it as it was at
+that moment, just as the plain function would.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import (
+    ConcretizationError,
+    LeakedTensorError,
+    UnsupportedError,
+    annotate,
+    at,
+    function_name,
+)
+from lanewise.ir.graph import Builder, Graph, Signature, Value
+from lanewise.ir.location import here
+from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
+from lanewise.ops.creation import constant
+from lanewise.ops.registry import Primitive
+
+
+def _literal(value: Any, dtype: np.dtype) -> Signature:
+    params = {"data": np.array(value, dtype).tobytes(), "type": array_type(dtype, ())}
+    return constant.signature((), params)
+
+
+# Real numbers that are equal and of one type have the same bits, but for zeros (0.0 == -0.0).
+@lru_cache(maxsize=1024)
+def _number(value: Any, kind: type, dtype: np.dtype) -> Signature:
+    return _literal(value, dtype)
+
+
+class Trace(Builder):
+    """One recording of a function: it builds the graph, and knows what was captured from outside.
+
+    The function runs inside a ``with`` block of its trace.
+
+    Attributes
+    ----------
+    parent : Trace or None
+        The trace that was open when this one began; its values can be captured.
+    captures : list of (source, Value)
+        What the region takes from outside, in order: an array or a value of an outer trace (with
+        that trace), each with the region's input that stands for it.
+    """
+
+    __slots__ = ("_by_array", "_by_value", "_scalars", "captures", "function",
+                 "is_open", "parent", "token")  # fmt: skip
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.parent: Trace | None = None
+        self.function = function
+        self.captures: list[tuple[Any, Value]] = []
+        self.is_open = True
+        self.token: tuple[Value, Value] | None = None
+        self._by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
+        self._by_value: dict[Value, Value] = {}
+        self._scalars: dict[Any, Value] = {}
+
+    def __enter__(self) -> Trace:
+        """Open the trace inside the one that is open in this thread."""
+        self.parent = state.trace
+        state.trace = self
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        """End the trace for good: its tensors are of no use from now on."""
+        self.is_open = False
+        state.trace = self.parent
+        if isinstance(error, ValueError) and isinstance(error.__cause__, ConcretizationError):
+            # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
+            raise error.__cause__ from None
+
+    def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
+               regions: tuple[Graph, ...] = ()) -> tuple[Value, ...]:  # fmt: skip
+        """Record one operation at the user's current line."""
+        try:
+            signature = primitive.signature([v.type for v in operands], params, regions)
+        except Exception as error:
+            annotate(error, f"while tracing{at(here())}")
+            raise
+        self.location = here()
+        return self.append(signature, operands)
+
+    def scalar(self, value: bool | int | float | complex, dtype: np.dtype) -> Value:
+        """Return the constant that a Python number is in `dtype`; OverflowError if out of range."""
+        simple = value and type(value) is not complex
+        signature = _number(value, type(value), dtype) if simple else _literal(value, dtype)
+        known = self._scalars.get(signature)
+        if known is None:
+            (known,) = self.append(signature)
+            self._scalars[signature] = known
+        return known
+
+    def adopt(self, value: Value, owner: Trace) -> Value:
+        """Return `value` of another open trace as a value of this one, as a captured input."""
+        known = self._by_value.get(value)
+        if known is None:
+            known = self._by_value[value] = self.input(value.type)
+            self.captures.append(((owner, value), known))
+        return known
+
+    def capture(self, array: np.ndarray) -> Value:
+        """Return a captured array as an input, as its elements are now."""
+        known = self._by_array.get(id(array))
+        if known is not None and _same_bits(known[1], array):
+            return known[2]
+        snapshot = array
+        if array.dtype.byteorder == ">" or not array.dtype.isnative:
+            snapshot = array.astype(array.dtype.newbyteorder("="))
+        elif _could_change(array):
+            snapshot = array.copy()
+        snapshot = snapshot.view()
+        snapshot.flags.writeable = False
+        value = self.input(array_type(snapshot.dtype, snapshot.shape))
+        self._by_array[id(array)] = (array, snapshot, value)
+        self.captures.append((snapshot, value))
+        return value
+
+    def next_token(self) -> Value:
+        """Return the token that the next effect takes; it must hand its own to `set_token`."""
+        if self.token is None:
+            first = self.input(TOKEN)
+            self.token = (first, first)
+        return self.token[1]
+
+    def set_token(self, token: Value) -> None:
+        assert self.token is not None
+        self.token = (self.token[0], token)
+
+
+def _could_change(array: np.ndarray) -> bool:
+    """Whether anybody holds a writable view of the array's memory, as far as can be seen."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return True
+        base = base.base
+    if base is None:
+        return False
+    try:  # bytes, a memory-mapped file, or whatever else lends its memory
+        return not memoryview(base).readonly
+    except TypeError:
+        return True
+
+
+def _same_bits(first: np.ndarray, second: np.ndarray) -> bool:
+    if first is second or not _could_change(second):
+        return True
+    if first.nbytes <= 4096:
+        return first.tobytes() == second.tobytes()
+    bits = np.dtype(f"V{first.dtype.itemsize}")
+    integers = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}.get(first.dtype.itemsize)
+    if integers is None:
+        return bool((first.view(bits) == second.view(bits)).all())
+    return bool(np.array_equal(first.view(integers), second.view(integers)))
+
+
+class _State(threading.local):
+    trace: Trace | None = None
+
+
+state = _State()
+
+
+def current_trace() -> Trace | None:
+    """Return the trace that this thread is recording, if any."""
+    return state.trace
+
+
+def require_trace(what: str) -> Trace:
+    """Return the open trace, or raise for a tensor that outlived its own."""
+    trace = state.trace
+    if trace is None:
+        raise LeakedTensorError(f"{what} was used outside of a traced function{at(here())}")
+    return trace
+
+
+def resolve(value: Value, owner: Trace) -> Value:
+    """Return `value`, made in the trace `owner`, as a value of the current trace.
+
+    Raises
+    ------
+    LeakedTensorError
+        If `owner` is not being traced here, naming the line that made the value and the line that
+        uses it.
+    """
+    trace = around = state.trace
+    if owner is trace:
+        return value
+    while around is not None and around is not owner:
+        around = around.parent
+    if trace is None or around is None:
+        makers = [op._place for op in owner.operations if value in op.results]
+        what = f"made{at(makers[0])}" if makers else "an argument"
+        when = "in another thread" if owner.is_open else "after the trace has ended"
+        raise LeakedTensorError(
+            f"a Tensor leaked out of the traced function {function_name(owner.function)!r}: it was "
+            f"{what} and is used{at(here())} {when}. Return it from the function instead of "
+            "storing it in a variable outside"
+        )
+    return trace.adopt(value, owner)
+
+
+def plain_array(operand: Any, what: Callable[[], str]) -> np.ndarray:
+    """Return anything array-like as an array of numbers, or raise naming what it is."""
+    array = operand
+    if type(operand) is not np.ndarray:
+        if isinstance(operand, np.ndarray) and hasattr(operand, "mask"):
+            raise UnsupportedError(
+                f"{what()} is a masked array, whose mask would be lost{at(here())}. Use "
+                "a.filled(value), or pass a.data and a.mask"
+            )
+        try:
+            array = np.asarray(operand)
+        except Exception as error:
+            annotate(error, f"in {what()}")
+            raise
+    if array.dtype.kind not in NUMERIC_KINDS:
+        check_dtype(array.dtype, what())
+    return array
+
+
+def check_dtype(dtype: np.dtype, what: str) -> None:
+    """Raise `UnsupportedError` unless Lanewise computes with `dtype`."""
+    if dtype.kind not in NUMERIC_KINDS:
+        raise UnsupportedError(
+            f"{what} has dtype {dtype}, but Lanewise maps arrays of bool, integers, floats and "
+            "complex numbers. Convert it to one of those first"
+        )

@@ -1,0 +1,202 @@
+"""Nested containers: tuples, lists, dicts, named tuples, dataclasses and registered classes."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import threading
+from typing import Any
+
+import numpy as np
+import optree
+
+from lanewise.errors import annotate
+
+#: The namespace of classes that Lanewise, or its user through optree, has registered.
+NAMESPACE = "lanewise"
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Return the leaves of a tree, in order, and its structure. None is an empty container."""
+    leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+    for leaf in leaves:
+        if hasattr(type(leaf), "__dataclass_fields__") and _register(type(leaf)):
+            return flatten(tree)
+    return leaves, structure
+
+
+def unflatten(structure: Any, leaves: list[Any]) -> Any:
+    """Return the tree of a structure with these leaves."""
+    return optree.tree_unflatten(structure, leaves)
+
+
+def paths(tree: Any, root: str) -> list[str]:
+    """Return what to write to reach each leaf of a tree: ``root[0]['x']``."""
+    flatten(tree)  # registers dataclasses on the way
+    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [accessor.codify(root) for accessor in accessors]
+
+
+def arrays_of_lists(tree: Any, path: str) -> Any:
+    """Return a tree with the lists of plain numbers in it as the arrays that they are.
+
+    An empty list is an array where it is the whole tree, and an empty container within one.
+
+    Raises
+    ------
+    ValueError
+        If such a list is ragged; the message names `path`.
+    """
+    if type(tree) is list and not tree:
+        return np.asarray(tree)
+    try:
+        return optree.tree_map(
+            lambda leaf: np.asarray(leaf) if type(leaf) is list else leaf,
+            tree,
+            is_leaf=_is_numbers,
+            namespace=NAMESPACE,
+        )
+    except ValueError as error:
+        annotate(error, f"in {path}")
+        raise
+
+
+def _is_numbers(node: Any) -> bool:
+    if type(node) is not list:
+        return False
+    leaves, _ = flatten(node)
+    return bool(leaves) and all([isinstance(leaf, _NUMBERS) for leaf in leaves])
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def axes(dims: Any, name: str) -> Any:
+    """Return a tree of axes, each an ``int`` or None, or raise `ValueError` for anything else."""
+
+    def axis(accessor: Any, leaf: Any) -> int | None:
+        if leaf is None:
+            return None
+        try:
+            if not isinstance(leaf, (bool, np.bool_)):
+                return operator.index(leaf)
+        except TypeError:
+            pass
+        raise ValueError(
+            f"{name} takes ints, None, and containers of these, but {accessor.codify(name)} is "
+            f"{leaf!r}"
+        )
+
+    flatten(dims)  # registers dataclasses on the way
+    return optree.tree_map_with_accessor(axis, dims, none_is_leaf=True, namespace=NAMESPACE)
+
+
+def broadcast_prefix(prefix: Any, tree: Any, name: str, of: str) -> list[int | None]:
+    """Return for each leaf of `tree` the axis in `prefix` above it.
+
+    Parameters
+    ----------
+    prefix
+        Axes, as `axes` returns them, in containers shaped like the upper part of `tree`.
+    tree
+        The tree that they are for.
+    name, of
+        What to write to reach the two, in the message of an error.
+
+    Raises
+    ------
+    ValueError
+        If `prefix` is not shaped like the upper part of `tree`.
+    """
+    if prefix is None or type(prefix) is int:
+        return [prefix] * len(flatten(tree)[0])
+    entries, children = _matching(prefix, tree, name, of)
+    result = []
+    for key in children:
+        step = f"[{key!r}]"
+        result += broadcast_prefix(entries[key], children[key], name + step, of + step)
+    return result
+
+
+def parts(prefix: Any, tree: Any, name: str, of: str) -> list[Any]:
+    """Return for each leaf of `prefix` the part of `tree` in its place.
+
+    Raises
+    ------
+    ValueError
+        If `prefix` is not shaped like the upper part of `tree`.
+    """
+    if prefix is None:
+        return []
+    if _children(prefix) is None:
+        return [tree]
+    entries, children = _matching(prefix, tree, name, of)
+    result = []
+    for key in entries:
+        step = f"[{key!r}]"
+        result += parts(entries[key], children[key], name + step, of + step)
+    return result
+
+
+def _matching(prefix: Any, tree: Any, name: str, of: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return the children of two containers, which must have the same keys."""
+    entries, children = _children(prefix) or {}, _children(tree)
+    if children is None or entries.keys() != children.keys():
+        found = f"a single {type(tree).__name__}" if children is None else _outline(tree, children)
+        raise ValueError(
+            f"{name} is {_outline(prefix, entries)} where {of} is {found}: it must be shaped like "
+            "that, or like the upper part of it"
+        )
+    return entries, children
+
+
+def _outline(tree: Any, children: dict[Any, Any]) -> str:
+    """Return what to call a container in a message."""
+    kind = type(tree).__name__
+    if isinstance(tree, dict):
+        return f"a {kind} with the keys {', '.join(map(repr, children)) or 'none'}"
+    return f"a {kind} of {len(children)}"
+
+
+def _children(tree: Any) -> dict[Any, Any] | None:
+    """Return the children of a container by key, in the order of `flatten`; None for a leaf."""
+    if optree.tree_is_leaf(tree, namespace=NAMESPACE) and not _register(type(tree)):
+        return None
+    children, _, entries, _ = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+    return dict(zip(entries, children, strict=True))
+
+
+def _register(kind: type) -> bool:
+    """Register a plain dataclass as a container, the first time one is met; False for no such."""
+    if not dataclasses.is_dataclass(kind):
+        return False
+    with _lock:
+        if kind not in _registered:
+            _registered.add(kind)
+            _enter(kind)
+    return True
+
+
+def _enter(kind: type) -> None:
+    names = tuple([field.name for field in dataclasses.fields(kind)])  # ty: ignore[invalid-argument-type]
+
+    def flatten_one(value: Any) -> tuple[list[Any], type, tuple[str, ...]]:
+        return [getattr(value, name) for name in names], kind, names
+
+    def unflatten_one(_: Any, children: Any) -> Any:
+        value = object.__new__(kind)
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(value, name, child)
+        return value
+
+    optree.register_pytree_node(
+        kind,  # ty: ignore[invalid-argument-type]
+        flatten_one,
+        unflatten_one,
+        path_entry_type=optree.GetAttrEntry,
+        namespace=NAMESPACE,
+    )
+
+
+_registered: set[type] = set()
+_lock = threading.Lock()

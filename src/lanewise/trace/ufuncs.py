@@ -1,0 +1,320 @@
+"""Universal functions on tensors: calls and methods, with NumPy's promotion and keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.graph import Signature, Value
+from lanewise.ir.location import here
+from lanewise.ops.contraction import dot_general, gufunc
+from lanewise.ops.elementwise import elementwise, loop_dtypes, where
+from lanewise.ops.movement import cast
+from lanewise.trace.gufunc_axes import core_axes
+from lanewise.trace.tensor import Tensor, as_tensor, emit, lift, read
+from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.views import as_stored, store
+
+
+class _NoValue:
+    """Stands for an argument that was not given, where None means something."""
+
+    def __repr__(self) -> str:
+        return "<no value>"
+
+
+NO_VALUE = _NoValue()
+_PYTHON_NUMBERS = (bool, int, float, complex)
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
+
+def apply(ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None) -> Any:
+    """Apply an elementwise ufunc; Python numbers take the dtype that NEP 50 gives them."""
+    values: list[Any] = [
+        x if type(x) in _PYTHON_NUMBERS else lift(x, ufunc.__name__) for x in inputs
+    ]
+    trace = require_trace(ufunc.__name__)
+    weak = any([type(value) in _PYTHON_NUMBERS for value in values])
+    operands = _give_way(trace, ufunc, values, dtype) if weak else tuple(values)
+    results = trace.record(_primitive(ufunc), operands, {"dtype": dtype})
+    if len(results) == 1:
+        return Tensor(trace, results[0])
+    return tuple([Tensor(trace, result) for result in results])
+
+
+def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tensor, Any], Any]:
+    """Return the method of `Tensor` that an operator calls.
+
+    Operators decide how long tracing takes. So this looks up at once what `apply` works out: the
+    dtype that a Python number takes, and the signature of the operation.
+    """
+    position = 0 if swapped else 1
+
+    def operator(self: Tensor, other: Any) -> Any:
+        trace = state.trace
+        kind = type(other)
+        if trace is not None and (kind is Tensor or kind is float or kind is int):
+            own = read(self)
+            try:
+                if kind is Tensor:
+                    value = read(other)
+                else:
+                    value = trace.scalar(other, _weak_dtype(ufunc, own.type, kind, position))
+                operands = (value, own) if swapped else (own, value)
+                signature = _binary_signature(ufunc, operands[0].type, operands[1].type)
+            except (TypeError, ValueError, OverflowError):
+                pass  # apply() raises it again with the user's line, or knows what to do
+            else:
+                trace.location = here()
+                (result,) = trace.append(signature, operands)
+                return Tensor(trace, result)
+        elif _defers(other):
+            return NotImplemented
+        return apply(ufunc, other, self) if swapped else apply(ufunc, self, other)
+
+    return operator
+
+
+def _defers(other: Any) -> bool:
+    """Whether an operand of an unknown class wants to handle the operation itself."""
+    if other is None or isinstance(other, (str, bytes, dict)):
+        return True
+    return getattr(type(other), "__array_ufunc__", False) is None
+
+
+@lru_cache(maxsize=4096)
+def _weak_dtype(ufunc: np.ufunc, other: Any, number: type, position: int) -> np.dtype:
+    """Return the dtype that a Python number takes beside an operand of a type (NEP 50)."""
+    kinds = (number, other.dtype) if position == 0 else (other.dtype, number)
+    return loop_dtypes(ufunc, kinds, None)[position]
+
+
+@lru_cache(maxsize=4096)
+def _binary_signature(ufunc: np.ufunc, first: Any, second: Any) -> Signature:
+    return elementwise(ufunc).signature((first, second), {"dtype": None})
+
+
+def _primitive(ufunc: np.ufunc) -> Any:
+    if ufunc.signature is None:
+        return elementwise(ufunc)
+    return gufunc(ufunc)
+
+
+def _give_way(
+    trace: Trace, ufunc: np.ufunc, values: list[Any], dtype: np.dtype | None
+) -> tuple[Value, ...]:
+    """Give the Python numbers among operands the dtypes that the other operands leave them."""
+    # For a bool NumPy has no weak type: it is an ordinary bool.
+    kinds = tuple(
+        value.type.dtype
+        if isinstance(value, Value)
+        else np.dtype(bool)
+        if isinstance(value, bool)
+        else type(value)
+        for value in values
+    )
+    if all(isinstance(kind, type) for kind in kinds):  # plain numbers only: nothing to give way to
+        kinds = tuple(np.dtype(kind) for kind in kinds)
+    loop = loop_dtypes(ufunc, kinds, dtype)
+    for position, value in enumerate(values):
+        if isinstance(value, Value):
+            continue
+        try:
+            if type(value) is int and loop[position].kind == "b":  # an intp until it meets the loop
+                value = int(np.array(value, np.intp))
+            values[position] = trace.scalar(value, loop[position])
+        except OverflowError:
+            other = values[1 - position] if ufunc in _COMPARISONS else None
+            if not isinstance(other, Value) or other.type.dtype.kind not in "iu":
+                raise  # only comparisons with integers are exact, whatever the number
+            return _compare_out_of_range(trace, values, position)
+    return tuple(values)
+
+
+def _compare_out_of_range(trace: Trace, values: list[Any], position: int) -> tuple[Value, ...]:
+    """Replace both operands so that the comparison with a number no element can have comes out.
+
+    NumPy compares integers with Python integers exactly, whatever the dtype. A number above every
+    element compares as +inf does, one below as -inf does.
+    """
+    other = values[1 - position]
+    operands: list[Any] = [None, None]
+    converted = trace.record(cast, (other,), {"dtype": np.dtype(float)})
+    operands[1 - position] = converted[0]
+    operands[position] = trace.scalar(
+        float("inf") if values[position] > 0 else float("-inf"), np.dtype(float)
+    )
+    return tuple(operands)
+
+
+def call_with_keywords(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    out = kwargs.pop("out", None)
+    mask = kwargs.pop("where", True)
+    dtype = kwargs.pop("dtype", None)
+    casting = kwargs.pop("casting", "same_kind")
+    kwargs.pop("order", None)
+    kwargs.pop("subok", None)
+    signature = kwargs.pop("signature", kwargs.pop("sig", None))
+    if signature is not None:
+        if dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        signature = _loop_signature(ufunc, signature)
+    elif dtype is not None:
+        dtype = np.dtype(dtype)
+        signature = (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)
+    if signature is not None or casting != "same_kind":
+        inputs = _cast_inputs(ufunc, inputs, signature, casting)
+    if ufunc.signature is not None:
+        results = _call_gufunc(ufunc, inputs, dtype, kwargs)
+    else:
+        if kwargs:
+            raise TypeError(f"{ufunc.__name__}() got an unexpected keyword {next(iter(kwargs))!r}")
+        results = apply(ufunc, *inputs, dtype=dtype)
+    if out is None and mask is True:
+        return results
+    single = not isinstance(results, tuple)
+    outs = out if isinstance(out, tuple) else (out,)
+    pairs = zip((results,) if single else results, outs, strict=False)
+    written = tuple(write_out(ufunc, r, o, mask, casting) for r, o in pairs)
+    return written[0] if single else written
+
+
+def _loop_signature(ufunc: np.ufunc, signature: Any) -> tuple[np.dtype | None, ...]:
+    """Return the dtypes that ``signature=`` asks for, given as NumPy takes them."""
+    if isinstance(signature, str) and "->" in signature:
+        signature = tuple(signature.replace("->", ""))
+    elif isinstance(signature, (str, np.dtype, type)):
+        signature = (*(None,) * ufunc.nin, *(signature,) * ufunc.nout)
+    if len(signature) != ufunc.nargs:
+        raise ValueError(
+            f"a type-tuple must be specified of length {ufunc.nargs} for ufunc '{ufunc.__name__}'"
+        )
+    return tuple(None if part is None else np.dtype(part) for part in signature)
+
+
+def _cast_inputs(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], signature: Any, casting: str
+) -> tuple[Any, ...]:
+    """Return the inputs as the loop asked for takes them, or raise where `casting` forbids it."""
+    operands = [x if type(x) in (int, float, complex) else as_tensor(x) for x in inputs]
+    kinds = [type(x) if not isinstance(x, Tensor) else x.dtype for x in operands]
+    if not any(isinstance(kind, np.dtype) for kind in kinds):
+        kinds = [np.dtype(kind) for kind in kinds]
+    loop = ufunc.resolve_dtypes(
+        (*kinds, *(None,) * ufunc.nout),
+        signature=signature or (None,) * ufunc.nargs,
+        casting=casting,
+    )
+    pairs = zip(operands, loop, strict=False)
+    return tuple(x.astype(to) if isinstance(x, Tensor) else as_stored(x, to) for x, to in pairs)
+
+
+def write_out(ufunc: np.ufunc, result: Tensor, out: Any, mask: Any, casting: str) -> Tensor:
+    """Write a result to ``out=`` where ``where=`` says."""
+    if out is None:
+        if mask is not True:
+            raise UnsupportedError(
+                f"{ufunc.__name__} with where= but without out= leaves elements unset"
+                f"{at(here())}. Give out=, or write np.where(mask, ..., value)"
+            )
+        return result
+    if not isinstance(out, Tensor):
+        raise UnsupportedError(
+            f"out= is an array that is not traced{at(here())}: it would have to hold a result that "
+            "is not known yet. Make it with np.zeros_like(t, shape=...), or use the result"
+        )
+    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {result.dtype!r} to {out.dtype!r} "
+            f"with casting rule {casting!r}"
+        )
+    if mask is not True:
+        result = emit(where, mask, result.astype(out.dtype), out)
+    if result.shape != out.shape and np.broadcast_shapes(result.shape, out.shape) != out.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the "
+            f"broadcast shape {np.broadcast_shapes(result.shape, out.shape)}"
+        )
+    store(out, result)
+    return out
+
+
+def _call_gufunc(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: np.dtype | None, kwargs: dict[str, Any]
+) -> Any:
+    """Apply a gufunc; ``axes=`` and ``axis=`` move axes, ``keepdims=`` puts them back."""
+    axes, axis = kwargs.pop("axes", None), kwargs.pop("axis", None)
+    keepdims = kwargs.pop("keepdims", False)
+    if kwargs:
+        raise TypeError(f"{ufunc.__name__}() got an unexpected keyword {next(iter(kwargs))!r}")
+    operands = [as_tensor(operand) for operand in inputs]
+    moved = axes is not None or axis is not None or keepdims
+    ins, outs = core_axes(ufunc, [x.ndim for x in operands], axes, axis, keepdims)
+    if moved:
+        pairs = zip(operands, ins, strict=True)
+        operands = [np.moveaxis(x, a, _last(a)) if a else x for x, a in pairs]
+    if ufunc is np.matmul and dtype is None:
+        results: Any = matmul(*operands)
+    else:
+        results = apply(ufunc, *operands, dtype=dtype)
+    if not moved:
+        return results
+    listed = list(results) if isinstance(results, tuple) else [results]
+    for i, a in enumerate(outs):
+        result = np.expand_dims(listed[i], _last(a)) if keepdims else listed[i]
+        listed[i] = np.moveaxis(result, _last(a), a) if a else result
+    return tuple(listed) if isinstance(results, tuple) else listed[0]
+
+
+def _last(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the last axes, as many as there are in `axes`."""
+    return tuple(range(-len(axes), 0))
+
+
+def matmul(x: Any, y: Any) -> Tensor:
+    """The matrix product of NumPy's rules, as a `dot_general`."""
+    x, y = as_tensor(x), as_tensor(y)
+    if not x.ndim or not y.ndim:
+        position = 0 if not x.ndim else 1
+        raise ValueError(
+            f"matmul: Input operand {position} does not have enough dimensions (has 0, gufunc core "
+            "with signature (n?,k),(k,m?)->(n?,m?) requires 1)"
+        )
+    inner = 0 if y.ndim == 1 else y.ndim - 2
+    if x.shape[-1] != y.shape[inner]:
+        raise ValueError(
+            "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+            f"(n?,k),(k,m?)->(n?,m?) (size {y.shape[inner]} is different from {x.shape[-1]})"
+        )
+    dtype = np.result_type(x.dtype, y.dtype)
+    loop = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    if loop:  # stacks broadcast against each other: make their axes the same
+        x = np.broadcast_to(x, (*loop, *x.shape[-2:])) if x.ndim > 1 else x
+        y = np.broadcast_to(y, (*loop, *y.shape[-2:])) if y.ndim > 1 else y
+    shared = len(loop) if x.ndim > 1 and y.ndim > 1 else 0
+    result = contract(
+        x,
+        y,
+        dtype,
+        [(i, i) for i in range(shared)],
+        [(x.ndim - 1, 0 if y.ndim == 1 else y.ndim - 2)],
+    )
+    if loop and not shared and x.ndim == 1:
+        return result  # (k) with (..., k, m): the free axes of y, in order
+    return result
+
+
+def contract(
+    x: Tensor,
+    y: Tensor,
+    dtype: np.dtype,
+    batch: list[tuple[int, int]],
+    pairs: list[tuple[int, int]],
+) -> Tensor:
+    """Return the `dot_general` of two tensors converted to `dtype`."""
+    x, y = (t if t.dtype == dtype else emit(cast, t, dtype=dtype) for t in (x, y))
+    return emit(dot_general, x, y, batch=tuple(batch), contract=tuple(pairs))

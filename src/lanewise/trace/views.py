@@ -1,0 +1,275 @@
+"""Views and writing: a tensor that is a view shows what its base holds, and writes go through.
+
+NumPy's basic slices, transposes and reshapes share memory with their base. Here a view remembers
+its base, how to read itself out of it (an operation), and how to put a changed value back
+(another). Nothing is recorded for an alias until one side is written to and the other is read
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.elementwise import complex_, imag, real
+from lanewise.ops.movement import (
+    AxisSlice,
+    bitcast,
+    broadcast_to,
+    cast,
+    reshape,
+    slice_,
+    transpose,
+    update_slice,
+)
+from lanewise.ops.registry import Primitive
+from lanewise.ops.shapes import broadcast_shapes
+from lanewise.trace.tensor import Tensor, as_tensor, emit, read
+from lanewise.trace.trace import require_trace
+
+
+class View:
+    """How a tensor shows part of a base: `primitive` with `params` reads, `write` puts back."""
+
+    __slots__ = ("base", "indices", "params", "primitive", "seen", "write")
+
+    def __init__(
+        self,
+        base: Tensor,
+        primitive: Primitive,
+        params: dict[str, Any],
+        write: Callable[[Value, Value], Value],
+        indices: tuple[Tensor, ...] = (),
+    ) -> None:
+        self.base = base
+        self.primitive = primitive
+        self.params = params
+        self.write = write
+        #: Tensors that say where in the base the view lies, as they were when it was made.
+        self.indices = indices
+        self.seen = base._value
+
+    def refresh(self, tensor: Tensor) -> None:
+        """Read the view out of its base again if the base has another value since."""
+        base = self.base
+        if base._view is not None:
+            base._view.refresh(base)
+        if base._value is self.seen:
+            return
+        if self.indices or not base._trace.is_open:
+            trace = require_trace("a view")
+            operands = tuple([read(each) for each in (base, *self.indices)])
+        else:  # where the base lives, which may be around the function being traced now
+            trace, operands = base._trace, (base._value,)
+        (tensor._value,) = trace.record(self.primitive, operands, self.params)
+        tensor._trace = trace
+        self.seen = base._value
+
+
+def view(
+    base: Tensor,
+    primitive: Primitive,
+    write: Callable[[Value, Value], Value],
+    *indices: Tensor,
+    **params: Any,
+) -> Tensor:
+    """Return the view of `base` that an operation reads; ``write(base, values)`` puts back."""
+    result = emit(primitive, base, *indices, **params)
+    if not base.shape and base._view is None:
+        return result  # of a scalar, which has no memory to show: NumPy copies it
+    result._view = View(base, primitive, primitive.complete(params), write, indices)
+    return result
+
+
+def writable(x: Tensor) -> Tensor:
+    """Return x to be written to: the array without dimensions that shows it, for a scalar."""
+    if x.shape or x._view is not None:
+        return x
+    result = Tensor(require_trace("a view"), read(x))
+    result._view = View(x, slice_, {"index": ()}, lambda _, values: values, ())
+    return result
+
+
+def read_only_view(base: Tensor, primitive: Primitive, *indices: Tensor, **params: Any) -> Tensor:
+    """Return a view that shows what `base` holds, but cannot be written to."""
+    return view(base, primitive, _refuse_writing, *indices, **params)
+
+
+def _refuse_writing(base: Value, values: Value) -> Value:
+    raise ValueError(f"assignment destination is read-only{at(here())}")
+
+
+def _record(primitive: Primitive, *operands: Value, **params: Any) -> Value:
+    return require_trace("a view").record(primitive, operands, primitive.complete(params))[0]
+
+
+def reshape_view(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
+    """Return x under another shape: a view where NumPy gives one, else a copy."""
+    if shape == x.shape:
+        shape = x.shape
+    if not reshape_shares_memory(x, shape):
+        return emit(reshape, x, shape=shape)
+    return reshaped_view(x, shape)
+
+
+def flat_view(x: Tensor) -> Tensor:
+    """Return the elements in a row; writing to them writes to x, whatever its layout."""
+    return reshaped_view(x, (x.size,))
+
+
+def reshaped_view(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
+    """Return the view of x under another shape, as for axes of size 1 that come or go."""
+    old = x.shape
+    return view(x, reshape, lambda _, values: _record(reshape, values, shape=old), shape=shape)
+
+
+def reshape_shares_memory(x: Tensor, shape: tuple[Any, ...]) -> bool:
+    """Ask NumPy whether reshaping an array laid out like x gives a view."""
+    if x._view is None or not all(isinstance(dim, int) for dim in (*x.shape, *shape)):
+        return True
+    layout = layout_of(x)
+    return layout.size == 0 or np.shares_memory(layout, layout.reshape(shape))
+
+
+def root_of(x: Tensor) -> Tensor:
+    """Return the tensor that x is a view of, or a view of a view of; x itself if it is none."""
+    while x._view is not None:
+        x = x._view.base
+    return x
+
+
+def layout_of(x: Tensor, root: np.ndarray | None = None) -> np.ndarray:
+    """Return an array laid out as x would be in memory, as a view of `root`, laid out as its root.
+
+    Elements are two bytes, for the two parts of a complex number; the others do not need them.
+    """
+    if x._view is None:
+        return np.empty(x.shape, np.int16) if root is None else root
+    view = x._view
+    base = layout_of(view.base, root)
+    if view.primitive is bitcast:
+        return base if base.shape == x.shape else np.empty(x.shape, np.int16)
+    if view.primitive in (real, imag):
+        part = int(view.primitive is imag)
+        return base[..., None].view(np.int8)[..., part]
+    if not base.ndim and view.primitive is slice_:
+        return base  # NumPy's would be a scalar
+    if not view.indices:
+        return view.primitive.numpy(base, **view.params)
+    if base.size == 0 or any(index.ndim for index in view.indices):
+        return np.empty(x.shape, np.int16)
+    key = (slice(None),) * view.params["axis"] + (0,) * len(view.indices)
+    return base[key]  # somewhere: the strides are what matters
+
+
+def transpose_view(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Return the view of x with its axes in another order."""
+    back = tuple(int(axis) for axis in np.argsort(axes))
+    return view(x, transpose, lambda _, values: _record(transpose, values, axes=back), axes=axes)
+
+
+def slice_view(x: Tensor, index: tuple[AxisSlice, ...]) -> Tensor:
+    """Return the view of a basic slice of x."""
+    if all(part is None for part in index):
+        return view(x, slice_, lambda _, values: values, index=index)
+
+    def write(base: Value, values: Value) -> Value:
+        return _record(update_slice, base, values, index=index)
+
+    return view(x, slice_, write, index=index)
+
+
+def real_view(x: Tensor) -> Tensor:
+    """Return the real part: a view of complex numbers, x itself otherwise."""
+    if x.dtype.kind != "c":
+        return slice_view(x, (None,) * x.ndim)
+
+    def write(base: Value, values: Value) -> Value:
+        return _record(complex_, values, _record(imag, base))
+
+    return view(x, real, write)
+
+
+def imag_view(x: Tensor) -> Tensor:
+    """Return the imaginary part: a view of complex numbers, zeros otherwise."""
+    if x.dtype.kind != "c":
+        return emit(imag, x)
+
+    def write(base: Value, values: Value) -> Value:
+        return _record(complex_, _record(real, base), values)
+
+    return view(x, imag, write)
+
+
+def bitcast_view(x: Tensor, dtype: np.dtype) -> Tensor:
+    """Return the view that reads the bits of x as another dtype of the same size."""
+    old = x.dtype
+    return view(x, bitcast, lambda _, values: _record(bitcast, values, dtype=old), dtype=dtype)
+
+
+def assign(target: Tensor, value: Value) -> None:
+    """Make `value`, of the target's own type, what the target holds, and its base with it."""
+    assert value.type == target._type
+    trace = require_trace("an assignment")
+    if target._view is not None:
+        base = target._view.base
+        assign(base, target._view.write(read(base), value))
+        target._view.seen = base._value
+    elif target._trace is not trace:
+        raise UnsupportedError(
+            f"a mapped function writes to an array of the function around it{at(here())}: each "
+            "example would write a different value to the same array. Return the value instead"
+        )
+    target._value = value
+    target._trace = trace
+
+
+def store(target: Tensor, values: Any, casting: str = "unsafe") -> None:
+    """Write `values`, broadcast and converted, to all elements of `target`: ``target[...] = v``."""
+    assign(target, fit(values, target._type, casting))
+
+
+def fit(values: Any, type: ArrayType, casting: str = "unsafe") -> Value:
+    """Return `values` broadcast and converted to `type`, or raise what assignment raises."""
+    tensor = as_stored(values, type.dtype)
+    if not np.can_cast(tensor.dtype, type.dtype, casting):  # ty: ignore[invalid-argument-type]
+        raise TypeError(
+            f"Cannot cast from {tensor.dtype!r} to {type.dtype!r} with casting rule {casting!r}"
+        )
+    value = read(tensor)
+    shape = tensor.shape
+    while len(shape) > len(type.shape) and shape[0] == 1:  # NumPy drops leading ones
+        shape = shape[1:]
+    try:
+        fits = broadcast_shapes(shape, type.shape) == type.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"could not broadcast input array from shape {tensor.shape} into shape {type.shape}"
+        )
+    if shape != tensor.shape:
+        value = _record(reshape, value, shape=shape)
+    if tensor.dtype != type.dtype:
+        value = _record(cast, value, dtype=type.dtype)
+    if value.type != array_type(type.dtype, type.shape):
+        value = _record(broadcast_to, value, shape=type.shape)
+    return value
+
+
+def as_stored(values: Any, dtype: np.dtype) -> Tensor:
+    """Return what is assigned to an element of `dtype` as a tensor; Python numbers must fit."""
+    if isinstance(values, Tensor):
+        return values
+    trace = require_trace("an assignment")
+    if isinstance(values, (bool, int, float, complex)) and not isinstance(values, np.generic):
+        if isinstance(values, complex) and dtype.kind not in "bc":
+            raise TypeError("float() argument must be a string or a real number, not 'complex'")
+        return Tensor(trace, trace.scalar(values, dtype))
+    return as_tensor(values)

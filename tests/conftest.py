@@ -1,0 +1,8 @@
+"""Shared setting of all tests: `oracle` can be imported, and graphs are verified between passes."""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+os.environ["LANEWISE_VERIFY"] = "1"
