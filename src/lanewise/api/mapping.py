@@ -12,13 +12,12 @@ import numpy as np
 from lanewise.errors import at, function_name
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Value
-from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Trace, current_trace, plain_array, resolve
+from lanewise.trace.trace import Trace, current_trace, plain_array, resolve, where
 
 #: The size of the outermost map, which is an argument of the executable.
 BATCH = Dim.symbol("batch")
@@ -54,11 +53,6 @@ def as_array(leaf: Any, path: Callable[[], str]) -> np.ndarray:
     """Return an argument as an array that Lanewise computes with, or raise naming its path."""
     array = plain_array(leaf, path)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def where() -> str:
-    """Return the user's line for a message, inside a trace; outside, the traceback shows it."""
-    return "" if current_trace() is None else at(here())
 
 
 def _output(leaf: Any, index: int, result: Any, func: Any) -> Value:
@@ -143,7 +137,7 @@ def run_map(
     axes = (*in_dims, *[None] * unmapped)
     # The size is an argument of the executable, if there is an argument to read it off. If not, no
     # example differs from another, and nothing is gained by chunks of them.
-    is_read_off = any([axis is not None for axis in in_dims])
+    is_read_off = axes.count(None) < len(axes)
     chunk = options.chunk if is_read_off else None
     out_mapped = tuple([dim is not None for dim in dims])
     if has_effects:
@@ -165,9 +159,11 @@ def run_map(
     arguments = [*operands, *sources]
     if has_effects:
         arguments.append(None)
-    number = BATCH if is_read_off else size
-    key = None if has_effects else (graph.key, axes, out_mapped, number, *options)
-    found = execute(key, lambda: program(graph, params(number)), arguments)
+    fixed = None if is_read_off else size
+    key = None if has_effects else (graph.key, axes, out_mapped, fixed, *options)
+    found = execute(
+        key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
+    )
     if has_effects:
         found.pop()
     return _assemble(structure, own(found, arguments), dims)
@@ -192,7 +188,8 @@ def _refuse_varying(
         if dim is None and value in makers:
             raise ValueError(
                 f"vmap({function_name(func)}): {tree.paths(result, 'the result')[index]} differs "
-                f"from example to example{at(makers[value])}, so its out_dims cannot be None"
+                f"from example to example{at(makers[value]) or where()}, so its "
+                "out_dims cannot be None"
             )
 
 

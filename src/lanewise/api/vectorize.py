@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.mapping import Options, as_array, refuse_generators, run_map, where
+from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
 from lanewise.errors import annotate, function_name
 from lanewise.ops.contraction import parse_signature
 from lanewise.trace.tensor import Tensor, as_tensor
-from lanewise.trace.trace import check_dtype
+from lanewise.trace.trace import check_dtype, where
 
 
 class vectorize:  # noqa: N801 (the name that NumPy gives it)

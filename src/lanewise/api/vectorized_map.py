@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lanewise.api.mapping import Options, as_array, refuse_generators, run_map, where
+from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
 from lanewise.errors import function_name
 from lanewise.ops.regions import SEQUENTIAL
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import where
 
 
 def vectorized_map(

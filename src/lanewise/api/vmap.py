@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.mapping import Options, as_array, refuse_generators, run_map, where
+from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
 from lanewise.errors import function_name
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import where
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -127,6 +128,7 @@ class Mapped:
     ) -> None:  # fmt: skip
         self.__wrapped__ = func
         self.__doc__ = getattr(func, "__doc__", None)
+        self.__module__ = getattr(func, "__module__", __name__)
         self._settings = (in_dims, out_dims, options, axis_size)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -41,10 +41,11 @@ class Value:
 class Signature:
     """What an operation does: primitive, static parameters, regions, and the types of the results.
 
-    Equal signatures of one primitive are the same object, as long as they have no regions.
+    Equal signatures of one primitive are the same object where they are interned, which is where
+    they have no regions.
     """
 
-    __slots__ = ("params", "primitive", "regions", "types")
+    __slots__ = ("__weakref__", "is_interned", "params", "primitive", "regions", "types")
 
     def __init__(
         self,
@@ -52,7 +53,9 @@ class Signature:
         params: dict[str, Any],
         types: tuple[Type, ...],
         regions: tuple[Graph, ...] = (),
+        is_interned: bool = True,
     ) -> None:
+        self.is_interned = is_interned
         self.primitive = primitive
         self.params = params
         self.types = types
@@ -61,7 +64,7 @@ class Signature:
     @property
     def key(self) -> Hashable:
         """What decides the operation's meaning, hashable."""
-        if not self.regions:
+        if self.is_interned:
             return self
         regions = tuple([region.key for region in self.regions])
         return self.primitive, tuple(self.params.values()), regions
@@ -142,7 +145,8 @@ class Graph:
             for value in self.inputs:
                 rows += value.index, value.type
             for op in self.operations:
-                rows.append(op.signature.key if op.signature.regions else op.signature)
+                signature = op.signature
+                rows.append(signature if signature.is_interned else signature.key)
                 for value in op.operands:
                     rows.append(value.index)
             rows += [value.index for value in self.outputs]

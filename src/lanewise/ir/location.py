@@ -6,7 +6,7 @@ import linecache
 import sys
 import sysconfig
 from pathlib import Path
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import NamedTuple
 
 # Frames of these packages are not the user's: errors and `explain` name the first frame outside.
@@ -16,12 +16,15 @@ _LIBRARIES = tuple(
     for key in ("purelib", "platlib")
     for name in ("numpy", "scipy", "optree")
 )
+_STANDARD = sysconfig.get_path("stdlib")
+_SITE = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 _MADE = ("<__array_function__", "<lanewise")
 _own_files: dict[str, bool] = {}
 
 
 def _is_own(filename: str) -> bool:
-    own = filename.startswith((_PACKAGE, *_LIBRARIES)) or filename.startswith(_MADE)
+    own = filename.startswith((_PACKAGE, *_LIBRARIES, *_MADE))
+    own = own or (filename.startswith(_STANDARD) and not filename.startswith(_SITE))
     _own_files[filename] = own
     return own
 
@@ -69,3 +72,15 @@ def here() -> tuple[CodeType, int] | None:
             return code, frame.f_lasti
         frame = frame.f_back
     return None
+
+
+def place_of(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
+    """Return the user's innermost place in a traceback that ends in code that is not the user's."""
+    place, is_own = None, False
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        is_own = _is_own(code.co_filename)
+        if not is_own:
+            place = code, traceback.tb_lasti
+        traceback = traceback.tb_next
+    return place if is_own else None

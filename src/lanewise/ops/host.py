@@ -22,6 +22,8 @@ class py_func:
     batch, with the batch as axis 0 everywhere.
     """
 
+    has_effect = True
+
     def type(
         token: Any,
         *operands: ArrayType,

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -67,8 +68,8 @@ BatchRule = Callable[..., Any]
 class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
-    __slots__ = ("_defaults", "_names", "_signatures", "batch", "doc", "name", "numpy", "samples",
-                 "type", "ufunc")  # fmt: skip
+    __slots__ = ("_defaults", "_names", "_signatures", "batch", "doc", "name", "numpy",
+                 "samples", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -80,6 +81,7 @@ class Primitive:
         samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | Absent,
         doc: str,
         ufunc: np.ufunc | None = None,
+        has_effect: bool = False,
     ) -> None:
         self.name = name
         self.type = type
@@ -93,7 +95,8 @@ class Primitive:
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "regions"]
         self._names = tuple(p.name for p in keywords)
         self._defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
-        self._signatures: dict[Any, Signature] = {}
+        # Host code is kept alive by the graphs that it is in, and by nothing else.
+        self._signatures: Any = WeakValueDictionary() if has_effect else {}
 
     def signature(
         self, types: Sequence[Type], params: dict[str, Any], regions: tuple[Graph, ...] = ()
@@ -101,7 +104,7 @@ class Primitive:
         """Return the signature on operands of these types; raise what NumPy would if none fits."""
         if regions:
             types = _as_tuple(self.type(*types, regions=regions, **params))
-            return Signature(self, params, types, regions)
+            return Signature(self, params, types, regions, is_interned=False)
         key = (*types, *params.values())
         known = self._signatures.get(key)
         if known is None:
@@ -180,7 +183,7 @@ def op(definition: type) -> Primitive:
             f"the primitive {definition.__name__} lacks {', '.join(missing) or 'a docstring'}; "
             'give it, or declare it absent("reason")'
         )
-    given = {rule: rules[rule] for rule in REQUIRED_RULES}
+    given = {rule: rules[rule] for rule in (*REQUIRED_RULES, "has_effect") if rule in rules}
     return register(Primitive(definition.__name__.rstrip("_"), doc=definition.__doc__, **given))
 
 

@@ -49,7 +49,8 @@ class Plan:
         self.graph = graph
         source, names = _write(graph)
         exec(compile(source, "<lanewise plan>", "exec"), names)
-        self._run: Callable[..., list[Any]] = names["run"]
+        # Taken out of its own globals, or each plan would be a cycle for the collector.
+        self._run: Callable[..., list[Any]] = names.pop("run")
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Run on one array for each input of the graph (None for a token)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,11 @@ class Plan:
 
 def getitem(x: Tensor, key: Any) -> Tensor:
     """Return ``x[key]``: a view for basic indices, a copy otherwise, as NumPy does."""
-    plan = _plan(x, key)
+    if type(key) in (Tensor, np.ndarray) and key.ndim and x.ndim and key.dtype.kind in "iu":
+        if type(key) is np.ndarray:
+            _check_range(key, 0, x.shape[0])
+        return emit(gather, x, key, axis=0)  # the usual case: one array of integers
+    plan = _element_plan(x._type, key) if type(key) is int else _plan(x._type, key)
     viewed = _apply_basic(x, plan)
     if not plan.arrays:
         # An element, all of its indices given, is a scalar: no view in NumPy.
@@ -69,6 +74,12 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         return emit(gather, viewed, *plan.arrays, axis=axis)
     indices = tuple([as_tensor(array).copy() for array in plan.arrays])
     return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
+
+
+@lru_cache(maxsize=4096)
+def _element_plan(type: ArrayType, key: int) -> Plan:
+    """Return the plan of an integer index; in a loop that is unrolled there are many."""
+    return _plan(type, key)
 
 
 def _put_back(indices: tuple[Tensor, ...], axis: int) -> Callable[[Value, Value], Value]:
@@ -85,7 +96,10 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     """Carry out ``x[key] = values``, or ``fn.at(x, key, values)`` for a ufunc."""
     if fn is None and _set_where(x, key, values):
         return
-    plan = _plan(x, key)
+    plan = _plan(x._type, key)
+    if plan.is_element and x.ndim and fn is None and np.ndim(values):
+        kind = TypeError if x.dtype.kind == "c" else ValueError
+        raise kind(f"setting an array element with a sequence{at(here())}")
     viewed = _apply_basic(writable(x), plan)
     if not plan.arrays:
         if fn is None:
@@ -173,7 +187,7 @@ class _Nothing:
 _KNOWN = (type(None), type(...), slice, np.ndarray, Tensor)
 
 
-def _entries(x: Tensor, key: Any) -> list[Any]:
+def _entries(x: ArrayType, key: Any) -> list[Any]:
     """Return the index as slices, ints, None, integer arrays and truths, ``...`` expanded."""
     entries = [_entry(part) for part in (key if isinstance(key, tuple) else (key,))]
     used = sum(_axes_indexed(entry) for entry in entries)
@@ -229,7 +243,7 @@ def _axes_indexed(entry: Any) -> int:
     return entry.ndim if isinstance(entry, np.ndarray) and entry.dtype.kind == "b" else 1
 
 
-def _check_mask(x: Tensor, mask: np.ndarray, axis: int) -> None:
+def _check_mask(x: ArrayType, mask: np.ndarray, axis: int) -> None:
     for offset, size in enumerate(mask.shape):
         # As in NumPy, an axis of no elements fits any.
         if axis + offset < x.ndim and size not in (0, x.shape[axis + offset]):
@@ -243,7 +257,7 @@ def _check_mask(x: Tensor, mask: np.ndarray, axis: int) -> None:
 _ARRAYS = (Tensor, np.ndarray, _Truth)
 
 
-def _plan(x: Tensor, key: Any) -> Plan:
+def _plan(x: ArrayType, key: Any) -> Plan:
     entries = _entries(x, key)
     with_rank = any(isinstance(e, _Truth) or getattr(e, "ndim", 0) for e in entries)
     plan = Plan()

@@ -23,7 +23,7 @@ from lanewise.errors import (
     function_name,
 )
 from lanewise.ir.graph import Builder, Graph, Signature, Value
-from lanewise.ir.location import here
+from lanewise.ir.location import here, place_of
 from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
 from lanewise.ops.creation import constant
 from lanewise.ops.registry import Primitive
@@ -81,15 +81,15 @@ class Trace(Builder):
         if isinstance(error, ValueError) and isinstance(error.__cause__, ConcretizationError):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
             raise error.__cause__ from None
+        if isinstance(error, Exception):
+            place = at(place_of(traceback))
+            if place and place not in str(error):
+                annotate(error, f"while tracing{place}")
 
     def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
                regions: tuple[Graph, ...] = ()) -> tuple[Value, ...]:  # fmt: skip
         """Record one operation at the user's current line."""
-        try:
-            signature = primitive.signature([v.type for v in operands], params, regions)
-        except Exception as error:
-            annotate(error, f"while tracing{at(here())}")
-            raise
+        signature = primitive.signature([v.type for v in operands], params, regions)
         self.location = here()
         return self.append(signature, operands)
 
@@ -116,17 +116,30 @@ class Trace(Builder):
         known = self._by_array.get(id(array))
         if known is not None and _same_bits(known[1], array):
             return known[2]
-        snapshot = array
-        if array.dtype.byteorder == ">" or not array.dtype.isnative:
-            snapshot = array.astype(array.dtype.newbyteorder("="))
-        elif _could_change(array):
-            snapshot = array.copy()
-        snapshot = snapshot.view()
-        snapshot.flags.writeable = False
+        snapshot = self._snapshot(array)
         value = self.input(array_type(snapshot.dtype, snapshot.shape))
         self._by_array[id(array)] = (array, snapshot, value)
+        # A map within hands over the snapshot: the same input.
+        self._by_array[id(snapshot)] = (snapshot, snapshot, value)
         self.captures.append((snapshot, value))
         return value
+
+    def _snapshot(self, array: np.ndarray) -> np.ndarray:
+        """Return the array's elements as they are now, as an array that nobody can write to."""
+        around = self.parent
+        while around is not None:
+            known = around._by_array.get(id(array))
+            if known is not None and _same_bits(known[1], array):
+                return known[1]
+            around = around.parent
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        elif _could_change(array):
+            array = array.copy()
+        else:
+            return array
+        array.flags.writeable = False
+        return array
 
     def next_token(self) -> Value:
         """Return the token that the next effect takes; it must hand its own to `set_token`."""
@@ -156,7 +169,11 @@ def _could_change(array: np.ndarray) -> bool:
 
 
 def _same_bits(first: np.ndarray, second: np.ndarray) -> bool:
-    if first is second or not _could_change(second):
+    if first is second:
+        return True
+    if first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    if not _could_change(second):
         return True
     if first.nbytes <= 4096:
         return first.tobytes() == second.tobytes()
@@ -177,6 +194,11 @@ state = _State()
 def current_trace() -> Trace | None:
     """Return the trace that this thread is recording, if any."""
     return state.trace
+
+
+def where() -> str:
+    """Return the user's line for a message, inside a trace; outside, the traceback shows it."""
+    return "" if state.trace is None else at(here())
 
 
 def require_trace(what: str) -> Trace:

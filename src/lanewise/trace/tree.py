@@ -11,6 +11,7 @@ import numpy as np
 import optree
 
 from lanewise.errors import annotate
+from lanewise.trace.trace import where
 
 #: The namespace of classes that Lanewise, or its user through optree, has registered.
 NAMESPACE = "lanewise"
@@ -145,7 +146,7 @@ def _matching(prefix: Any, tree: Any, name: str, of: str) -> tuple[dict[Any, Any
         found = f"a single {type(tree).__name__}" if children is None else _outline(tree, children)
         raise ValueError(
             f"{name} is {_outline(prefix, entries)} where {of} is {found}: it must be shaped like "
-            "that, or like the upper part of it"
+            f"that, or like the upper part of it{where()}"
         )
     return entries, children
 

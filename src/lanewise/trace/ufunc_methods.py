@@ -18,7 +18,7 @@ from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.indexing import setitem
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace
-from lanewise.trace.ufuncs import NO_VALUE, apply, call_with_keywords, write_out
+from lanewise.trace.ufuncs import NO_VALUE, apply, call_with_keywords, matmul, write_out
 from lanewise.trace.views import as_stored
 
 
@@ -257,5 +257,7 @@ def call(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str
     if method == "__call__":
         if not kwargs and ufunc.signature is None:
             return apply(ufunc, *inputs)
+        if not kwargs and ufunc is np.matmul:
+            return matmul(*inputs)
         return call_with_keywords(ufunc, inputs, kwargs)
     return _METHODS[method](ufunc, *inputs, **kwargs)

@@ -14,6 +14,7 @@ from lanewise.ir.location import here
 from lanewise.ops.contraction import dot_general, gufunc
 from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
+from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
@@ -290,22 +291,14 @@ def matmul(x: Any, y: Any) -> Tensor:
             "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
             f"(n?,k),(k,m?)->(n?,m?) (size {y.shape[inner]} is different from {x.shape[-1]})"
         )
-    dtype = np.result_type(x.dtype, y.dtype)
-    loop = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    if loop:  # stacks broadcast against each other: make their axes the same
-        x = np.broadcast_to(x, (*loop, *x.shape[-2:])) if x.ndim > 1 else x
-        y = np.broadcast_to(y, (*loop, *y.shape[-2:])) if y.ndim > 1 else y
-    shared = len(loop) if x.ndim > 1 and y.ndim > 1 else 0
-    result = contract(
-        x,
-        y,
-        dtype,
-        [(i, i) for i in range(shared)],
-        [(x.ndim - 1, 0 if y.ndim == 1 else y.ndim - 2)],
-    )
-    if loop and not shared and x.ndim == 1:
-        return result  # (k) with (..., k, m): the free axes of y, in order
-    return result
+    batch: list[tuple[int, int]] = []
+    if x.ndim > 1 and y.ndim > 1 and x.ndim + y.ndim > 4:
+        # Stacks broadcast against each other: make their axes the same.
+        loop = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        x = np.broadcast_to(x, (*loop, *x.shape[-2:]))
+        y = np.broadcast_to(y, (*loop, *y.shape[-2:]))
+        batch, inner = [(i, i) for i in range(len(loop))], len(loop)
+    return contract(x, y, np.result_type(x.dtype, y.dtype), batch, [(x.ndim - 1, inner)])
 
 
 def contract(

@@ -98,7 +98,7 @@ def writable(x: Tensor) -> Tensor:
 
 def read_only_view(base: Tensor, primitive: Primitive, *indices: Tensor, **params: Any) -> Tensor:
     """Return a view that shows what `base` holds, but cannot be written to."""
-    return view(base, primitive, _refuse_writing, *indices, **params)
+    return view(writable(base), primitive, _refuse_writing, *indices, **params)
 
 
 def _refuse_writing(base: Value, values: Value) -> Value:

@@ -77,6 +77,8 @@ def clip(
         return np.maximum(x, low, **kwargs)
     # One dtype for all three, as the ufunc of three operands that NumPy runs has.
     dtype = kwargs.pop("dtype", None) or promoted(x, low, high)
+    if dtype == x.dtype and not kwargs:
+        return apply(np.minimum, apply(np.maximum, x, low), high)
     return np.minimum(apply(np.maximum, x, low, dtype=np.dtype(dtype)), high, dtype=dtype, **kwargs)
 
 

@@ -74,6 +74,8 @@ def take(
         shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
         if 0 not in shape:
             raise IndexError("cannot do a non-empty take from an empty axes.")
+        if mode == "raise" and 0 not in x.shape[:axis]:  # else NumPy does not look at an index
+            raise IndexError(f"indices are out of bounds for axis {axis} with size 0")
         result = np.empty_like(x, shape=shape)
     else:
         result = x[(*(slice(None),) * axis, _moded(index, size, mode))]
