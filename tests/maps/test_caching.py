@@ -268,3 +268,26 @@ def test_inputs_and_results_are_not_kept(no_collector):
     refs = [weakref.ref(a) for a in (x, *got)]
     del x, got
     assert [ref() for ref in refs] == [None] * 3
+
+
+def test_a_long_function_is_found_again(compiled):
+    def long(x):
+        for number in range(5000):  # more constants than are kept at hand
+            x = x * 1.0001 + number
+        return x
+
+    lw.vmap(long)(np.ones((2, 3)))
+    lw.vmap(long)(np.ones((4, 3)))
+    assert compiled() == 1
+
+
+def test_views_of_views_have_no_depth_limit():
+    def fold(x):
+        y = x
+        for _ in range(3001):
+            y = y[::-1]
+        x[0] = 7
+        y[1] = 5
+        return y
+
+    np.testing.assert_array_equal(lw.vmap(fold)(np.ones((2, 3))), [[1, 5, 7], [1, 5, 7]])

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,14 +63,18 @@ class Batch:
     mapped: tuple[bool, ...]
 
 
+#: How many signatures of a primitive are found at once, in a plain dict.
+RECENT = 4096
+
+_lock = threading.Lock()
 BatchRule = Callable[..., Any]
 
 
 class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
-    __slots__ = ("_defaults", "_names", "_signatures", "batch", "doc", "name", "numpy",
-                 "samples", "type", "ufunc")  # fmt: skip
+    __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "batch", "doc",
+                 "name", "numpy", "samples", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -95,8 +100,11 @@ class Primitive:
         keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "regions"]
         self._names = tuple(p.name for p in keywords)
         self._defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
-        # Host code is kept alive by the graphs that it is in, and by nothing else.
-        self._signatures: Any = WeakValueDictionary() if has_effect else {}
+        # A signature lives as long as a graph or an executable's key has it, or it is recent. Host
+        # code is kept alive by the graphs that it is in, and by nothing else.
+        self._has_effect = has_effect
+        self._signatures: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
+        self._recent: dict[Any, Signature] = {}
 
     def signature(
         self, types: Sequence[Type], params: dict[str, Any], regions: tuple[Graph, ...] = ()
@@ -106,12 +114,17 @@ class Primitive:
             types = _as_tuple(self.type(*types, regions=regions, **params))
             return Signature(self, params, types, regions, is_interned=False)
         key = (*types, *params.values())
-        known = self._signatures.get(key)
+        known = self._recent.get(key)
         if known is None:
-            result = _as_tuple(self.type(*types, **params))
-            if len(self._signatures) > 4096:  # shapes come and go; forget them rather than grow
-                self._signatures.clear()
-            known = self._signatures.setdefault(key, Signature(self, params, result))
+            known = self._signatures.get(key)
+            if known is None:
+                result = _as_tuple(self.type(*types, **params))
+                with _lock:  # two threads must not make two objects of one signature
+                    known = self._signatures.setdefault(key, Signature(self, params, result))
+            if not self._has_effect:
+                if len(self._recent) >= RECENT:
+                    self._recent.clear()
+                self._recent[key] = known
         return known
 
     def infer(

@@ -89,7 +89,7 @@ def _write(graph: Graph) -> tuple[str, dict[str, Any]]:
     }
     body: list[str] = []
     last_uses = _last_uses(graph)
-    needs_sizes = False
+    needs_sizes, tells = False, graph.has_effects
     for position, op in enumerate(graph.operations):
         for result in op.results:
             name[result] = f"v{len(name)}"
@@ -100,7 +100,7 @@ def _write(graph: Graph) -> tuple[str, dict[str, Any]]:
             continue
         takes_sizes = op.primitive is map_ or _has_dim(op.params)
         needs_sizes |= takes_sizes
-        names[f"f{position}"] = _telling(op) if graph.has_effects else _callable(op)
+        names[f"f{position}"] = _telling(op) if tells else _callable(op)
         operands = [name[value] for value in op.operands]
         call = f"f{position}({', '.join(['sizes'] * takes_sizes + operands)})"
         several = len(op.results) != 1 or op.primitive is map_

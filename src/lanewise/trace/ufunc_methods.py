@@ -132,7 +132,7 @@ def _reduce_from(
         x = emit(where, mask, x, _neutral(ufunc, x, dtype, first))
     if is_empty and first is not None:
         kept = tuple(d for axis, d in enumerate(x.shape) if axis not in axes)
-        return np.broadcast_to(first, kept)
+        return np.broadcast_to(first, kept).copy()
     result = emit(reduce, x, fn=ufunc, axes=axes, dtype=dtype)
     return result if first is None else apply(ufunc, first, result)
 
@@ -181,7 +181,7 @@ def _fold(
     rows = list(np.moveaxis(x.astype(dtype), axis, 0))
     masks = list(np.moveaxis(np.broadcast_to(mask, x.shape), axis, 0)) if mask is not True else None
     kept = tuple(d for i, d in enumerate(x.shape) if i != axis)
-    total: Any = np.broadcast_to(first, kept) if first is not None else rows.pop(0)
+    total: Any = np.broadcast_to(first, kept).copy() if first is not None else rows.pop(0)
     for index, row in enumerate(rows):
         result = apply(ufunc, total, row, dtype=dtype)
         total = result if masks is None else emit(where, masks[index], result, total)

@@ -37,7 +37,7 @@ from lanewise.trace.trace import require_trace
 class View:
     """How a tensor shows part of a base: `primitive` with `params` reads, `write` puts back."""
 
-    __slots__ = ("base", "indices", "params", "primitive", "seen", "write")
+    __slots__ = ("_root_seen", "_seen", "base", "indices", "params", "primitive", "root", "write")
 
     def __init__(
         self,
@@ -48,28 +48,46 @@ class View:
         indices: tuple[Tensor, ...] = (),
     ) -> None:
         self.base = base
+        self.root: Tensor = base if base._view is None else base._view.root
         self.primitive = primitive
         self.params = params
         self.write = write
         #: Tensors that say where in the base the view lies, as they were when it was made.
         self.indices = indices
-        self.seen = base._value
+        self.saw()
+
+    def saw(self) -> None:
+        """Remember that the view shows what its base, and the root of all, hold now."""
+        self._seen = self.base._value
+        self._root_seen = self.root._value
 
     def refresh(self, tensor: Tensor) -> None:
-        """Read the view out of its base again if the base has another value since."""
-        base = self.base
-        if base._view is not None:
-            base._view.refresh(base)
-        if base._value is self.seen:
+        """Read the view out of its base again if that has another value since.
+
+        Every write reaches the root, so as long as that has its value nothing has changed.
+        """
+        if self.root._value is self._root_seen:
             return
-        if self.indices or not base._trace.is_open:
-            trace = require_trace("a view")
-            operands = tuple([read(each) for each in (base, *self.indices)])
-        else:  # where the base lives, which may be around the function being traced now
-            trace, operands = base._trace, (base._value,)
-        (tensor._value,) = trace.record(self.primitive, operands, self.params)
-        tensor._trace = trace
-        self.seen = base._value
+        stale = []
+        view: View | None = self
+        while view is not None and view._root_seen is not self.root._value:
+            stale.append((tensor, view))
+            tensor = view.base
+            view = tensor._view
+        for tensor, view in reversed(stale):  # no recursion: a loop may make views of views
+            view._read_again(tensor)
+
+    def _read_again(self, tensor: Tensor) -> None:
+        base = self.base
+        if base._value is not self._seen:
+            if self.indices or not base._trace.is_open:
+                trace = require_trace("a view")
+                operands = tuple([read(each) for each in (base, *self.indices)])
+            else:  # where the base lives, which may be around the function being traced now
+                trace, operands = base._trace, (base._value,)
+            (tensor._value,) = trace.record(self.primitive, operands, self.params)
+            tensor._trace = trace
+        self.saw()
 
 
 def view(
@@ -139,9 +157,7 @@ def reshape_shares_memory(x: Tensor, shape: tuple[Any, ...]) -> bool:
 
 def root_of(x: Tensor) -> Tensor:
     """Return the tensor that x is a view of, or a view of a view of; x itself if it is none."""
-    while x._view is not None:
-        x = x._view.base
-    return x
+    return x if x._view is None else x._view.root
 
 
 def layout_of(x: Tensor, root: np.ndarray | None = None) -> np.ndarray:
@@ -149,10 +165,19 @@ def layout_of(x: Tensor, root: np.ndarray | None = None) -> np.ndarray:
 
     Elements are two bytes, for the two parts of a complex number; the others do not need them.
     """
-    if x._view is None:
-        return np.empty(x.shape, np.int16) if root is None else root
+    chain = []
+    while x._view is not None:
+        chain.append(x)
+        x = x._view.base
+    layout = np.empty(x.shape, np.int16) if root is None else root
+    for each in reversed(chain):
+        layout = _layout_of_view(each, layout)
+    return layout
+
+
+def _layout_of_view(x: Tensor, base: np.ndarray) -> np.ndarray:
+    """Return an array laid out as the view x of something laid out like `base`."""
     view = x._view
-    base = layout_of(view.base, root)
     if view.primitive is bitcast:
         return base if base.shape == x.shape else np.empty(x.shape, np.int16)
     if view.primitive in (real, imag):
@@ -214,20 +239,24 @@ def bitcast_view(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def assign(target: Tensor, value: Value) -> None:
-    """Make `value`, of the target's own type, what the target holds, and its base with it."""
+    """Make `value`, of the target's own type, what the target holds, and its bases with it."""
     assert value.type == target._type
     trace = require_trace("an assignment")
-    if target._view is not None:
-        base = target._view.base
-        assign(base, target._view.write(read(base), value))
-        target._view.seen = base._value
-    elif target._trace is not trace:
+    if root_of(target)._trace is not trace:
         raise UnsupportedError(
             f"a mapped function writes to an array of the function around it{at(here())}: each "
             "example would write a different value to the same array. Return the value instead"
         )
-    target._value = value
-    target._trace = trace
+    tensors, values = [target], [value]
+    while tensors[-1]._view is not None:
+        view = tensors[-1]._view
+        values.append(view.write(read(view.base), values[-1]))
+        tensors.append(view.base)
+    for tensor, new in zip(tensors, values, strict=True):
+        tensor._value = new
+        tensor._trace = trace
+    for tensor in tensors[:-1]:
+        tensor._view.saw()
 
 
 def store(target: Tensor, values: Any, casting: str = "unsafe") -> None:
