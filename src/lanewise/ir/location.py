@@ -14,7 +14,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 _LIBRARIES = tuple(
     str(Path(sysconfig.get_path(key)) / name)
     for key in ("purelib", "platlib")
-    for name in ("numpy", "scipy", "optree")
+    for name in ("numpy", "scipy", "optree", "numba")
 )
 _STANDARD = sysconfig.get_path("stdlib")
 _SITE = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))

@@ -103,6 +103,8 @@ def loop_dtypes(
     An operand is a dtype, or one of the types int, float and complex for a Python number. ``dtype``
     asks for a loop that gives it, as the argument of that name does.
     """
+    if not hasattr(fn, "resolve_dtypes"):
+        return _tried_dtypes(fn, operands)
     if dtype is None:
         return fn.resolve_dtypes((*operands, *(None,) * fn.nout))
     return fn.resolve_dtypes(
@@ -110,6 +112,15 @@ def loop_dtypes(
         signature=(*(None,) * fn.nin, *(dtype,) * fn.nout),
         casting=casting or "unsafe",
     )
+
+
+def _tried_dtypes(fn: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    """Find out by a call on no elements: Numba's are no ``np.ufunc``, and compile when called."""
+    known = [kind for kind in operands if isinstance(kind, np.dtype)]
+    taken = tuple(k if isinstance(k, np.dtype) else np.result_type(*known, k(1)) for k in operands)
+    results = fn(*[np.empty(0, kind) for kind in taken])
+    results = results if isinstance(results, tuple) else (results,)
+    return (*taken, *(result.dtype for result in results))
 
 
 #: Rows as primitives, by ufunc.
@@ -126,7 +137,7 @@ def elementwise(fn: np.ufunc) -> Primitive:
     if primitive is None:
         if fn.signature is not None:
             raise TypeError(f"{fn.__name__} is a generalized ufunc; see `gufunc`")
-        if all("O" in loop for loop in fn.types):  # of np.frompyfunc
+        if fn.types and all("O" in loop for loop in fn.types):  # of np.frompyfunc
             raise UnsupportedError(
                 f"{fn.__name__} computes with Python objects, Lanewise with numbers. Use "
                 "lw.vectorize of the Python function, or lw.py_func"
