@@ -166,3 +166,11 @@ def test_map_fn_computes_one_example_at_a_time(monkeypatch):
 
     assert_same(lw.map_fn(f, X), X)
     assert shapes == [(3,)] * 4
+
+
+def test_a_refusal_names_the_host_call_inside_a_nested_map():
+    def rows(matrix):
+        return lw.vmap(lambda row: lw.py_func(np.sort, [row], float))(matrix)
+
+    with pytest.raises(ValueError, match=r"py_func cannot be vectorized.*test_vectorized_map\.py"):
+        lw.vectorized_map(rows, np.ones((2, 3, 4)), fallback_to_while_loop=False)

@@ -155,11 +155,12 @@ class _Mapper:
         """Record operations as a sequential map: one example after the other runs them all."""
         op = group[0]
         if not self.fallback:
-            rule = op.primitive.batch
+            culprit = _host_call(op)
+            rule = culprit.primitive.batch
             reason = rule.reason if isinstance(rule, Absent) else "it runs once for each example"
             raise ValueError(
-                f"{op.primitive.name} cannot be vectorized: {reason}{at(op.location)}. Allow "
-                "fallback_to_while_loop, or use an operation that can"
+                f"{culprit.primitive.name} cannot be vectorized: {reason}{at(culprit.location)}. "
+                "Allow fallback_to_while_loop, or use an operation that can"
             )
         inner = Builder()
         values: dict[Value, Value] = {}
@@ -236,6 +237,13 @@ class _Mapper:
     def _tell(self, op: Operation, fate: str, first: int) -> None:
         if self.report is not None:
             self.report(op, fate, current_builder().operations[first:])
+
+
+def _host_call(op: Operation) -> Operation:
+    """Return the host call for the sake of which an operation has an effect, else the operation."""
+    while op.has_effect and op.regions:
+        op = next(inner for inner in op.regions[0].operations if inner.has_effect)
+    return op
 
 
 def _ordered_groups(body: Graph) -> dict[Operation, list[Operation]]:
