@@ -1,4 +1,4 @@
-"""What the tests of maps share: counting compilations."""
+"""What the tests of maps share: counting compilations, and an operation that must be looped."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from lanewise.ops import linalg
+from lanewise.ops.registry import absent
 from lanewise.runtime import dispatch
 
 
@@ -28,3 +30,10 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
     monkeypatch.setattr(dispatch, "compile", compile)
     monkeypatch.setattr(dispatch, "_cache", {})
     yield since
+
+
+@pytest.fixture
+def lstsq_is_looped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the batching rule of least squares away, as if NumPy's function were all there is."""
+    monkeypatch.setattr(linalg.lstsq, "batch", absent("one problem at a time"))
+    monkeypatch.setattr(dispatch, "_cache", {})

@@ -20,7 +20,7 @@ def explained(func, *args, **kwargs):
     return seen, {row.operation: row for row in seen.rows}
 
 
-def test_fates_types_bytes_and_lines(capsys):
+def test_fates_types_bytes_and_lines(capsys, lstsq_is_looped):
     def func(x, w):
         scaled = np.exp(w)
         result = x * scaled

@@ -142,7 +142,7 @@ def test_chunks_within_chunks():
     assert_same(lw.map_fn(f, A), expected)
 
 
-def test_an_operation_that_is_looped_within_two_maps():
+def test_an_operation_that_is_looped_within_two_maps(lstsq_is_looped):
     def func(v):
         return np.linalg.lstsq(np.vander(np.arange(4.0), 2), v, rcond=None)[0]
 

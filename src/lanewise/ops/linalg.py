@@ -1,7 +1,7 @@
 """Linear algebra on stacks of matrices, the last two axes, by NumPy's LAPACK.
 
 Every one of these maps over leading axes by itself, so one batching rule serves the family. Least
-squares is the exception: NumPy has no stacked form, so it runs one example at a time.
+squares, of which NumPy has no stacked form, is given one here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from lanewise.ir.dims import dim_min
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.contraction import align_loops
-from lanewise.ops.registry import Batch, absent, op, sample, spread
+from lanewise.ops.registry import Batch, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
 _MATRIX = spread((3, 3)) + 3 * np.eye(3)
@@ -301,34 +301,72 @@ class eigvals:
 class lstsq:
     """Least squares: the solution, sums of squared residuals, the rank, and singular values of a.
 
-    Residuals are given for each right-hand side where a has more rows than columns. NumPy gives
-    none where the rank is deficient; a shape cannot depend on data, so they are computed there too.
+    For a (..., m, n) and y (..., m, k). Residuals are given for each right-hand side where a has
+    more rows than columns. NumPy gives none where the rank is deficient; a shape cannot depend on
+    data, so they are computed there too.
     """
 
     def type(a, y, rcond):
         dtype = np.result_type(_check_matrix(a, square=False), lapack_dtype(y.dtype))
-        m, n = a.shape
-        if m != y.shape[0]:
+        *_, m, n = a.shape
+        *_, rows, k = y.shape
+        if m != rows:
             raise np.linalg.LinAlgError("Incompatible dimensions")
-        sides = 1 if y.ndim == 1 else y.shape[1]
+        lead = broadcast_shapes(a.shape[:-2], y.shape[:-2], rcond.shape)
         return (
-            array_type(dtype, (n, *y.shape[1:])),
-            array_type(_real(dtype), (sides if m > n else 0,)),
-            array_type(np.dtype(np.intc), ()),
-            array_type(_real(dtype), (dim_min(m, n),)),
+            array_type(dtype, (*lead, n, k)),
+            array_type(_real(dtype), (*lead, k if m > n else 0)),
+            array_type(np.dtype(np.intc), lead),
+            array_type(_real(dtype), (*lead, dim_min(m, n))),
         )
 
     def numpy(a, y, rcond):
-        x, residuals, rank, singular = np.linalg.lstsq(a, y, float(rcond))
-        m, n = a.shape
-        if m > n and rank < n:
-            columns = (y - a @ x).reshape(m, -1)
-            residuals = np.sum(np.square(np.abs(columns)), axis=0, dtype=residuals.dtype)
-        return x, residuals, np.intc(rank), singular
+        lead = np.broadcast_shapes(a.shape[:-2], y.shape[:-2], np.shape(rcond))
+        if a.ndim == 2 and not np.ndim(rcond):
+            return _one_least_squares(a, y, float(rcond), lead)
+        return _stacked_least_squares(a, y, np.asarray(rcond), lead)
 
-    batch = absent("NumPy solves one least-squares problem at a time")
+    def batch(b: Batch, a, y, rcond):
+        return lstsq(*align_loops(b, (a, y, rcond), [2, 2, 0]))
+
     samples = (
-        sample((4, 2), (4,), np.array(1e-10)),
+        sample((4, 2), (4, 1), np.array(1e-10)),
         sample((2, 3), (2, 2), np.array(1e-10)),
         sample(np.ones((4, 2)), (4, 3), np.array(1e-10)),
+        sample((3, 4, 2), (4, 2), np.array([1e-10, 0.5, -1.0])),
+    )
+
+
+def _one_least_squares(a, y, rcond, lead):
+    """Solve for all right-hand sides of all examples at once, as they share the matrix."""
+    m, n = a.shape
+    sides = np.moveaxis(y, -2, 0)
+    x, residuals, rank, singular = np.linalg.lstsq(a, sides.reshape(m, -1), rcond)
+    if m > n and rank < n:
+        residuals = np.sum(np.square(np.abs(sides.reshape(m, -1) - a @ x)), axis=0)
+    return (
+        np.moveaxis(x.reshape(n, *sides.shape[1:]), 0, -2),
+        residuals.reshape(*sides.shape[1:]) if m > n else np.empty((*lead, 0), singular.dtype),
+        np.full(lead, rank, np.intc),
+        np.broadcast_to(singular, (*lead, *singular.shape)),
+    )
+
+
+def _stacked_least_squares(a, y, rcond, lead):
+    """Solve a stack of problems by singular value decomposition, as LAPACK's gelsd solves one."""
+    *_, m, n = a.shape
+    dtype = lapack_dtype(a.dtype, y.dtype)
+    a, y = a.astype(dtype), y.astype(dtype)
+    u, singular, vh = np.linalg.svd(a, full_matrices=False)
+    epsilon = np.finfo(singular.dtype).eps
+    cut = np.where(rcond < 0, epsilon, rcond)[..., None]
+    kept = singular > cut * singular.max(axis=-1, keepdims=True, initial=0)
+    inverse = np.divide(1, singular, out=np.zeros(kept.shape, singular.dtype), where=kept)
+    x = vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (u.swapaxes(-1, -2).conj() @ y))
+    residuals = np.sum(np.square(np.abs(y - a @ x)), axis=-2) if m > n else np.empty(0)
+    return (
+        x,
+        np.broadcast_to(residuals, (*lead, residuals.shape[-1])).astype(singular.dtype),
+        np.broadcast_to(np.sum(kept, axis=-1, dtype=np.intc), lead),
+        np.broadcast_to(singular, (*lead, *singular.shape[-1:])),
     )

@@ -90,7 +90,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
             )
     if rcond is None:
         rcond = np.finfo(float).eps * max(x.shape)
-    return emit(ops.lstsq, x, y, rcond)
+    solution, residuals, rank, singular = emit(
+        ops.lstsq, x, y[:, None] if y.ndim == 1 else y, rcond
+    )
+    return solution[:, 0] if y.ndim == 1 else solution, residuals, rank, singular
 
 
 @implements(np.linalg.tensorsolve)
