@@ -285,7 +285,13 @@ def test_a_signal_leaves_no_partial_file(folder: Path, number: int, code: int) -
     before = sorted(path.name for path in folder.iterdir())
     np.save("x.npy", np.zeros((100_000, 5)))
     arguments = command("f.py:slow", "x.npy", "-o", "out.npz", "--chunk-size", "10")
-    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        arguments,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C, and we inherit that.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    ) as process:
         try:
             deadline = time.monotonic() + 60
             while not list(folder.glob(".out.npz.*/result-0.npy")):  # until it is under way
