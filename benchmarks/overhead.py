@@ -64,26 +64,51 @@ def measure(calls: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dic
     return {name: statistics.median(row) for name, row in times.items()}
 
 
-def trace_cost() -> float:
-    """Return the microseconds that one more traced operation costs, run included."""
+#: What a user writes, by how it looks; x is a vector of 8, m a matrix of 4 by 4.
+CALLS: dict[str, Callable[..., object]] = {
+    "x * 2": lambda x, m: x * 2,
+    "x + x": lambda x, m: x + x,
+    "x ** 2": lambda x, m: x**2,
+    "np.exp(x)": lambda x, m: np.exp(x),
+    "x.sum()": lambda x, m: x.sum(),
+    "m.mean(axis=1)": lambda x, m: m.mean(axis=1),
+    "np.argmax(x)": lambda x, m: np.argmax(x),
+    "x[1]": lambda x, m: x[1],
+    "x[1:3]": lambda x, m: x[1:3],
+    "m[:, 1]": lambda x, m: m[:, 1],
+    "m @ m": lambda x, m: m @ m,
+    "np.dot(x, x)": lambda x, m: np.dot(x, x),
+    "m.T": lambda x, m: m.T,
+    "x.reshape(2, 4)": lambda x, m: x.reshape(2, 4),
+    "np.concatenate([x, x])": lambda x, m: np.concatenate([x, x]),
+    "np.where(x > 0, x, 0)": lambda x, m: np.where(x > 0, x, 0),
+    "np.clip(x, 0, 1)": lambda x, m: np.clip(x, 0, 1),
+    "np.sort(x)": lambda x, m: np.sort(x),
+    "np.linalg.solve(m, m)": lambda x, m: np.linalg.solve(m, m),
+    "x.astype(np.float32)": lambda x, m: x.astype(np.float32),
+}
 
-    def chain(length: int) -> Callable[[], object]:
-        def chained(x):
-            for _ in range(length):
-                x = x + 1.5
+
+def trace_costs(rounds: int = 9, repeats: int = 100) -> dict[str, float]:
+    """Return the microseconds that recording each call costs.
+
+    The results are not used, so nothing but the recording is left of the calls.
+    """
+    x, m = np.ones((2, 8)), np.ones((2, 4, 4))
+
+    def times(call: Callable[..., object], count: int) -> Callable[[], object]:
+        def repeated(x, m):
+            for _ in range(count):
+                call(x, m)
             return x
 
-        array = np.zeros((2, 4))
-        return lambda: lw.vmap(chained)(array)
+        return lambda: lw.vmap(repeated)(x, m)
 
-    def numpy_only() -> object:
-        x = np.zeros((2, 4))
-        for _ in range(200):
-            x = x + 1.5
-        return x
-
-    times = measure({"long": chain(210), "short": chain(10), "numpy": numpy_only})
-    return (times["long"] - times["short"] - times["numpy"]) / 200
+    costs = {}
+    for name, call in CALLS.items():
+        measured = measure({"long": times(call, repeats), "short": times(call, 0)}, rounds)
+        costs[name] = (measured["long"] - measured["short"]) / repeats
+    return costs
 
 
 def import_cost(rounds: int = 15) -> float:
@@ -110,7 +135,10 @@ def main() -> None:
     for peer in ("torch", "jax"):
         if not importlib.util.find_spec(peer):
             print(f"| {peer} | not installed | |")
-    print(f"\nOne traced operation: {trace_cost():.1f} µs")
+    print("\n| recording | µs |\n| --- | ---: |")
+    for name, value in trace_costs().items():
+        print(f"| `{name}` | {value:.1f} |")
+    print()
     print(f"`import lanewise` over `import numpy`: {import_cost():.3f} s")
 
 

@@ -64,7 +64,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         if type(key) is np.ndarray:
             _check_range(key, 0, x.shape[0])
         return emit(gather, x, key, axis=0)  # the usual case: one array of integers
-    plan = _element_plan(x._type, key) if type(key) is int else _plan(x._type, key)
+    plan = _plan_of(x._type, key)
     viewed = _apply_basic(x, plan)
     if not plan.arrays:
         # An element, all of its indices given, is a scalar: no view in NumPy.
@@ -76,10 +76,30 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
 
 
+def _plan_of(type_: ArrayType, key: Any) -> Plan:
+    """Return the plan of an index, looked up if it is basic: a loop that is unrolled has many."""
+    parts = key if type(key) is tuple else (key,)
+    frozen = []
+    for part in parts:
+        if type(part) is slice:  # not hashable before Python 3.12
+            bounds = (part.start, part.stop, part.step)
+            if not _PLAIN.issuperset(map(type, bounds)):
+                return _plan(type_, key)
+            frozen.append(bounds)
+        elif type(part) in _PLAIN or part is Ellipsis:
+            frozen.append(part)
+        else:
+            return _plan(type_, key)
+    return _basic_plan(type_, tuple(frozen))
+
+
+_PLAIN = frozenset((int, type(None)))
+
+
 @lru_cache(maxsize=4096)
-def _element_plan(type: ArrayType, key: int) -> Plan:
-    """Return the plan of an integer index; in a loop that is unrolled there are many."""
-    return _plan(type, key)
+def _basic_plan(type_: ArrayType, frozen: tuple[Any, ...]) -> Plan:
+    """Return the plan of an index in which slices are given as tuples of their bounds."""
+    return _plan(type_, tuple(slice(*p) if isinstance(p, tuple) else p for p in frozen))
 
 
 def _put_back(indices: tuple[Tensor, ...], axis: int) -> Callable[[Value, Value], Value]:
@@ -96,7 +116,7 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     """Carry out ``x[key] = values``, or ``fn.at(x, key, values)`` for a ufunc."""
     if fn is None and _set_where(x, key, values):
         return
-    plan = _plan(x._type, key)
+    plan = _plan_of(x._type, key)
     if plan.is_element and x.ndim and fn is None and np.ndim(values):
         kind = TypeError if x.dtype.kind == "c" else ValueError
         raise kind(f"setting an array element with a sequence{at(here())}")
