@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import optree
+import pytest
 
 import lanewise as lw
 
@@ -104,3 +105,13 @@ def assert_maps_everywhere(
     expected = [loop(func, [t[..., k] for t in twice], (0,) * len(args)) for k in range(3)]
     stacked = optree.tree_map(lambda *leaves: np.stack(leaves), *expected)
     assert_same(nested, stacked, rtol, atol)
+
+
+def assert_refused_alike(
+    func: Callable[..., Any], *args: Any, error: type[Exception] = TypeError
+) -> None:
+    """Assert that the function raises this error on one example, and under `vmap`."""
+    with pytest.raises(error):
+        func(*[a[0] for a in args])
+    with pytest.raises(error):
+        lw.vmap(func)(*args)
