@@ -293,3 +293,15 @@ def test_errors(name):
         func(FINITE[0].copy())
     with pytest.raises(error):
         lw.vmap(func)(FINITE)
+
+
+def test_interp_in_a_table_that_is_not_traced_is_numpys_own():
+    xp, fp = np.linspace(-1, 1, 9), np.cos(np.arange(9.0))
+    x = np.array([[-5, -1, np.nan, 0.3], [np.inf, 1, -0.0, -np.inf]])
+    seen = lw.explain(lw.vmap(lambda v: np.interp(v, xp, fp, left=7)), x)
+    assert [row.operation for row in seen.rows if row.operation == "interp"] == ["interp"]
+    np.testing.assert_array_equal(
+        lw.vmap(lambda v: np.interp(v, xp, fp, left=7))(x), np.interp(x, xp, fp, left=7)
+    )
+    ends = np.array([0.5, 2.5])  # a value beyond the table that differs from example to example
+    assert_maps(lambda v, end: np.interp(v, xp, fp, right=end), x, ends)

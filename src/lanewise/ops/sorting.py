@@ -1,4 +1,4 @@
-"""Sorting and what depends on order, along one axis; and packing of bits along one."""
+"""Sorting and what depends on order, along one axis; interpolation; packing of bits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import elementwise, imag, real, where
 from lanewise.ops.indexing import take_along_axis
 from lanewise.ops.movement import broadcast_to, cast, reshape
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, absent, op, sample
 from lanewise.ops.shapes import shape_of
 
 
@@ -216,3 +216,29 @@ def _sorts_before(x: Value, y: Value) -> Value:
     below = both(less(a, c), either(b_holds, d_is_nan))
     ordered = either(below, either(above, both(same, by_imag)))
     return either(ordered, both(both(isnan(c), no(isnan(a))), no(same)))
+
+
+@op
+class interp:
+    """Piecewise linear interpolation at x in a table of points xp (ascending) and values fp.
+
+    ``left`` and ``right`` are the values outside of the table.
+    """
+
+    def type(x, xp, fp, left, right):
+        if xp.ndim != 1 or xp.shape != fp.shape or left.ndim or right.ndim:
+            raise ValueError(f"interp takes a table of one axis and two scalars, not {xp}, {fp}")
+        return array_type(np.result_type(fp.dtype, np.float64), x.shape)
+
+    def numpy(x, xp, fp, left, right):
+        return np.interp(x, xp, fp, left, right)
+
+    def batch(b: Batch, x, xp, fp, left, right):
+        if any(b.mapped[1:]):
+            return absent("NumPy interpolates in one table at a time")
+        return interp(x, xp, fp, left, right)
+
+    samples = (
+        sample((2, 3), np.arange(4.0), (4,), np.array(-1.0), np.array(1.0)),
+        sample((), np.array([0.5]), (1,), np.array(0.0), np.array(9.0)),
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from lanewise.ops.elementwise import complex_, imag, real, where
 from lanewise.ops.movement import diagonal
+from lanewise.ops.sorting import interp as interp_op
 from lanewise.trace.table.checks import checked
 from lanewise.trace.table.quantile import choose
 from lanewise.trace.table.registry import implements
@@ -137,11 +138,15 @@ def interp(
             raise ValueError("period must be a non-zero value")
         x, xp, fp = _periodic(x, xp, fp, np.absolute(period))
         left = right = None
+    # A table that is not traced is the same for all examples: NumPy's own function does.
+    is_one_table = not any(isinstance(part, Tensor) for part in (xp, fp, left, right))
     left = fp[0] if left is None else _end(left, dtype)
     right = fp[-1] if right is None else _end(right, dtype)
     if xp.shape[0] == 1:
         inside = emit(where, x > xp[0], right, fp[0])
         return emit(where, x < xp[0], left, inside)
+    if is_one_table:
+        return emit(interp_op, x, xp, fp, left, right)
     last = xp.shape[0] - 1
     place = np.searchsorted(xp, x, side="right") - 1
     at = np.maximum(np.minimum(place, last - 1), 0)  # the interval that x lies in, or next to
