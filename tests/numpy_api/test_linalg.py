@@ -371,3 +371,16 @@ def test_an_error_names_the_example():
 def test_a_traced_exponent_is_refused():
     with pytest.raises(lw.ConcretizationError, match="traced"):
         lw.vmap(lambda a, n: np.linalg.matrix_power(a, n))(draw(2, 2, 2), np.array([1, 2]))
+
+
+def test_least_squares_of_one_example_do_not_see_another():
+    """Right-hand sides that share a matrix: one that is huge or not finite spoils no other."""
+    a = np.array([[1.0, 0.3], [0.2, 1.1], [0.4, 0.5]])
+    sides = np.array([[1.0, 2.0, 3.0], [1e-300, 2e-300, 0.0], [1e308, -1e308, 9e307]])
+    got = lw.vmap(lambda b: np.linalg.lstsq(a, b)[0])(sides)
+    for row, b in zip(got, sides, strict=True):
+        np.testing.assert_allclose(row, np.linalg.lstsq(a, b)[0], rtol=1e-12)
+    spoiled = np.vstack([sides[:2], [np.nan, 0, 0], [np.inf, 1, 1]])
+    got = lw.vmap(lambda b: np.linalg.lstsq(a, b)[0])(spoiled)
+    np.testing.assert_allclose(got[:2], [np.linalg.lstsq(a, b)[0] for b in sides[:2]], rtol=1e-12)
+    assert not np.isfinite(got[2:]).any()

@@ -305,3 +305,13 @@ def test_interp_in_a_table_that_is_not_traced_is_numpys_own():
     )
     ends = np.array([0.5, 2.5])  # a value beyond the table that differs from example to example
     assert_maps(lambda v, end: np.interp(v, xp, fp, right=end), x, ends)
+
+
+def test_interp_gives_no_warning_of_its_own():
+    xp = np.array([[0.0, 1.0, 1.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
+    fp = np.array([[0.0, 3.0, 5.0, 7.0], [1.0, 2.0, 3.0, 4.0]])
+    x = np.array([[0.5, 1.0, 1.5], [0.0, 1.0, 2.0]])
+    with np.errstate(all="raise"):
+        got = lw.vmap(np.interp)(x, xp, fp)
+    expected = np.stack([np.interp(*row) for row in zip(x, xp, fp, strict=True)])
+    np.testing.assert_array_equal(got, expected)

@@ -321,10 +321,13 @@ class lstsq:
         )
 
     def numpy(a, y, rcond):
-        lead = np.broadcast_shapes(a.shape[:-2], y.shape[:-2], np.shape(rcond))
-        if a.ndim == 2 and not np.ndim(rcond):
-            return _one_least_squares(a, y, float(rcond), lead)
-        return _stacked_least_squares(a, y, np.asarray(rcond), lead)
+        if a.ndim != 2 or y.ndim != 2 or np.ndim(rcond):
+            return _stacked_least_squares(a, y, np.asarray(rcond))
+        x, residuals, rank, singular = np.linalg.lstsq(a, y, float(rcond))
+        m, n = a.shape
+        if m > n and rank < n:
+            residuals = np.sum(np.square(np.abs(y - a @ x)), axis=0, dtype=residuals.dtype)
+        return x, residuals, np.intc(rank), singular
 
     def batch(b: Batch, a, y, rcond):
         return lstsq(*align_loops(b, (a, y, rcond), [2, 2, 0]))
@@ -337,24 +340,14 @@ class lstsq:
     )
 
 
-def _one_least_squares(a, y, rcond, lead):
-    """Solve for all right-hand sides of all examples at once, as they share the matrix."""
-    m, n = a.shape
-    sides = np.moveaxis(y, -2, 0)
-    x, residuals, rank, singular = np.linalg.lstsq(a, sides.reshape(m, -1), rcond)
-    if m > n and rank < n:
-        residuals = np.sum(np.square(np.abs(sides.reshape(m, -1) - a @ x)), axis=0)
-    return (
-        np.moveaxis(x.reshape(n, *sides.shape[1:]), 0, -2),
-        residuals.reshape(*sides.shape[1:]) if m > n else np.empty((*lead, 0), singular.dtype),
-        np.full(lead, rank, np.intc),
-        np.broadcast_to(singular, (*lead, *singular.shape)),
-    )
+def _stacked_least_squares(a, y, rcond):
+    """Solve a stack of problems by singular value decomposition, as LAPACK's gelsd solves one.
 
-
-def _stacked_least_squares(a, y, rcond, lead):
-    """Solve a stack of problems by singular value decomposition, as LAPACK's gelsd solves one."""
+    A matrix that all share is decomposed once. (Giving LAPACK all right-hand sides in one call
+    would let them see each other: it scales them together.)
+    """
     *_, m, n = a.shape
+    lead = np.broadcast_shapes(a.shape[:-2], y.shape[:-2], rcond.shape)
     dtype = lapack_dtype(a.dtype, y.dtype)
     a, y = a.astype(dtype), y.astype(dtype)
     u, singular, vh = np.linalg.svd(a, full_matrices=False)
@@ -365,7 +358,7 @@ def _stacked_least_squares(a, y, rcond, lead):
     x = vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (u.swapaxes(-1, -2).conj() @ y))
     residuals = np.sum(np.square(np.abs(y - a @ x)), axis=-2) if m > n else np.empty(0)
     return (
-        x,
+        np.broadcast_to(x, (*lead, *x.shape[-2:])),
         np.broadcast_to(residuals, (*lead, residuals.shape[-1])).astype(singular.dtype),
         np.broadcast_to(np.sum(kept, axis=-1, dtype=np.intc), lead),
         np.broadcast_to(singular, (*lead, *singular.shape[-1:])),

@@ -1,18 +1,11 @@
-"""Sorting and what depends on order, along one axis; interpolation; packing of bits."""
+"""Sorting and partitioning along one axis, and packing of bits along one."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lanewise.ir.dims import product
-from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.creation import constant
-from lanewise.ops.elementwise import elementwise, imag, real, where
-from lanewise.ops.indexing import take_along_axis
-from lanewise.ops.movement import broadcast_to, cast, reshape
-from lanewise.ops.registry import Batch, absent, op, sample
-from lanewise.ops.shapes import shape_of
+from lanewise.ops.registry import Batch, op, sample
 
 
 @op
@@ -130,115 +123,4 @@ class unpackbits:
     samples = (
         sample(np.array([[3], [128]], np.uint8), axis=1, count=8, bitorder="big"),
         sample(np.array([7, 1], np.uint8), axis=0, count=11, bitorder="little"),
-    )
-
-
-@op
-class searchsorted:
-    """Where to insert `values` into sorted `x` (one axis each example), by bisection."""
-
-    def type(x, values, *, side: str):
-        if x.ndim != 1:
-            raise ValueError("object too deep for desired array")
-        if side not in ("left", "right"):
-            raise ValueError(f"search side must be one of 'left' or 'right' (got '{side}')")
-        return array_type(np.dtype(np.intp), values.shape)
-
-    def numpy(x, values, *, side):
-        return np.asarray(np.searchsorted(x, values, side))
-
-    def batch(b: Batch, x, values, *, side):
-        if not b.mapped[0]:
-            return searchsorted(x, values, side=side)
-        # NumPy searches one table at a time; a table for each example is bisected here.
-        lead = shape_of(values)[: b.mapped[1]]
-        inner = shape_of(values)[b.mapped[1] :]
-        values = reshape(values, shape=(*(lead or (1,)), product(inner)))
-        return reshape(_bisect(x, values, side), shape=(b.size, *inner))
-
-    samples = (
-        sample(np.arange(5.0), (2, 3), side="left"),
-        sample(np.arange(3), np.array([1, 5]), side="right"),
-        sample(np.array([0.0, 1.0, np.nan]), np.array([np.nan, 0.5, 2.0]), side="left"),
-        sample(np.zeros(0), (2,), side="right"),
-    )
-
-
-def _bisect(tables: Value, values: Value, side: str) -> Value:
-    """Return where each row of values goes into its row of tables: the largest of the fitting.
-
-    The place is found bit by bit from the highest: a bit is kept when the element before the place
-    that it leads to still belongs before the value.
-    """
-    batch, length = shape_of(tables)
-    assert isinstance(length, int), "only the batch has a size that is not known while tracing"
-    at = broadcast_to(_number(0), shape=(batch, shape_of(values)[1]))
-    if not length:
-        return at
-    dtype = np.result_type(tables.type.dtype, values.type.dtype)
-    tables, values = cast(tables, dtype=dtype), cast(values, dtype=dtype)
-    add, less_equal, minimum = map(elementwise, (np.add, np.less_equal, np.minimum))
-    for bit in reversed(range(length.bit_length())):
-        further = add(at, _number(1 << bit))
-        last = add(minimum(further, _number(length)), _number(-1))
-        found = take_along_axis(tables, last, axis=1)
-        if side == "left":
-            fits = _sorts_before(found, values)
-        else:
-            fits = elementwise(np.logical_not)(_sorts_before(values, found))
-        inside = less_equal(further, _number(length))
-        at = where(elementwise(np.logical_and)(inside, fits), further, at)
-    return at
-
-
-def _number(value: int) -> Value:
-    dtype = np.dtype(np.intp)
-    return constant(data=np.array(value, dtype).tobytes(), type=array_type(dtype, ()))
-
-
-def _sorts_before(x: Value, y: Value) -> Value:
-    """Return whether x sorts before y: NaNs go last, complex numbers by real, then imaginary part.
-
-    A complex number with a NaN sorts by which of its parts are NaN first, and then by the other.
-    """
-    less, equal, isnan = map(elementwise, (np.less, np.equal, np.isnan))
-    both, either, no = map(elementwise, (np.logical_and, np.logical_or, np.logical_not))
-    kind = x.type.dtype.kind
-    if kind in "biu":
-        return less(x, y)
-    if kind == "f":
-        return either(less(x, y), both(isnan(y), no(isnan(x))))
-    (a, b), (c, d) = (real(x), imag(x)), (real(y), imag(y))
-    b_holds, d_is_nan = no(isnan(b)), isnan(d)
-    same = either(equal(a, c), both(isnan(a), isnan(c)))
-    by_imag = either(less(b, d), both(d_is_nan, b_holds))
-    above = both(less(c, a), both(d_is_nan, b_holds))
-    below = both(less(a, c), either(b_holds, d_is_nan))
-    ordered = either(below, either(above, both(same, by_imag)))
-    return either(ordered, both(both(isnan(c), no(isnan(a))), no(same)))
-
-
-@op
-class interp:
-    """Piecewise linear interpolation at x in a table of points xp (ascending) and values fp.
-
-    ``left`` and ``right`` are the values outside of the table.
-    """
-
-    def type(x, xp, fp, left, right):
-        if xp.ndim != 1 or xp.shape != fp.shape or left.ndim or right.ndim:
-            raise ValueError(f"interp takes a table of one axis and two scalars, not {xp}, {fp}")
-        return array_type(np.result_type(fp.dtype, np.float64), x.shape)
-
-    def numpy(x, xp, fp, left, right):
-        return np.interp(x, xp, fp, left, right)
-
-    def batch(b: Batch, x, xp, fp, left, right):
-        if any(b.mapped[1:]):
-            return absent("NumPy interpolates in one table at a time")
-        return interp(x, xp, fp, left, right)
-
-    samples = (
-        sample((2, 3), np.arange(4.0), (4,), np.array(-1.0), np.array(1.0)),
-        sample((), np.array([0.5]), (1,), np.array(0.0), np.array(9.0)),
     )

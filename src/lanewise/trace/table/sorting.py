@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ops.searching import searchsorted as searchsorted_op
 from lanewise.ops.shapes import normalize_axis
 from lanewise.ops.sorting import argpartition as argpartition_op
 from lanewise.ops.sorting import argsort as argsort_op
 from lanewise.ops.sorting import partition as partition_op
-from lanewise.ops.sorting import searchsorted as searchsorted_op
 from lanewise.ops.sorting import sort as sort_op
 from lanewise.trace.table.checks import checked, static
 from lanewise.trace.table.registry import implements, refuse

@@ -8,7 +8,7 @@ import numpy as np
 
 from lanewise.ops.elementwise import complex_, imag, real, where
 from lanewise.ops.movement import diagonal
-from lanewise.ops.sorting import interp as interp_op
+from lanewise.ops.searching import interp as interp_op
 from lanewise.trace.table.checks import checked
 from lanewise.trace.table.quantile import choose
 from lanewise.trace.table.registry import implements
@@ -197,6 +197,7 @@ def _slopes(xp: Any, fp: Any) -> Tensor:
     """Return the slope of each interval; complex ones take the reciprocal, as NumPy does."""
     with np.errstate(all="ignore"):
         rise, run = np.subtract(fp[1:], fp[:-1]), np.subtract(xp[1:], xp[:-1])
+        run = np.where(np.equal(run, 0), 1.0, run)  # nothing lies inside of an empty interval
         if fp.dtype.kind != "c":
             return as_tensor(np.true_divide(rise, run))
         scale = np.true_divide(1.0, run)
