@@ -210,3 +210,18 @@ def test_refusals():
         lw.vmap(lambda x: np.where(x > 0))(X)
     with pytest.raises(UnsupportedError, match=r"x\.real"):
         lw.vmap(np.real_if_close)(Z)
+
+
+@pytest.mark.parametrize("other", [np.inf, -np.inf, np.nan, 2.0])
+def test_closeness_of_infinities_gives_no_warning(other):
+    x = np.array([[np.inf, -np.inf, np.nan, 2.0], [np.inf, 1.0, -0.0, 0.0]])
+    y = np.array([[np.inf, np.inf, np.nan, 2.0], [1.0, np.inf, 0.0, 1e-9]])
+    for func, *args in (
+        (np.isclose, x, y),
+        (lambda a: np.isclose(a, other), x),
+        (lambda a: np.isclose(other, a), x),
+        (lambda a: np.allclose(a, a, equal_nan=True), x),
+    ):
+        with np.errstate(all="raise"):
+            got = lw.vmap(func)(*args)
+        np.testing.assert_array_equal(got, [func(*row) for row in zip(*args, strict=True)])
