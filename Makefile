@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format bench-overhead clean
+.PHONY: demo test check format bench-overhead bench-control-flow clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/digits.py
@@ -19,6 +19,9 @@ check: $(VENV)/.check
 
 bench-overhead: $(VENV)/.test
 	$(BIN)/python benchmarks/overhead.py
+
+bench-control-flow: $(VENV)/.test
+	$(BIN)/python benchmarks/control_flow.py
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix

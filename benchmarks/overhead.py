@@ -102,7 +102,8 @@ def trace_costs(rounds: int = 9, repeats: int = 100) -> dict[str, float]:
                 call(x, m)
             return x
 
-        return lambda: lw.vmap(repeated)(x, m)
+        # Without autograph, or a loop of so many turns would be recorded as one.
+        return lambda: lw.vmap(repeated, autograph=False)(x, m)
 
     costs = {}
     for name, call in CALLS.items():

@@ -17,6 +17,7 @@ LAYERS = [
     {"ir", "errors"},
     {"ops"},
     {"trace"},
+    {"autograph"},
     {"transforms"},
     {"passes"},
     {"codegen"},

@@ -18,7 +18,7 @@ class ConcretizationError(TypeError):
     --------
     >>> import numpy as np
     >>> import lanewise as lw
-    >>> lw.vmap(lambda x: x if x > 0 else -x)(np.array([1.0, -2.0]))
+    >>> lw.vmap(lambda x: x if x > 0 else -x, autograph=False)(np.array([1.0, -2.0]))
     Traceback (most recent call last):
     ...
     lanewise.errors.ConcretizationError: ... Use np.where instead of if...
@@ -66,6 +66,23 @@ class DataDependentShapeError(UnsupportedError):
     Traceback (most recent call last):
     ...
     lanewise.errors.DataDependentShapeError: ... Use np.where(mask, x, fill)...
+    """
+
+
+class ControlFlowError(UnsupportedError):
+    """A variable that control flow steered by data cannot follow; the message names it.
+
+    Where examples take different branches or leave a loop at different turns, what a variable holds
+    afterwards must be of one shape and structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> lw.vmap(lambda x: x if x.sum() > 0 else x[:1])(np.ones((2, 3)))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.ControlFlowError: ...
     """
 
 

@@ -92,8 +92,8 @@ def test_results_that_do_not_vary():
         """
         graph(%0: f64[batch], %1: f64[2]) {
           %2: f64[2] = negative(%1)
-          %4: f64[batch,2] = broadcast_to[shape=(batch, 2)](%2)
-          return %2, %4
+          %3: f64[batch,2] = broadcast_to[shape=(batch, 2)](%2)
+          return %2, %3
         }""",
     )
     with pytest.raises(ValueError, match="result 0 of the mapped function differs from example"):

@@ -196,8 +196,7 @@ def test_traced_masks_are_refused_where_the_shape_depends_on_them():
     for func in (
         lambda x: x[x > 1],
         lambda x: x[x > 1, None],
-        lambda x: x.__setitem__(x > 1, x),
-        lambda x: x.__setitem__((x > 1, [0]), 1),
+        lambda x: x[:, None].__setitem__((x > 1, [0]), 1),
         lambda x: np.add.at(x, x > 1, 1),
     ):
         with pytest.raises(DataDependentShapeError, match=r"np\.where"):
@@ -419,7 +418,7 @@ def test_traced_indices_out_of_range_raise_when_run():
 
 
 def test_traced_slice_bounds_say_what_to_do():
-    with pytest.raises(ConcretizationError):
+    with pytest.raises(DataDependentShapeError, match=r"np\.where"):
         lw.vmap(lambda x, i: x[:i])(X, np.array([1, 2]))
 
 

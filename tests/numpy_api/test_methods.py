@@ -185,8 +185,6 @@ def test_what_concerns_memory_is_absent_by_name(name):
 @pytest.mark.parametrize(
     "func",
     [
-        lambda x: x.item(),
-        lambda x: x.tolist(),
         lambda x: x.tobytes(),
         lambda x: float(x[0, 0]),
         lambda x: int(x[0, 0]),
@@ -202,7 +200,7 @@ def test_what_concerns_memory_is_absent_by_name(name):
 )
 def test_what_needs_the_numbers_says_so(func):
     with pytest.raises(ConcretizationError, match="numbers"):
-        lw.vmap(func)(X)
+        lw.vmap(func, autograph=False)(X)
 
 
 @pytest.mark.parametrize(
@@ -236,5 +234,27 @@ def test_other_errors():
 
 def test_representation():
     seen = []
-    lw.vmap(lambda x: seen.append((repr(x), str(x), f"{x}")) or x)(X)
+    lw.vmap(lambda x: seen.append((repr(x), str(x), f"{x}")) or x, autograph=False)(X)
     assert seen[0][0] == "Tensor(f64[4,5])" == seen[0][1] == seen[0][2]
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        lambda x: x[1, 2].item() * np.float32(2),
+        lambda x: x.item(3) + x.item(1, 2) + x.item((2, 0)),
+        lambda x: x.tolist(),
+        lambda x: x[:1, :1].item(),
+        lambda x: (x[0] > 1).tolist(),
+        lambda x: x.astype(np.uint64).item(7) / 2,
+        lambda x: sum(x[0].astype(np.int8).tolist()) * 100,
+        lambda x: (x[0, 0] + 1j).item(),
+    ],
+)
+def test_elements_as_python_numbers(func):
+    assert_maps_everywhere(func, np.abs(X))
+
+
+def test_python_ints_have_64_bits():
+    with pytest.raises(OverflowError, match="example 1"):
+        lw.vmap(lambda x: x.item())(np.array([1, 2**63], np.uint64))

@@ -263,6 +263,6 @@ def test_errors_of_data():
         lw.vmap(lambda x, i: np.put(x, i, 0) or x)(X[:2].copy(), i + 18)
     for func in (np.put, lambda a, i, v: np.place(a, i, v), lambda a, i, v: np.putmask(a, i, v)):
         with pytest.raises(UnsupportedError, match=r"not traced|NumPy array"):
-            lw.vmap(lambda i: func(np.zeros(4), i, i))(i)  # noqa: B023
+            lw.vmap(lambda i: func(np.zeros(4), i, i), autograph=False)(i)  # noqa: B023
     with pytest.raises(DataDependentShapeError):
         lw.vmap(lambda x: np.ix_(x > 0))(X[:, 0])

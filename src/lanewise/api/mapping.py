@@ -16,6 +16,8 @@ from lanewise.ir.types import array_type
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Stop
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Trace, current_trace, plain_array, resolve, where
 
@@ -24,11 +26,12 @@ BATCH = Dim.symbol("batch")
 
 
 class Options(NamedTuple):
-    """How a map is run; see `lanewise.ops.regions.map_`."""
+    """How a map is recorded and run; see `lanewise.ops.regions.map_`."""
 
     order: str = PARALLEL
     chunk: int | None = None
     fallback: bool = True
+    autograph: bool = True
 
 
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -59,6 +62,8 @@ def _output(leaf: Any, index: int, result: Any, func: Any) -> Value:
     """Return one returned leaf as a value of the region."""
     if isinstance(leaf, Tensor):
         return read(leaf)
+    if isinstance(leaf, Ragged):
+        leaf.refuse("returning it from a mapped function")
     path = tree.paths(result, "the result")[index]
     if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic)):
         return lift(leaf, path)
@@ -114,7 +119,10 @@ def run_map(
             Tensor(trace, new_input(_example(x, axis)))
             for x, axis in zip(operands, in_dims, strict=True)
         ]
-        result = call(tensors)
+        try:
+            result = call(tensors)
+        except Stop:  # all of its branches raise: nothing is left to return
+            result = None
         if type(result) is Tensor:  # the usual case: no tree to take apart
             structure, dims, outputs = None, out_dims(result, 1), [read(result)]
         else:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.autograph.calls import fn
 from lanewise.errors import annotate, function_name
 from lanewise.ops.contraction import parse_signature
 from lanewise.trace.tensor import Tensor, as_tensor
@@ -132,7 +133,7 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
             for i, tensor in zip(positions, tensors, strict=False):
                 arguments[i] = tensor
             keywords.update(zip(names, tensors[len(positions) :], strict=True))
-            return self._outputs(function(*arguments, **keywords), dict(sizes))
+            return self._outputs(fn(function)(*arguments, **keywords), dict(sizes))
 
         results = run_map(function, flat, axes, count, call, lambda _, n: [0] * n, Options())
         if isinstance(results, tuple):

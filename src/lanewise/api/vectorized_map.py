@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.autograph.calls import fn as followed
 from lanewise.errors import function_name
 from lanewise.ops.regions import SEQUENTIAL
 from lanewise.trace import tree
@@ -124,6 +125,6 @@ def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Opti
         axes.append(None if repeated else 0)
 
     def call(tensors: list[Tensor]) -> Any:
-        return fn(tree.unflatten(structure, tensors))
+        return followed(fn)(tree.unflatten(structure, tensors))
 
     return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options)

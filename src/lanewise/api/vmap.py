@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.autograph.calls import fn
 from lanewise.errors import function_name
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace import tree
@@ -28,6 +29,7 @@ def vmap(
     *,
     chunk_size: int | None = None,
     axis_size: int | None = None,
+    autograph: bool = True,
 ) -> Callable[..., Any]:
     """Map a function of one example over a batch.
 
@@ -40,7 +42,7 @@ def vmap(
     func : callable
         Takes and returns arrays and numbers, in tuples, lists, dicts, named tuples, dataclasses or
         registered classes, nested as one likes. It is run once, on tensors that stand for one
-        example.
+        example; its ``if``, ``while`` and ``for`` follow the data of each example.
     in_dims : int, None, or a tree of these
         Which dimension of each argument is the batch (negative counts from the end); None where
         every example gets the whole argument. A tree is shaped like the tuple of positional
@@ -55,6 +57,9 @@ def vmap(
         take. The results are the same.
     axis_size : int, optional
         The number of examples, needed only where no argument is mapped.
+    autograph : bool
+        Whether Python's control flow in `func`, and in functions that it calls, follows the data.
+        If not, data that steer Python raise `ConcretizationError`.
 
     Returns
     -------
@@ -100,7 +105,8 @@ def vmap(
         in_dims = _checked_in_dims(tree.axes(in_dims, "in_dims"), axis_size)
     if type(out_dims) is not int:
         out_dims = tree.axes(out_dims, "out_dims")
-    return Mapped(func, in_dims, out_dims, Options(chunk=chunk_size), axis_size)
+    options = Options(chunk=chunk_size, autograph=bool(autograph))
+    return Mapped(func, in_dims, out_dims, options, axis_size)
 
 
 def _checked_in_dims(in_dims: Any, axis_size: int | None) -> Any:
@@ -224,13 +230,14 @@ def map_call(
         )
 
     def call(tensors: list[Tensor]) -> Any:
+        function = fn(func) if options.autograph else func
         if structure is None:
-            return func(*tensors)
+            return function(*tensors)
         filled = list(leaves)
         for position, tensor in zip(positions, tensors, strict=True):
             filled[position] = tensor
         call_args, call_kwargs = tree.unflatten(structure, filled)
-        return func(*call_args, **call_kwargs)
+        return function(*call_args, **call_kwargs)
 
     def place(result: Any, count: int) -> list[int | None]:
         if out_dims is None or type(out_dims) is int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,17 +14,21 @@ from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
+from lanewise.ops.control import BRANCHES, CONTROL, while_
 from lanewise.ops.creation import constant
 from lanewise.ops.movement import broadcast_to, diagonal, reshape, slice_, transpose
-from lanewise.ops.regions import map_
+from lanewise.ops.regions import DIVERGENT, map_
+from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
+from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.passes.pipeline import lower
-from lanewise.passes.vectorize import BATCHED, HOISTED, LOOPED
 from lanewise.runtime.dispatch import Program, observing
 from lanewise.runtime.interpret import chunked_graph
 
 #: Operations whose result shows the memory of their operand.
 VIEWS = (broadcast_to, diagonal, reshape, slice_, transpose)
-_RANK = {HOISTED: 0, BATCHED: 1, LOOPED: 2}
+#: Control flow that all examples go through together: in one branch, or turn by turn.
+BRANCHED, LOCKSTEP = "branched", "lockstep"
+_RANK = {HOISTED: 0, BATCHED: 1, DIVERGED: 2, LOOPED: 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +60,10 @@ class Explanation:
         return f"<explanation of {self.name}: {len(self.rows)} operations>"
 
     def __str__(self) -> str:
-        counts = [
-            f"{sum(row.fate == fate for row in self.rows)} {fate}"
-            for fate in (HOISTED, BATCHED, LOOPED)
-        ]
+        found = Counter([row.fate for row in self.rows])
+        counts = [f"{found[fate]} {fate}" for fate in (HOISTED, BATCHED, LOOPED)]
+        rest = BRANCHED, LOCKSTEP, DIVERGED
+        counts += [f"{found[fate]} {fate}" for fate in rest if found[fate]]
         maps = " and ".join(f"{n:,} examples" for n in self.examples) or "no map"
         lines = [
             f"{self.name}: {maps}, {len(self.rows)} operations ({', '.join(counts)}), "
@@ -76,7 +81,7 @@ class Explanation:
             lines.append(f"{number:5d} | {linecache.getline(name, number).strip()}")
             for row in rows:
                 size = "view" if row.is_view else _bytes(row.nbytes)
-                lines.append(f"      |   {row.operation:<18} {row.fate:<8} {row.result:<24} {size}")
+                lines.append(f"      |   {row.operation:<18} {row.fate:<9} {row.result:<24} {size}")
         return "\n".join(lines)
 
 
@@ -86,6 +91,9 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     For every line of the user's source: the operations that it became; whether each was *hoisted*
     (computed once, as no example differs), *batched* (all examples in one operation) or *looped*
     (one example at a time, as there is no rule to batch it); the type of its result; its bytes.
+    Control flow is *branched* (all examples take the same branch), in *lockstep* (all make the same
+    turns of a loop) or *divergent* (examples that go the same way run together, in batches of up to
+    the size that is shown); what it holds stands with it, with the bytes of one turn.
 
     Parameters
     ----------
@@ -130,53 +138,97 @@ _KINDS = {vmap.Mapped: "vmap of ", vectorize.vectorize: "vectorize of "}
 
 
 def _rows(program: Program) -> Iterator[Row]:
-    origin: dict[Value, tuple[Operation, str]] = {}
+    walker = _Walker()
+    yield from walker.walk(walker.lowered(program.graph), program.sizes, None)
 
-    def report(op: Operation, fate: str, made: Sequence[Operation]) -> None:
+
+class _Walker:
+    """Goes through lowered graphs, and knows what each operation in them was made from."""
+
+    def __init__(self) -> None:
+        self.origin: dict[Value, tuple[Operation, str]] = {}
+        self.checks: dict[Location | None, str] = {}  # operations without results have their place
+
+    def report(self, op: Operation, fate: str, made: Sequence[Operation]) -> None:
         for new in made:
-            origin.setdefault(new.results[0], (op, fate))
+            if new.results:
+                self.origin.setdefault(new.results[0], (op, fate))
+        if not op.results:
+            fates = fate, self.checks.get(op.location, HOISTED)
+            self.checks[op.location] = max(fates, key=_RANK.__getitem__)
 
-    def lowered(graph: Graph) -> Graph:
-        return lower(graph, report)
+    def lowered(self, graph: Graph) -> Graph:
+        return lower(graph, self.report)
 
-    yield from _walk(lowered(program.graph), program.sizes, origin, lowered, None)
+    def walk(self, graph: Graph, sizes: dict[str, int], inherited: str | None) -> Iterator[Row]:
+        """Yield a row for each operation; `inherited` is the fate of all that is within a loop."""
+        for op in graph.operations:
+            if op.primitive is constant:
+                continue
+            if op.primitive is map_:
+                yield from self.map(op, sizes, inherited)
+                continue
+            fate = self.fate(op, inherited)
+            if op.primitive in CONTROL and fate == BATCHED:
+                fate = BRANCHED if op.primitive in BRANCHES else LOCKSTEP
+            yield _row(op, op.results, fate, sizes)
+            for region in op.regions:
+                yield from self.walk(region, sizes, inherited)
 
-
-def _walk(
-    graph: Graph,
-    sizes: dict[str, int],
-    origin: dict[Value, tuple[Operation, str]],
-    lowered: Callable[[Graph], Graph],
-    inherited: str | None,
-) -> Iterator[Row]:
-    for op in graph.operations:
-        if op.primitive is constant:
-            continue
+    def fate(self, op: Operation, inherited: str | None) -> str:
         fate = inherited or HOISTED
-        step = op
-        while step.results[0] in origin:  # pushed through each of the maps around it
-            step, outer = origin[step.results[0]]
+        if not op.results:
+            return max(fate, self.checks.get(op.location, HOISTED), key=_RANK.__getitem__)
+        while op.results and op.results[0] in self.origin:  # pushed through each map around it
+            op, outer = self.origin[op.results[0]]
             fate = max(fate, outer, key=_RANK.__getitem__)
-        if op.primitive is map_:
-            chunk = op.params["chunk"]
-            if chunk is None:
-                yield from _walk(op.regions[0], sizes, origin, lowered, LOOPED)
-            else:  # chunk after chunk, each of them as a whole
-                part = chunked_graph(op)
-                number = min(chunk, evaluate(op.params["size"], sizes))
-                name = str(part.operations[-1].params["size"])
-                inner = {**sizes, name: number}
-                yield from _walk(lowered(part), inner, origin, lowered, inherited)
-            continue
-        arrays = [value.type for value in op.results if isinstance(value.type, ArrayType)]
-        yield Row(
-            op.location,
-            _name(op),
-            fate,
-            ", ".join(map(str, arrays)),
-            sum(evaluate(type_.nbytes, sizes) for type_ in arrays),
-            op.primitive in VIEWS,
-        )
+        return fate
+
+    def map(self, op: Operation, sizes: dict[str, int], inherited: str | None) -> Iterator[Row]:
+        """Yield the rows of a map that stays."""
+        chunk = op.params["chunk"]
+        if op.params["order"] == DIVERGENT:
+            yield from self.divergent(op, sizes, inherited)
+        elif chunk is None:
+            yield from self.walk(op.regions[0], sizes, LOOPED)
+        else:  # chunk after chunk, each of them as a whole
+            part = chunked_graph(op)
+            number = min(chunk, evaluate(op.params["size"], sizes))
+            name = str(part.operations[-1].params["size"])
+            yield from self.walk(self.lowered(part), {**sizes, name: number}, inherited)
+
+    def divergent(
+        self, op: Operation, sizes: dict[str, int], inherited: str | None
+    ) -> Iterator[Row]:
+        """Yield the rows of control flow that varies, as if all examples went each way."""
+        (graph,) = op.regions
+        (inner,) = graph.operations
+        varies = dict(zip(graph.inputs, op.params["in_dims"], strict=True))
+        mapped = [varies[value] is not None for value in inner.operands]
+        size, fallback = fresh_symbol(graph), op.params["fallback"]
+        if inner.primitive is while_:
+            *regions, _ = batched_loop(inner, mapped, size, fallback, self.report)
+        else:
+            regions = [
+                batched_region(region, mapped[1:], size, fallback, self.report)[0]
+                for region in inner.regions
+            ]
+        yield _row(inner, op.results, DIVERGED if inherited is None else inherited, sizes)
+        sizes = {**sizes, str(size): evaluate(op.params["size"], sizes)}
+        for region in regions:
+            yield from self.walk(region, sizes, inherited)
+
+
+def _row(op: Operation, results: Sequence[Value], fate: str, sizes: dict[str, int]) -> Row:
+    arrays = [value.type for value in results if isinstance(value.type, ArrayType)]
+    return Row(
+        op.location,
+        _name(op),
+        fate,
+        ", ".join(map(str, arrays)),
+        sum(evaluate(type_.nbytes, sizes) for type_ in arrays),
+        op.primitive in VIEWS,
+    )
 
 
 def _name(op: Operation) -> str:

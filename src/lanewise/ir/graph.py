@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lanewise.ir.location import Location
-from lanewise.ir.types import TokenType, Type
+from lanewise.ir.types import TOKEN, TokenType, Type
 
 _new = object.__new__
 
@@ -45,7 +45,8 @@ class Signature:
     they have no regions.
     """
 
-    __slots__ = ("__weakref__", "is_interned", "params", "primitive", "regions", "types")
+    __slots__ = ("__weakref__", "is_interned", "must_run", "params", "primitive", "regions",
+                 "types")  # fmt: skip
 
     def __init__(
         self,
@@ -60,6 +61,13 @@ class Signature:
         self.params = params
         self.types = types
         self.regions = regions
+        #: Whether the operation runs even where nobody uses a result: it has an effect or may
+        #: raise what the user wants to see.
+        self.must_run: bool = (
+            primitive.must_run
+            or TOKEN in types
+            or any(op.signature.must_run for region in regions for op in region.operations)
+        )
 
     @property
     def key(self) -> Hashable:
@@ -108,16 +116,35 @@ class Operation:
     def location(self) -> Location | None:
         return None if self._place is None else Location(*self._place)
 
-    def with_operands(self, operands: tuple[Value, ...]) -> Operation:
-        """Return the same operation on other operands of the same types, giving the same values."""
+    def with_operands(
+        self,
+        operands: tuple[Value, ...],
+        signature: Signature | None = None,
+        results: tuple[Value, ...] | None = None,
+    ) -> Operation:
+        """Return the same operation on other operands of the same types, giving the same values.
+
+        Another signature may come with them, and with it some of the results.
+        """
         op = _new(Operation)
-        op.signature, op.operands, op.results = self.signature, operands, self.results
-        op._place = self._place
+        op.signature = self.signature if signature is None else signature
+        op.operands, op._place = operands, self._place
+        op.results = self.results if results is None else results
         return op
+
+    def with_regions(self, regions: tuple[Graph, ...]) -> Operation:
+        """Return the same operation with regions that take and give the same types."""
+        known = self.signature
+        signature = Signature(known.primitive, known.params, known.types, regions, False)
+        return self.with_operands(self.operands, signature)
 
     @property
     def has_effect(self) -> bool:
         return any(isinstance(value.type, TokenType) for value in self.results)
+
+    @property
+    def must_run(self) -> bool:
+        return self.signature.must_run
 
     def __repr__(self) -> str:
         return f"<operation {self.primitive.name} at {self.location}>"

@@ -30,7 +30,7 @@ from lanewise.ir.dims import Dim, DimLike, dim_max, dim_min, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import TOKEN, ArrayType, Type, array_type, dtype_name, parse_dtype
 
-_DTYPE = re.compile(r"bool|[iufc]\d+")
+_DTYPE = re.compile(r"bool|object|[iufc]\d+")
 _WORDS = {"None": None, "True": True, "False": False}
 _DIM_CALLS = {
     "floordiv": lambda a, b: a // b,
@@ -324,8 +324,8 @@ class _Parser:
         if len(found) != len(names) or any(t not in (None, f) for t, f in zip(types, found)):  # noqa: B905
             self.fail(f"{primitive.name} gives {found}, not {types}")
         for name, value in zip(names, results, strict=True):
-            if name[1:].isdigit() and int(name[1:]) != value.index:
-                self.fail("the numbers of several results must follow each other")
+            if name[1:].isdigit():
+                value.index = int(name[1:])
             scope.define(self, name, value)
 
     def regions(self) -> tuple[Graph, ...]:

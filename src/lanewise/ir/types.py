@@ -63,16 +63,17 @@ Type: TypeAlias = ArrayType | TokenType
 TOKEN = TokenType()
 
 
-_NAMES = {"b": "bool", "i": "i", "u": "u", "f": "f", "c": "c"}
+#: Dtypes whose size is not in their name; an object is what only the runtime looks into.
+_NAMED = {"b": "bool", "O": "object"}
 
 
 def dtype_name(dtype: np.dtype) -> str:
-    """Return the short name of a numeric dtype: ``f64``, ``i8``, ``c128``, ``bool``."""
-    return "bool" if dtype.kind == "b" else f"{_NAMES[dtype.kind]}{8 * dtype.itemsize}"
+    """Return the short name of a dtype: ``f64``, ``i8``, ``c128``, ``bool``."""
+    return _NAMED.get(dtype.kind) or f"{dtype.kind}{8 * dtype.itemsize}"
 
 
 def parse_dtype(name: str) -> np.dtype:
     """Return the dtype that `dtype_name` gave `name` to."""
-    if name == "bool":
-        return np.dtype(bool)
+    if name in _NAMED.values():
+        return np.dtype(name)
     return np.dtype(f"{name[0]}{int(name[1:]) // 8}")

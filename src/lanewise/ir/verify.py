@@ -4,7 +4,8 @@
 * An operation has its primitive's parameters, in order and hashable, and the types that the
   primitive's type rule gives; with regions, the rule checks that they fit the operands.
 * There is one thread of effects: at most one token comes in, and every token is taken exactly
-  once, by the next effect or as an output.
+  once, by the next effect or as an output. An operation that takes a token gives one; a region of
+  it without effects may leave its token alone (the test of a loop).
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ def verify(graph: Graph) -> None:
     InvalidGraphError
         If the graph breaks a rule; the message says which, and shows the operation.
     """
-    _verify(graph, frozenset())
+    _verify(graph, None)
 
 
-def _verify(graph: Graph, outside: frozenset[Value]) -> None:
+def _verify(graph: Graph, outside: frozenset[Value] | None) -> None:
+    """Check a graph; of a region, `outside` are the values of the graphs around it."""
     defined: dict[Value, None] = {}
     numbers: set[int] = set()
     live: set[Value] = set()  # tokens that nobody has taken yet
@@ -46,7 +48,7 @@ def _verify(graph: Graph, outside: frozenset[Value]) -> None:
 
     def use(values: Sequence[Value], op: Operation | None) -> None:
         for value in values:
-            if value in outside and value not in defined:
+            if outside and value in outside and value not in defined:
                 raise _invalid(f"a region uses %{value.index} of the graph around it", op)
             if value not in defined:
                 raise _invalid(f"%{value.index} is used before it is defined", op)
@@ -59,11 +61,13 @@ def _verify(graph: Graph, outside: frozenset[Value]) -> None:
     for op in graph.operations:
         use(op.operands, op)
         for region in op.regions:
-            _verify(region, outside | defined.keys())
+            _verify(region, (outside or frozenset()) | defined.keys())
         _verify_types(op)
         define(op.results, op)
+        if op.regions and any(isinstance(v.type, TokenType) for v in op.operands) and not live:
+            raise _invalid("it takes a token and gives none: effects would lose their order", op)
     use(graph.outputs, None)
-    if live:
+    if live and (outside is None or live.isdisjoint(graph.inputs)):
         raise _invalid(f"the token %{live.pop().index} is lost: no output hands it on", None)
 
 

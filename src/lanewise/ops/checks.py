@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from lanewise.ops.movement import repeat_unmapped
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, absent, op, sample
 
 #: The errors that a check can raise, by name.
 ERRORS: dict[str, type[Exception]] = {
@@ -13,6 +16,7 @@ ERRORS: dict[str, type[Exception]] = {
     "IndexError": IndexError,
     "TypeError": TypeError,
     "ZeroDivisionError": ZeroDivisionError,
+    "OverflowError": OverflowError,
     "LinAlgError": np.linalg.LinAlgError,
 }
 
@@ -41,3 +45,36 @@ class checked:
         sample((2, 3), np.array([True, True]), error="ValueError", message="no"),
         sample((), np.zeros((0, 2), bool), error="IndexError", message="no"),
     )
+
+
+@op
+class check:
+    """Nothing, if every element of `ok` holds; else it raises what `make` makes of the operands.
+
+    Each operand has the axes of `ok` first; `make` gets the entries that belong to the first
+    element of `ok` that does not hold: those of the first example that failed. The operation runs
+    although it has no results. `make` is compared by its content where it can be, so that graphs
+    that raise the same are the same.
+    """
+
+    must_run = True
+
+    def type(ok, *operands, make: Callable[..., BaseException]):
+        if ok.dtype != np.dtype(bool):
+            raise TypeError(f"a check takes truth values, not {ok}")
+        for operand in operands:
+            if operand.shape[: ok.ndim] != ok.shape:
+                raise ValueError(f"{operand} has no entry for each of the truth values {ok}")
+        return ()
+
+    def numpy(ok, *operands, make):
+        if not np.all(ok):
+            first: Any = np.unravel_index(np.argmin(ok), np.shape(ok))
+            # Copies: who catches the error may keep them, or change them.
+            raise make(*[np.asarray(x)[first].copy() for x in operands])
+        return ()
+
+    def batch(b: Batch, ok, *operands, make):
+        return check(*repeat_unmapped(b, ok, *operands), make=make)
+
+    samples = absent("it has no results; tests/ops/test_checks.py runs it")

@@ -87,6 +87,29 @@ def _combine_at_all_axes(
         fn.at(result.reshape(-1), np.ravel(flat), np.ravel(values))
 
 
+def scatter_into(
+    result: np.ndarray,
+    values: np.ndarray,
+    *indices: np.ndarray,
+    axis: int,
+    fn: np.ufunc | None,
+) -> None:
+    """Write or combine `values` into an array at the indices, in place; see `scatter`."""
+    if fn is None:
+        result[_key(axis, indices)] = values
+    elif fn.nin == 1:  # the values say only where
+        fn.at(result, _key(axis, indices))
+    elif (
+        axis == 0
+        and len(indices) == result.ndim
+        and values.dtype == result.dtype
+        and result.flags.c_contiguous
+    ):
+        _combine_at_all_axes(fn, result, values, indices)
+    else:
+        fn.at(result, _key(axis, indices), values)
+
+
 @op
 class scatter:
     """A copy of x with `values` written (``fn`` None) or combined by a ufunc at the indices.
@@ -106,14 +129,7 @@ class scatter:
 
     def numpy(x, values, *indices, axis, fn):
         result = np.array(x, order="C")  # a copy, also of a NumPy scalar
-        if fn is None:
-            result[_key(axis, indices)] = values
-        elif fn.nin == 1:  # the values say only where
-            fn.at(result, _key(axis, indices))
-        elif axis == 0 and len(indices) == result.ndim and values.dtype == result.dtype:
-            _combine_at_all_axes(fn, result, values, indices)
-        else:
-            fn.at(result, _key(axis, indices), values)
+        scatter_into(result, values, *indices, axis=axis, fn=fn)
         return result
 
     def batch(b: Batch, x, values, *indices, axis, fn):

@@ -1,4 +1,4 @@
-"""Operations that hold regions: `map` now; `cond`, `while` and `scan` take their place here.
+"""The `map` operation: a region for every example. (`cond`, `while` and their like: control.py.)
 
 A `map` runs its region once for each example. Each operand says along which axis it is mapped, or
 that every example sees it whole; a token is never mapped. The results have the batch as axis 0,
@@ -14,8 +14,8 @@ from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType, TokenType, array_type
 from lanewise.ops.registry import absent, op
 
-#: How a map is run: all examples pushed into the operations, or `chunk` of them at a time.
-PARALLEL, SEQUENTIAL = "parallel", "sequential"
+#: How a map is run: pushed into the operations, example after example, or each its own way.
+PARALLEL, SEQUENTIAL, DIVERGENT = "parallel", "sequential", "divergent"
 
 
 @op
@@ -33,6 +33,9 @@ class map_:
     order
         ``"parallel"``: the map is pushed into the operations of its region.
         ``"sequential"``: examples run one after the other, in order.
+        ``"divergent"``: the region is one operation of control flow, without effects; examples
+        that go the same way run together. Every operand is mapped along axis 0 or not at all, and
+        every result has the batch as axis 0.
     chunk
         At most so many examples at a time, each chunk run as a parallel map; None for no bound.
     fallback
@@ -50,6 +53,8 @@ class map_:
         fallback: bool = True,
     ) -> Any:
         (body,) = regions
+        if order not in (PARALLEL, SEQUENTIAL, DIVERGENT):
+            raise ValueError(f"a map is parallel, sequential or divergent, not {order!r}")
         for operand, axis, inner in zip(operands, in_dims, body.inputs, strict=True):
             if example_type(operand, axis) != inner.type:
                 raise ValueError(f"the region takes {inner.type}, not a slice of {operand}")

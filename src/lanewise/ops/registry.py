@@ -33,6 +33,8 @@ from lanewise.ir.types import Type
 
 #: Rules that every primitive states, or declares absent with a reason.
 REQUIRED_RULES = ("type", "numpy", "batch", "samples")
+#: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it.
+FLAGS = ("has_effect", "must_run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
     __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "batch", "doc",
-                 "name", "numpy", "samples", "type", "ufunc")  # fmt: skip
+                 "must_run", "name", "numpy", "samples", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -87,6 +89,7 @@ class Primitive:
         doc: str,
         ufunc: np.ufunc | None = None,
         has_effect: bool = False,
+        must_run: bool = False,
     ) -> None:
         self.name = name
         self.type = type
@@ -103,6 +106,8 @@ class Primitive:
         # A signature lives as long as a graph or an executable's key has it, or it is recent. Host
         # code is kept alive by the graphs that it is in, and by nothing else.
         self._has_effect = has_effect
+        #: Whether an operation of it runs even where nobody uses its results.
+        self.must_run = must_run
         self._signatures: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
         self._recent: dict[Any, Signature] = {}
 
@@ -121,7 +126,7 @@ class Primitive:
                 result = _as_tuple(self.type(*types, **params))
                 with _lock:  # two threads must not make two objects of one signature
                     known = self._signatures.setdefault(key, Signature(self, params, result))
-            if not self._has_effect:
+            if not (self._has_effect or self.must_run):
                 if len(self._recent) >= RECENT:
                     self._recent.clear()
                 self._recent[key] = known
@@ -196,7 +201,7 @@ def op(definition: type) -> Primitive:
             f"the primitive {definition.__name__} lacks {', '.join(missing) or 'a docstring'}; "
             'give it, or declare it absent("reason")'
         )
-    given = {rule: rules[rule] for rule in (*REQUIRED_RULES, "has_effect") if rule in rules}
+    given = {rule: rules[rule] for rule in (*REQUIRED_RULES, *FLAGS) if rule in rules}
     return register(Primitive(definition.__name__.rstrip("_"), doc=definition.__doc__, **given))
 
 

@@ -14,12 +14,15 @@ from collections.abc import Callable
 from lanewise.ir.graph import Graph
 from lanewise.ir.text import format_graph
 from lanewise.ir.verify import verify
+from lanewise.passes.lanes import Report
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
-from lanewise.passes.vectorize import Report, vectorize
+from lanewise.passes.vectorize import vectorize
 
 Pass = Callable[[Graph], Graph]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
+    # What a branch or a loop hands on unchanged must not vary because its predicate does.
+    ("simplify", eliminate_dead),
     ("vectorize", vectorize),
     ("merge_repeated", merge_repeated),
     ("eliminate_dead", eliminate_dead),

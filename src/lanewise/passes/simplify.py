@@ -1,10 +1,14 @@
-"""Remove what nobody needs: repeated operations, and those whose results are not used."""
+"""Remove what nobody needs: repeated operations, and those whose results are not used.
+
+Both go into regions. What must run (effects, checks) stays, and is never merged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.passes.prune import prune, substituted
 
 
 def merge_repeated(graph: Graph) -> Graph:
@@ -17,9 +21,11 @@ def merge_repeated(graph: Graph) -> Graph:
     known: dict[Hashable, tuple[Value, ...]] = {}
     kept: list[Operation] = []
     for op in graph.operations:
+        if op.regions:
+            op = op.with_regions(tuple([merge_repeated(region) for region in op.regions]))
         operands = tuple([first.get(value, value) for value in op.operands])
         key = (op.signature.key, operands)
-        if not op.has_effect and key in known:
+        if not op.must_run and key in known:
             first.update(zip(op.results, known[key], strict=True))
             continue
         known[key] = op.results
@@ -28,11 +34,23 @@ def merge_repeated(graph: Graph) -> Graph:
 
 
 def eliminate_dead(graph: Graph) -> Graph:
-    """Return the graph without operations that no output and no effect depends on."""
+    """Return the graph without operations that no output depends on, and that need not run.
+
+    Of an operation with regions, the operands and results go that nobody needs; see `prune`.
+    """
     needed: set[Value] = set(graph.outputs)
     kept: list[Operation] = []
+    renamed: dict[Value, Value] = {}
     for op in reversed(graph.operations):
-        if op.has_effect or not needed.isdisjoint(op.results):
-            kept.append(op)
-            needed.update(op.operands)
-    return Graph(graph.inputs, kept[::-1], graph.outputs)
+        if not op.must_run and needed.isdisjoint(op.results):
+            continue
+        made = [op]
+        if op.regions:
+            made, replaced = prune(op, needed, eliminate_dead)
+            renamed.update(replaced)
+            needed.update(replaced.values())
+        for new in reversed(made):
+            if new.must_run or not needed.isdisjoint(new.results):
+                kept.append(new)
+                needed.update(new.operands)
+    return substituted(Graph(graph.inputs, kept[::-1], graph.outputs), renamed)

@@ -1,64 +1,151 @@
 """After a failure: which example, and which line of the user's, raised the error.
 
-An operation on a whole batch raises for the batch. The first example that fails is found by running
-halves of the batch again, which costs about one more run, and only after a failure. Graphs with
-host code are not run again, since the host would see it: there the loop over the examples tells.
+An operation on a whole batch raises for the batch, and it may do so for a later example than the
+first that fails in the loop over them. So the first example that fails in any way is found by
+running halves of the batch again, which costs about one more run, and only after a failure. What it
+raises alone is what the loop would have raised. The line is found by running that example operation
+by operation, through its branches and the turns of its loops. Graphs with host code are not run
+again, since the host would see it: there the loop over the examples tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lanewise.errors import annotate
+from lanewise.ir.dims import Dim, evaluate
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.control import BRANCHES, cond, scan, while_
 from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.interpret import Plan, chunked_graph, told
+from lanewise.runtime.interpret import Plan, chunked_graph, read_sizes, told
+
+Sizes = Mapping[str, int]
 
 
-def explain_failure(error: Exception, graph: Graph, arguments: Sequence[Any]) -> None:
-    """Put the number of the first failing example and the user's line into the error's message."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What an example raises by itself, and where."""
+
+    error: Exception
+    op: Operation
+    example: tuple[int, ...] = ()
+
+
+def explain_failure(error: Exception, graph: Graph, arguments: Sequence[Any]) -> Exception:
+    """Return the error of the first failing example, which names it and the user's line.
+
+    It is `error` itself where no example fails by itself, or none may be run again.
+    """
     if graph.has_effects or isinstance(error, MemoryError):
-        return
-    example, op = _locate(type(error), graph, list(arguments))
-    if op is None:
-        return
-    annotate(error, told(example, op))
+        return error
+    failure = _locate(graph, list(arguments), read_sizes(graph, arguments))
+    if failure is None:
+        return error
+    annotate(failure.error, told(failure.example, failure.op))
+    return failure.error
 
 
-def _locate(
-    kind: type[Exception], graph: Graph, arguments: list[Any]
-) -> tuple[tuple[int, ...], Operation | None]:
-    """Return the first example for which a graph fails, and the operation that does."""
+def _plan(graph: Graph) -> Plan:
+    return Plan(lower(graph), sized=True, tells=False)
+
+
+def _locate(graph: Graph, arguments: Sequence[Any], sizes: Sizes) -> Failure | None:
+    """Run a graph operation by operation; return the failure of the first that fails."""
     values: dict[Value, Any] = dict(zip(graph.inputs, arguments, strict=True))
     for op in graph.operations:
         operands = [values[value] for value in op.operands]
-        single = Graph(list(dict.fromkeys(op.operands)), [op], op.results)
+        single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
+        given = dict(zip(op.operands, operands, strict=True))
         try:
-            outputs = Plan(lower(single))(*dict(zip(op.operands, operands, strict=True)).values())
-        except kind:
-            if op.primitive is not map_:
-                return (), op
-            return _locate_in_map(kind, op, operands)
+            outputs = _plan(single).step(sizes, *given.values())
+        except Exception as error:
+            return _locate_in(op, operands, sizes, error)
         values.update(zip(op.results, outputs, strict=True))
-    return (), None
+        sizes = {**sizes, **_sizes_of(op.results, outputs)}
+    return None
 
 
-def _locate_in_map(
-    kind: type[Exception], op: Operation, operands: list[Any]
-) -> tuple[tuple[int, ...], Operation | None]:
-    """Return the first example of a map that fails, by bisection, and the operation in it."""
+def _sizes_of(results: Sequence[Value], outputs: Sequence[Any]) -> dict[str, int]:
+    """Return the sizes of the symbolic dimensions of what an operation gave."""
+    return {
+        str(dim): size
+        for value, output in zip(results, outputs, strict=True)
+        if isinstance(value.type, ArrayType)
+        for dim, size in zip(value.type.shape, np.shape(output), strict=True)
+        if isinstance(dim, Dim)
+    }
+
+
+def _locate_in(
+    op: Operation, operands: Sequence[Any], sizes: Sizes, error: Exception
+) -> Failure | None:
+    """Return the failure of an operation that raised an error, found in its regions if it has any.
+
+    None where the batch as a whole fails, and no example by itself.
+    """
+    if op.primitive is map_:
+        return _locate_in_map(op, operands, sizes)
+    found = None
+    if op.primitive in BRANCHES:
+        chosen, *rest = operands
+        count = len(op.regions)
+        number = int(not chosen) if op.primitive is cond else int(chosen)
+        if -count <= number < count:
+            found = _locate(op.regions[number], rest, sizes)
+    elif op.primitive is while_:
+        found = _locate_in_while(op, operands, sizes)
+    elif op.primitive is scan:
+        found = _locate_in_scan(op, operands, sizes)
+    return found or Failure(error, op)
+
+
+def _locate_in_while(op: Operation, operands: Sequence[Any], sizes: Sizes) -> Failure | None:
+    regions = op.regions
+    plans = [_plan(region) for region in regions]
+    captures, carry = operands[: op.params["captures"]], operands[op.params["captures"] :]
+    number = 0  # 0: the test, 1: the body
+    while True:
+        try:
+            outputs = plans[number].step(sizes, *captures, *carry)
+        except Exception:
+            return _locate(regions[number], [*captures, *carry], sizes)
+        if number:
+            carry = outputs
+        elif not outputs[0]:
+            return None
+        number = 1 - number
+
+
+def _locate_in_scan(op: Operation, operands: Sequence[Any], sizes: Sizes) -> Failure | None:
     (body,) = op.regions
-    in_dims = op.params["in_dims"]
-    mapped = list(zip(operands, in_dims, strict=True))
-    sizes = [np.shape(x)[axis] for x, axis in mapped if axis is not None]
-    if not sizes:  # no example differs from another: the first fails as all do
-        inner, failing = _locate(kind, body, operands)
-        return (0, *inner), failing
-    plan = Plan(lower(chunked_graph(op)))
+    plan = _plan(body)
+    first, last = op.params["captures"], op.params["captures"] + op.params["carry"]
+    captures, carry, xs = operands[:first], operands[first:last], operands[last:]
+    turns = range(evaluate(op.params["length"], sizes))
+    for turn in reversed(turns) if op.params["reverse"] else turns:
+        arguments = [*captures, *carry, *[x[turn] for x in xs]]
+        try:
+            carry = plan.step(sizes, *arguments)[: last - first]
+        except Exception:
+            return _locate(body, arguments, sizes)
+    return None
+
+
+def _locate_in_map(op: Operation, operands: Sequence[Any], sizes: Sizes) -> Failure | None:
+    """Return the failure of the first example of a map that fails, found by bisection."""
+    (body,) = op.regions
+    mapped = list(zip(operands, op.params["in_dims"], strict=True))
+    counts = [np.shape(x)[axis] for x, axis in mapped if axis is not None]
+    if not counts:  # no example differs from another: the first fails as all do
+        return _numbered(0, _locate(body, operands, sizes))
+    graph = chunked_graph(op)
+    plan = _plan(graph)
 
     def fails(low: int, high: int) -> bool:
         parts = [
@@ -66,12 +153,12 @@ def _locate_in_map(
             for x, axis in mapped
         ]
         try:
-            plan(*parts)
-        except kind:
+            plan.step({**sizes, **read_sizes(graph, parts)}, *parts)
+        except Exception:
             return True
         return False
 
-    low, high = 0, sizes[0]
+    low, high = 0, counts[0]
     while high - low > 1:
         middle = (low + high) // 2
         if fails(low, middle):
@@ -79,7 +166,12 @@ def _locate_in_map(
         else:
             low = middle
     if not high or not fails(low, high):
-        return (), None  # it is the batch as a whole that fails
+        return None  # it is the batch as a whole that fails
     example = [x if axis is None else np.take(x, low, axis) for x, axis in mapped]
-    inner, failing = _locate(kind, body, example)
-    return (low, *inner), failing
+    return _numbered(low, _locate(body, example, sizes))
+
+
+def _numbered(number: int, failure: Failure | None) -> Failure | None:
+    if failure is None:
+        return None
+    return Failure(failure.error, failure.op, (number, *failure.example))

@@ -83,8 +83,14 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
     try:
         return plan(*arguments)
     except Exception as error:
-        explain_failure(error, program(), arguments)
-        raise
+        found = explain_failure(error, program(), arguments)
+        if found is error:
+            del found
+            raise
+    try:
+        raise found from found.__cause__
+    finally:
+        del found  # its traceback holds this frame
 
 
 def own(outputs: Sequence[Any], arguments: Sequence[Any]) -> list[np.ndarray]:

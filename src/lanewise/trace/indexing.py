@@ -11,11 +11,11 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.errors import DataDependentShapeError, at
+from lanewise.errors import at
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
@@ -32,6 +32,7 @@ from lanewise.trace.tensor import (
     lift,
     read,
     stack_nested,
+    unwrapped,
 )
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import (
@@ -64,7 +65,12 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         if type(key) is np.ndarray:
             _check_range(key, 0, x.shape[0])
         return emit(gather, x, key, axis=0)  # the usual case: one array of integers
-    plan = _plan_of(x._type, key)
+    plan = _basic_plan_of(x._type, key)
+    if plan is None:
+        key = unwrapped(key)
+        if data_shaped(key):
+            return DATA_SHAPED[0].getitem(x, key)
+        plan = _plan(x._type, key)
     viewed = _apply_basic(x, plan)
     if not plan.arrays:
         # An element, all of its indices given, is a scalar: no view in NumPy.
@@ -76,20 +82,49 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
 
 
-def _plan_of(type_: ArrayType, key: Any) -> Plan:
-    """Return the plan of an index, looked up if it is basic: a loop that is unrolled has many."""
+def data_shaped(key: Any) -> bool:
+    """Whether ends of slices or a mask in an index are data, and perhaps its result's shape."""
+    parts = key if type(key) is tuple else (key,)
+    return any([_is_data_shaped(part) for part in parts])
+
+
+def _is_data_shaped(part: Any) -> bool:
+    kind = type(part)
+    if kind is slice:
+        return Tensor in (type(part.start), type(part.stop), type(part.step))
+    if kind is Tensor:
+        return part.dtype.kind == "b"
+    if kind is list:
+        return contains_tensor(part) and stack_nested(part).dtype.kind == "b"
+    return kind is DATA_SHAPED[0].array
+
+
+class DataShaped(NamedTuple):
+    """What carries out indices whose results have a shape that is data, and their class."""
+
+    array: type
+    getitem: Callable[[Any, Any], Any]
+    setitem: Callable[[Any, Any, Any, Any], None]
+
+
+#: Filled by `lanewise.trace.ragged_indexing`.
+DATA_SHAPED: list[DataShaped] = []
+
+
+def _basic_plan_of(type_: ArrayType, key: Any) -> Plan | None:
+    """Return the plan of a basic index, looked up: a loop that is unrolled has many. Else None."""
     parts = key if type(key) is tuple else (key,)
     frozen = []
     for part in parts:
         if type(part) is slice:  # not hashable before Python 3.12
             bounds = (part.start, part.stop, part.step)
             if not _PLAIN.issuperset(map(type, bounds)):
-                return _plan(type_, key)
+                return None
             frozen.append(bounds)
         elif type(part) in _PLAIN or part is Ellipsis:
             frozen.append(part)
         else:
-            return _plan(type_, key)
+            return None
     return _basic_plan(type_, tuple(frozen))
 
 
@@ -114,9 +149,13 @@ def _put_back(indices: tuple[Tensor, ...], axis: int) -> Callable[[Value, Value]
 
 def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> None:
     """Carry out ``x[key] = values``, or ``fn.at(x, key, values)`` for a ufunc."""
-    if fn is None and _set_where(x, key, values):
-        return
-    plan = _plan_of(x._type, key)
+    plan = _basic_plan_of(x._type, key)
+    if plan is None:
+        key = unwrapped(key)
+        if data_shaped(key):
+            DATA_SHAPED[0].setitem(x, key, values, fn)
+            return
+        plan = _plan(x._type, key)
     if plan.is_element and x.ndim and fn is None and np.ndim(values):
         kind = TypeError if x.dtype.kind == "c" else ValueError
         raise kind(f"setting an array element with a sequence{at(here())}")
@@ -143,54 +182,6 @@ def _combined(fn: np.ufunc, values: Any, target: ArrayType) -> Value:
     values = as_tensor(values)
     loop_dtypes(fn, (target.dtype, values.dtype), None)  # raises if there is no loop
     return fit(values, array_type(values.dtype, target.shape))
-
-
-def _set_where(x: Tensor, key: Any, values: Any) -> bool:
-    """Carry out ``x[mask] = v`` for a mask that is data; return whether `key` is or holds one.
-
-    It is a choice at every element: v must not be one value for each element that is chosen.
-    """
-    entries = list(key) if isinstance(key, tuple) else [key]
-    masks = [i for i, e in enumerate(entries) if isinstance(e, Tensor) and e.dtype.kind == "b"]
-    if not masks:
-        return False
-    at_mask, *others = masks
-    mask = entries[at_mask]
-    if others or any(isinstance(e, (Tensor, np.ndarray, list)) for e in entries if e is not mask):
-        raise DataDependentShapeError(
-            f"x[..., mask, ...] = v with a mask that is data{at(here())} takes only integers, "
-            "slices, None and ... beside one mask. Write x[...] = np.where(mask, v, x)"
-        )
-    if len(entries) == 1:
-        own = x
-    else:
-        entries[at_mask : at_mask + 1] = [slice(None)] * mask.ndim
-        own = getitem(x, (*entries, ...) if Ellipsis not in entries else tuple(entries))
-        behind = entries[at_mask + mask.ndim :]
-        if Ellipsis in behind or Ellipsis not in entries[:at_mask]:
-            first = sum(e is None or isinstance(e, slice) for e in entries[:at_mask])
-        else:
-            first = own.ndim - mask.ndim - sum(e is None or isinstance(e, slice) for e in behind)
-        chosen = range(first, first + mask.ndim)
-        rest = [axis for axis in range(own.ndim) if axis not in chosen]
-        own = transpose_view(own, (*chosen, *rest))
-    if mask.shape != own.shape[: mask.ndim]:
-        raise IndexError(
-            f"boolean index did not match indexed array: the mask has shape {mask.shape}, "
-            f"the array {x.shape}"
-        )
-    shape = np.shape(values)
-    trailing = own.ndim - mask.ndim if len(entries) == 1 else 0
-    if len(shape) > trailing and any(d != 1 for d in shape[: len(shape) - trailing]):
-        raise DataDependentShapeError(
-            f"x[mask] = v with a mask that is data{at(here())} takes only a v that is the same for "
-            "every chosen element: how many elements of v would be used depends on the data. Write "
-            "np.where(mask, v, x) with a v of x's shape, or np.place(x, mask, v)"
-        )
-    full = np.reshape(mask, (*mask.shape, *(1,) * (own.ndim - mask.ndim)))
-    filling = Tensor(require_trace("x"), fit(values, own._type))
-    store(own, np.where(full, filling, own))
-    return True
 
 
 @dataclass(frozen=True)
@@ -246,11 +237,6 @@ def _entry(entry: Any) -> Any:
         entry = np.asarray(entry)
         if entry.dtype.kind not in "biu":
             _integer(entry)  # raises
-    if isinstance(entry, Tensor) and entry.dtype.kind == "b":
-        raise DataDependentShapeError(
-            f"x[mask] with a mask that is data{at(here())} would have a shape that depends on "
-            "the data. Use np.where(mask, x, fill), or a reduction with where=mask"
-        )
     is_truth = isinstance(entry, np.ndarray) and entry.dtype.kind == "b" and not entry.ndim
     if is_truth or isinstance(entry, (bool, np.bool_)):
         return _Truth(np.zeros(int(entry), np.intp))

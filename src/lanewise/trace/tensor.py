@@ -15,15 +15,21 @@ import numpy as np
 from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.graph import Value
-from lanewise.ir.location import here
+from lanewise.ir.location import Location, here
 from lanewise.ir.types import ArrayType
+from lanewise.ops.checks import checked
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.movement import cast
 from lanewise.ops.registry import Primitive
+from lanewise.trace.formatting import collecting, placeholder
 from lanewise.trace.trace import Trace, plain_array, require_trace, resolve, state
 
 #: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
 TABLE: dict[Any, Callable[..., Any]] = {}
 #: What the ndarray methods and operators call; filled by `lanewise.trace.table` too.
 UFUNC_CALL: list[Callable[..., Any]] = []
+#: Classes that carry out themselves what combines them with tensors; see `lanewise.trace.ragged`.
+TAKES_OVER: list[type] = []
 
 
 class Tensor:
@@ -40,25 +46,35 @@ class Tensor:
     ...     print(x)
     ...     return np.sqrt((x * x).sum())
     >>> lw.vmap(norm)(np.array([[3.0, 4.0], [6.0, 8.0]]))
-    Tensor(f64[2])
+    [3. 4.]
+    [6. 8.]
     array([ 5., 10.])
     """
 
-    __slots__ = ("_trace", "_type", "_value", "_view")
+    __slots__ = ("_guard", "_trace", "_type", "_value", "_view", "_weak")
 
     _trace: Trace
     _value: Value
     _type: ArrayType
     _view: Any
+    #: bool, int, float or complex where the tensor stands for a Python number, which gives way to
+    #: the dtype of what it is combined with (NEP 50); None for an array or a scalar of NumPy's.
+    _weak: type | None
+    #: Asked before the tensor is read or written, where that may be wrong; see `autograph.aliases`.
+    _guard: Any
 
     # Before NumPy's scalars and arrays in mixed operations.
     __array_priority__ = 1000
 
-    def __init__(self, trace: Trace, value: Value, view: Any = None) -> None:
+    def __init__(
+        self, trace: Trace, value: Value, view: Any = None, weak: type | None = None
+    ) -> None:
         self._trace = trace
         self._value = value
         self._type = value.type
         self._view = view
+        self._weak = weak
+        self._guard = None
 
     if TYPE_CHECKING:  # operators and methods are entered by trace/table/methods.py
 
@@ -109,16 +125,23 @@ class Tensor:
         return map(self.__getitem__, range(count))
 
     def __repr__(self) -> str:
-        return f"Tensor({self._type!r})"
+        return self._text("r", "") or f"Tensor({self._type!r})"
+
+    def __str__(self) -> str:
+        return self._text("s", "") or repr(self)
 
     # --- what would need the numbers --------------------------------------------------------------
 
     def _refuse(self, use: str, instead: str) -> NoReturn:
         resolve(self._value, self._trace)  # of a tensor that has leaked, that is what went wrong
         use, instead = _subscript_use() or (use, instead)
+        place = here()
+        why = ""
+        if place is not None and not Location(*place).source:
+            why = f" The source of {place[0].co_qualname!r} is not at hand, so it is not converted."
         raise ConcretizationError(
             f"{use} needs the numbers of a traced {self._type!r}, which differ from example to "
-            f"example and are not known while tracing{at(here())}. {instead}"
+            f"example and are not known while tracing{at(place)}.{why} {instead}"
         )
 
     def __bool__(self) -> bool:
@@ -127,7 +150,11 @@ class Tensor:
                 "The truth value of an array with more than one element is ambiguous. "
                 f"Use a.any() or a.all(){at(here())}"
             )
-        self._refuse("bool(), which if, while, and, or, not call,", "Use np.where instead of if")
+        self._refuse(
+            "bool(), which if, while, and, or, not call,",
+            "Use np.where instead of if, or have the code converted: it needs its source, and "
+            "autograph=True",
+        )
 
     def __float__(self) -> float:
         self._refuse("float()", "Leave out float(), or use t.astype(float)")
@@ -145,13 +172,25 @@ class Tensor:
             "(in_dims None), or write np.take_along_axis(array, i[None], 0)[0]",
         )
 
-    def item(self, *args: Any) -> Any:
-        """Refused: the number is not known while tracing."""
-        self._refuse(".item()", "Leave the value as it is, or index it")
+    def item(self, *args: Any) -> Tensor:
+        """The element at an index, or the only one, as a Python number that is data."""
+        resolve(self._value, self._trace)  # of a tensor that has leaked, say that
+        if not args:
+            if self.size != 1:
+                raise ValueError("can only convert an array of size 1 to a Python scalar")
+            element: Any = np.reshape(self, ())
+        elif len(args) == 1 and not isinstance(args[0], tuple):
+            element = np.ravel(self)[args[0]]
+        else:
+            element = self[args[0] if len(args) == 1 else args]
+            if element.shape:
+                raise ValueError("incorrect number of indices for array")
+        kind = _PYTHON_KINDS[self.dtype.kind]
+        return weak(element, kind)
 
     def tolist(self) -> Any:
-        """Refused: the numbers are not known while tracing."""
-        self._refuse(".tolist()", "Leave the value as it is: iterate over it, or index it")
+        """The elements as Python numbers that are data, in lists as deep as the shape."""
+        return [row.tolist() for row in self] if self.shape else self.item()
 
     def tobytes(self, order: str = "C") -> bytes:
         """Refused: the numbers are not known while tracing."""
@@ -166,9 +205,20 @@ class Tensor:
         )
 
     def __format__(self, spec: str) -> str:
-        if spec:
+        text = self._text("", spec)
+        if spec and text is None:
             self._refuse("formatting", "Print or format outside of the traced function")
-        return repr(self)
+        return text or repr(self)
+
+    def _text(self, conversion: str, spec: str) -> str | None:
+        """Return what stands for the text of the numbers in a message, None outside of one."""
+        if collecting() is None:
+            return None
+        if self._view is not None:
+            self._view.refresh(self)
+        now = Tensor(self._trace, self._value, None, self._weak)
+        sample = np.ones((1,) * self.ndim, self.dtype)[()] if self._weak is None else self._weak(1)
+        return placeholder(now, conversion, spec, sample)
 
     def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise TypeError(
@@ -197,9 +247,17 @@ class Tensor:
     # --- NumPy's protocols ------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs and any(map(_is_scratch, map(type, kwargs["out"]))):
+            return NotImplemented
+        if any([type(x) in TAKES_OVER for x in inputs]):
+            return NotImplemented
         return UFUNC_CALL[0](ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if len(types) > 1 and any([kind in TAKES_OVER for kind in types]):
+            return NotImplemented
+        if len(types) > 1 and any(map(_is_scratch, types)):
+            return NotImplemented
         implementation = TABLE.get(func)
         if implementation is None:
             name = f"{func.__module__}.{func.__name__}"
@@ -216,6 +274,11 @@ class Tensor:
         from lanewise.interop.array_api import namespace  # optional part, loaded when asked for
 
         return namespace(api_version)
+
+
+def _is_scratch(kind: type) -> bool:
+    """Whether a class is that of arrays which know what to do with tensors themselves."""
+    return hasattr(kind, "_tensor")
 
 
 def _subscript_use() -> tuple[str, str] | None:
@@ -259,6 +322,8 @@ def read(tensor: Tensor) -> Value:
     """Return the tensor's present value, as one of the current trace."""
     if tensor._view is not None:
         tensor._view.refresh(tensor)
+    elif tensor._guard is not None:
+        tensor._guard.reading()
     if tensor._trace is state.trace:
         return tensor._value
     return resolve(tensor._value, tensor._trace)
@@ -272,8 +337,8 @@ def lift(operand: Any, what: str = "an operand") -> Value:
     UnsupportedError
         For objects that are no arrays of numbers.
     """
-    if type(operand) is Tensor:
-        return read(operand)
+    if isinstance(operand, Tensor):
+        return read(as_tensor(operand))
     trace = require_trace(what)
     if isinstance(operand, (bool, int, float, complex)) and not isinstance(operand, np.generic):
         dtype = np.asarray(operand).dtype
@@ -287,7 +352,8 @@ def lift(operand: Any, what: str = "an operand") -> Value:
             f"{what} is an np.matrix, whose operators mean something else than those of arrays"
             f"{at(here())}. Use np.asarray(m)"
         )
-    return trace.capture(plain_array(operand, lambda: f"{what} of type {type(operand).__name__}"))
+    array = plain_array(operand, lambda: f"{what} of type {type(operand).__name__}")
+    return trace.capture(array, operand if isinstance(operand, np.ndarray) else array)
 
 
 def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
@@ -298,6 +364,25 @@ def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     if len(results) == 1:
         return Tensor(trace, results[0])
     return tuple([Tensor(trace, value) for value in results])
+
+
+def tensor_of(x: Any) -> Tensor | None:
+    """Return the tensor that x is, or that an array stands for (`lanewise.trace.scratch`)."""
+    return as_tensor(x) if isinstance(x, Tensor) else None
+
+
+def unwrapped(x: Any) -> Any:
+    """Return x with tensors in place of arrays that stand for one, in lists, dicts and slices."""
+    kind = type(x)
+    if issubclass(kind, np.ndarray):
+        return as_tensor(x) if isinstance(x, Tensor) else x
+    if kind is tuple or kind is list:
+        return kind([unwrapped(part) for part in x])
+    if kind is slice:
+        return slice(unwrapped(x.start), unwrapped(x.stop), unwrapped(x.step))
+    if kind is dict:
+        return {name: unwrapped(value) for name, value in x.items()}
+    return x
 
 
 def contains_tensor(operand: Any) -> bool:
@@ -314,9 +399,30 @@ def stack_nested(operand: Any) -> Any:
     return operand
 
 
+#: The Python number that a NumPy scalar is, by the kind of its dtype.
+_PYTHON_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+#: What a Python number of a kind is kept in.
+WEAK_DTYPES: dict[type, np.dtype] = {kind: np.dtype(kind) for kind in (bool, int, float, complex)}
+
+
+def weak(tensor: Tensor, kind: type) -> Tensor:
+    """Return the tensor that stands for the Python number of a kind that a scalar is."""
+    assert not tensor.shape
+    value = read(tensor)
+    trace = require_trace("a Python number")
+    if kind is int and value.type.dtype == np.dtype(np.uint64):  # half of which have no int64
+        limit = trace.scalar(2**63, value.type.dtype)
+        (fits,) = trace.record(elementwise(np.less), (value, limit), {"dtype": None})
+        params = {"error": "OverflowError", "message": "a Python int is kept in 64 bits"}
+        (value,) = trace.record(checked, (value, fits), params)
+    if value.type.dtype != WEAK_DTYPES[kind]:
+        (value,) = trace.record(cast, (value,), {"dtype": WEAK_DTYPES[kind]})
+    return Tensor(trace, value, None, kind)
+
+
 def as_tensor(operand: Any, what: str = "an operand") -> Tensor:
     """Return anything array-like as a tensor of the current trace."""
-    if type(operand) is Tensor:
-        return operand
+    if isinstance(operand, Tensor):
+        return operand if type(operand) is Tensor else operand._tensor
     value = lift(operand, what)
     return Tensor(require_trace(what), value)

@@ -55,7 +55,7 @@ class Trace(Builder):
     """
 
     __slots__ = ("_by_array", "_by_value", "_scalars", "captures", "function",
-                 "is_open", "parent", "token")  # fmt: skip
+                 "is_open", "names", "parent", "token")  # fmt: skip
 
     def __init__(self, function: Any) -> None:
         super().__init__()
@@ -64,6 +64,7 @@ class Trace(Builder):
         self.captures: list[tuple[Any, Value]] = []
         self.is_open = True
         self.token: tuple[Value, Value] | None = None
+        self.names = 0
         self._by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
         self._by_value: dict[Value, Value] = {}
         self._scalars: dict[Any, Value] = {}
@@ -77,6 +78,8 @@ class Trace(Builder):
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         """End the trace for good: its tensors are of no use from now on."""
         self.is_open = False
+        while state.trace is not self and state.trace is not None:
+            state.trace.undo()  # a region that an error left open
         state.trace = self.parent
         if isinstance(error, ValueError) and isinstance(error.__cause__, ConcretizationError):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
@@ -85,6 +88,10 @@ class Trace(Builder):
             place = at(place_of(traceback))
             if place and place not in str(error):
                 annotate(error, f"while tracing{place}")
+
+    def undo(self) -> None:
+        """Leave the trace unfinished."""
+        state.trace = self.parent
 
     def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
                regions: tuple[Graph, ...] = ()) -> tuple[Value, ...]:  # fmt: skip
@@ -111,24 +118,28 @@ class Trace(Builder):
             self.captures.append(((owner, value), known))
         return known
 
-    def capture(self, array: np.ndarray) -> Value:
-        """Return a captured array as an input, as its elements are now."""
-        known = self._by_array.get(id(array))
+    def capture(self, array: np.ndarray, owner: np.ndarray | None = None) -> Value:
+        """Return a captured array as an input, as its elements are now.
+
+        ``owner`` is the object that the user has, where `array` is only a view made of it.
+        """
+        owner = array if owner is None else owner
+        known = self._by_array.get(id(owner))
         if known is not None and _same_bits(known[1], array):
             return known[2]
-        snapshot = self._snapshot(array)
+        snapshot = self._snapshot(array, owner)
         value = self.input(array_type(snapshot.dtype, snapshot.shape))
-        self._by_array[id(array)] = (array, snapshot, value)
+        self._by_array[id(owner)] = (owner, snapshot, value)
         # A map within hands over the snapshot: the same input.
         self._by_array[id(snapshot)] = (snapshot, snapshot, value)
         self.captures.append((snapshot, value))
         return value
 
-    def _snapshot(self, array: np.ndarray) -> np.ndarray:
+    def _snapshot(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
         """Return the array's elements as they are now, as an array that nobody can write to."""
         around = self.parent
         while around is not None:
-            known = around._by_array.get(id(array))
+            known = around._by_array.get(id(owner))
             if known is not None and _same_bits(known[1], array):
                 return known[1]
             around = around.parent
@@ -140,6 +151,14 @@ class Trace(Builder):
             return array
         array.flags.writeable = False
         return array
+
+    def new_name(self, what: str) -> str:
+        """Return a name that no trace in or around this one has; the same for the same code."""
+        outermost = self
+        while outermost.parent is not None:
+            outermost = outermost.parent
+        outermost.names += 1
+        return f"{what}{outermost.names}"
 
     def next_token(self) -> Value:
         """Return the token that the next effect takes; it must hand its own to `set_token`."""

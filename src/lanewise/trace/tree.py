@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,12 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
     """Return the tree of a structure with these leaves."""
     return optree.tree_unflatten(structure, leaves)
+
+
+def map_leaves(function: Callable[..., Any], *trees: Any) -> Any:
+    """Return the tree of what a function gives on the leaves of trees of one structure."""
+    flat, structures = zip(*[flatten(tree) for tree in trees], strict=True)
+    return unflatten(structures[0], [function(*leaves) for leaves in zip(*flat, strict=True)])
 
 
 def paths(tree: Any, root: str) -> list[str]:

@@ -14,7 +14,7 @@ from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType
 from lanewise.ops.elementwise import loop_dtypes, where
 from lanewise.ops.reduction import accumulate, reduce, reduceat, reduction_dtype
-from lanewise.ops.shapes import normalize_axis
+from lanewise.ops.shapes import broadcast_shapes, normalize_axis
 from lanewise.trace.indexing import setitem
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace
@@ -148,7 +148,7 @@ def _reduction_mask(mask: Any, x: Tensor) -> Tensor:
             f"Cannot cast array data from {mask.dtype!r} to {np.dtype(bool)!r} "
             "according to the rule 'safe'"
         )
-    if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
+    if broadcast_shapes(x.shape, mask.shape) != x.shape:
         raise ValueError(
             f"non-broadcastable where mask: its shape {mask.shape} must broadcast to that of the "
             f"array, {x.shape}"

@@ -16,9 +16,10 @@ from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.gufunc_axes import core_axes
-from lanewise.trace.tensor import Tensor, as_tensor, emit, lift, read
+from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_stored, store
+from lanewise.trace.weak import give_way, python_operator, weak_kind
 
 
 class _NoValue:
@@ -39,8 +40,9 @@ def apply(ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None) -> Any:
         x if type(x) in _PYTHON_NUMBERS else lift(x, ufunc.__name__) for x in inputs
     ]
     trace = require_trace(ufunc.__name__)
-    weak = any([type(value) in _PYTHON_NUMBERS for value in values])
-    operands = _give_way(trace, ufunc, values, dtype) if weak else tuple(values)
+    kinds = [weak_kind(x) for x in inputs]
+    weak = any([kind is not None for kind in kinds])
+    operands = _give_way(trace, ufunc, values, kinds, dtype) if weak else tuple(values)
     results = trace.record(_primitive(ufunc), operands, {"dtype": dtype})
     if len(results) == 1:
         return Tensor(trace, results[0])
@@ -58,7 +60,10 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
     def operator(self: Tensor, other: Any) -> Any:
         trace = state.trace
         kind = type(other)
-        if trace is not None and (kind is Tensor or kind is float or kind is int):
+        if self._weak is not None or (kind is Tensor and other._weak is not None):
+            if weak_kind(self) is not None and weak_kind(other) is not None:
+                return python_operator(ufunc, *((other, self) if swapped else (self, other)))
+        elif trace is not None and (kind is Tensor or kind is float or kind is int):
             own = read(self)
             try:
                 if kind is Tensor:
@@ -73,9 +78,18 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
                 trace.location = here()
                 (result,) = trace.append(signature, operands)
                 return Tensor(trace, result)
-        elif _defers(other):
+        if _defers(other):
             return NotImplemented
         return apply(ufunc, other, self) if swapped else apply(ufunc, self, other)
+
+    return operator
+
+
+def unary_operator(ufunc: np.ufunc) -> Callable[[Tensor], Any]:
+    """Return the method of `Tensor` that an operator of one operand calls."""
+
+    def operator(self: Tensor) -> Any:
+        return apply(ufunc, self) if self._weak is None else python_operator(ufunc, self)
 
     return operator
 
@@ -84,7 +98,7 @@ def _defers(other: Any) -> bool:
     """Whether an operand of an unknown class wants to handle the operation itself."""
     if other is None or isinstance(other, (str, bytes, dict)):
         return True
-    return getattr(type(other), "__array_ufunc__", False) is None
+    return type(other) in TAKES_OVER or getattr(type(other), "__array_ufunc__", False) is None
 
 
 @lru_cache(maxsize=4096)
@@ -106,23 +120,30 @@ def _primitive(ufunc: np.ufunc) -> Any:
 
 
 def _give_way(
-    trace: Trace, ufunc: np.ufunc, values: list[Any], dtype: np.dtype | None
+    trace: Trace,
+    ufunc: np.ufunc,
+    values: list[Any],
+    weak: list[type | None],
+    dtype: np.dtype | None,
 ) -> tuple[Value, ...]:
     """Give the Python numbers among operands the dtypes that the other operands leave them."""
+    if ufunc in _COMPARISONS:  # of integers are exact, and so need not give way
+        weak = [
+            None if isinstance(v, Value) and k is int else k
+            for v, k in zip(values, weak, strict=True)
+        ]
     # For a bool NumPy has no weak type: it is an ordinary bool.
-    kinds = tuple(
-        value.type.dtype
-        if isinstance(value, Value)
-        else np.dtype(bool)
-        if isinstance(value, bool)
-        else type(value)
-        for value in values
+    kinds: tuple[Any, ...] = tuple(
+        value.type.dtype if kind is None else np.dtype(bool) if kind is bool else kind
+        for value, kind in zip(values, weak, strict=True)
     )
     if all(isinstance(kind, type) for kind in kinds):  # plain numbers only: nothing to give way to
         kinds = tuple(np.dtype(kind) for kind in kinds)
     loop = loop_dtypes(ufunc, kinds, dtype)
     for position, value in enumerate(values):
         if isinstance(value, Value):
+            if weak[position] is not None:
+                values[position] = give_way(trace, value, loop[position])
             continue
         try:
             if type(value) is int and loop[position].kind == "b":  # an intp until it meets the loop
@@ -235,10 +256,10 @@ def write_out(ufunc: np.ufunc, result: Tensor, out: Any, mask: Any, casting: str
         )
     if mask is not True:
         result = emit(where, mask, result.astype(out.dtype), out)
-    if result.shape != out.shape and np.broadcast_shapes(result.shape, out.shape) != out.shape:
+    if result.shape != out.shape and broadcast_shapes(result.shape, out.shape) != out.shape:
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} doesn't match the "
-            f"broadcast shape {np.broadcast_shapes(result.shape, out.shape)}"
+            f"broadcast shape {broadcast_shapes(result.shape, out.shape)}"
         )
     store(out, result)
     return out

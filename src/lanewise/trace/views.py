@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.errors import UnsupportedError, at
+from lanewise.errors import at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType, array_type
@@ -30,6 +30,8 @@ from lanewise.ops.movement import (
 )
 from lanewise.ops.registry import Primitive
 from lanewise.ops.shapes import broadcast_shapes
+from lanewise.ops.slicing import take_slice
+from lanewise.trace.regions import note_tensor
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace
 
@@ -66,6 +68,8 @@ class View:
 
         Every write reaches the root, so as long as that has its value nothing has changed.
         """
+        if self.root._guard is not None:
+            self.root._guard.reading()
         if self.root._value is self._root_seen:
             return
         stale = []
@@ -187,6 +191,11 @@ def _layout_of_view(x: Tensor, base: np.ndarray) -> np.ndarray:
         return base  # NumPy's would be a scalar
     if not view.indices:
         return view.primitive.numpy(base, **view.params)
+    if view.primitive is take_slice:  # somewhere as well
+        at = (slice(None),) * view.params["axis"]
+        return base[(*at, slice(None, None, view.params["step"]))][
+            (*at, slice(view.params["length"]))
+        ]
     if base.size == 0 or any(index.ndim for index in view.indices):
         return np.empty(x.shape, np.int16)
     key = (slice(None),) * view.params["axis"] + (0,) * len(view.indices)
@@ -242,11 +251,11 @@ def assign(target: Tensor, value: Value) -> None:
     """Make `value`, of the target's own type, what the target holds, and its bases with it."""
     assert value.type == target._type
     trace = require_trace("an assignment")
-    if root_of(target)._trace is not trace:
-        raise UnsupportedError(
-            f"a mapped function writes to an array of the function around it{at(here())}: each "
-            "example would write a different value to the same array. Return the value instead"
-        )
+    root = root_of(target)
+    if root._guard is not None:
+        root._guard.writing(root)
+    if root._trace is not trace:
+        note_tensor(root)
     tensors, values = [target], [value]
     while tensors[-1]._view is not None:
         view = tensors[-1]._view
@@ -295,7 +304,7 @@ def fit(values: Any, type: ArrayType, casting: str = "unsafe") -> Value:
 def as_stored(values: Any, dtype: np.dtype) -> Tensor:
     """Return what is assigned to an element of `dtype` as a tensor; Python numbers must fit."""
     if isinstance(values, Tensor):
-        return values
+        return as_tensor(values)
     trace = require_trace("an assignment")
     if isinstance(values, (bool, int, float, complex)) and not isinstance(values, np.generic):
         if isinstance(values, complex) and dtype.kind not in "bc":

@@ -58,9 +58,7 @@ OTHER_NAMES = {"np.row_stack": np.vstack}
 READERS = (np.frombuffer, np.fromfile, np.fromiter, np.fromstring, np.genfromtxt, np.loadtxt)
 #: Methods that need the numbers, which are not known while tracing.
 NUMBERS_NEEDED = {
-    "item": "Leave the value as it is, or index it",
     "tobytes": "Compute with the value itself, or use lw.py_func",
-    "tolist": "Iterate over the value, or index it",
 }
 _ATTRIBUTES = [name for name in dir(np.ndarray) if not name.startswith("_")]
 #: Attributes of where and how the elements lie in memory.

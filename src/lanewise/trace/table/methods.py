@@ -10,12 +10,12 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
-from lanewise.trace.tensor import TABLE, UFUNC_CALL, Tensor
+from lanewise.trace.tensor import TABLE, TAKES_OVER, UFUNC_CALL, Tensor
 from lanewise.trace.views import bitcast_view, flat_view, imag_view, real_view, store, writable
 
 UFUNC_CALL.append(ufunc_methods.call)
 
-_OPERATORS = {
+OPERATORS = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
     "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod, "pow": np.power,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
@@ -28,8 +28,13 @@ _COMPARISONS = {
 _UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
+_weak_power = ufuncs.binary_operator(np.power)
+
+
 def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
     """``x ** n`` takes the same short cuts as NumPy for the exponents that have one."""
+    if self._weak is not None:
+        return _weak_power(self, exponent)
     if type(exponent) in (int, float) and self.dtype.kind in "fc":
         if exponent == 2:
             return np.square(self)
@@ -49,10 +54,10 @@ def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
     return ufuncs.apply(np.power, self, exponent)
 
 
-def _in_place(ufunc: np.ufunc) -> Callable[[Tensor, Any], Tensor]:
+def _in_place(ufunc: np.ufunc, plain: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
     def operator(self: Tensor, other: Any) -> Any:
         if self.ndim == 0 and self._view is None:  # a scalar of NumPy's: the name is rebound
-            return _power(self, other) if ufunc is np.power else ufunc(self, other)
+            return plain(self, other)
         return ufunc(self, other, out=self)
 
     return operator
@@ -67,16 +72,17 @@ def _through_numpy(ufunc: np.ufunc, *, swapped: bool) -> Callable[[Tensor, Any],
     return operator
 
 
-for _name, _ufunc in _OPERATORS.items():
+for _name, _ufunc in OPERATORS.items():
     _make = _through_numpy if _ufunc in (np.matmul, np.divmod) else ufuncs.binary_operator
     setattr(Tensor, f"__{_name}__", _make(_ufunc, swapped=False))
     setattr(Tensor, f"__r{_name}__", _make(_ufunc, swapped=True))
     if _name != "divmod":
-        setattr(Tensor, f"__i{_name}__", _in_place(_ufunc))
+        _plain = _power if _ufunc is np.power else getattr(Tensor, f"__{_name}__")
+        setattr(Tensor, f"__i{_name}__", _in_place(_ufunc, _plain))
 for _name, _ufunc in _COMPARISONS.items():
     setattr(Tensor, f"__{_name}__", ufuncs.binary_operator(_ufunc))
 for _name, _ufunc in _UNARY.items():
-    setattr(Tensor, f"__{_name}__", lambda self, _ufunc=_ufunc: ufuncs.apply(_ufunc, self))
+    setattr(Tensor, f"__{_name}__", ufuncs.unary_operator(_ufunc))
 Tensor.__pow__ = _power  # type: ignore[attr-defined]
 Tensor.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
 Tensor.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
@@ -88,7 +94,9 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
 
     def operator(self: Tensor, other: Any) -> Any:
         result = compare(self, other)
-        return np.full(self.shape, answer) if result is NotImplemented else result
+        if result is NotImplemented and type(other) not in TAKES_OVER:
+            return np.full(self.shape, answer)
+        return result
 
     return operator
 

@@ -209,18 +209,14 @@ def extract(condition: Any, arr: Any) -> Any:
 _FIXED_SIZE = "np.argsort(~mask, stable=True)[:k] gives the places of up to k of them"
 
 refuse(
-    np.nonzero,
     np.argwhere,
-    np.flatnonzero,
     instead=f"Use np.where(mask, a, b) or a reduction with where=mask; {_FIXED_SIZE}",
     shape_is_data=True,
 )
 refuse(
-    np.unique,
     np.unique_all,
     np.unique_counts,
     np.unique_inverse,
-    np.unique_values,
     instead="Sort with np.sort(x); np.diff(np.sort(x)) != 0 marks where another value begins, and "
     "np.bincount(x, minlength=n) counts integers",
     shape_is_data=True,

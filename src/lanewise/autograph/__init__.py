@@ -1,0 +1,14 @@
+"""Autograph: Python control flow on data, recorded while the function is traced."""
+
+# Importing these enters what is called in place of builtins, methods and functions of `math`.
+from lanewise.autograph import (  # noqa: F401
+    builtins,
+    calls,
+    containers,
+    hooks,
+    mathematics,
+    strings,
+    subscripts,
+)
+
+calls.HOOKS.append(hooks)

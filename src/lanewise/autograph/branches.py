@@ -1,0 +1,344 @@
+"""Branches that follow the data: `if`, conditional expressions, `and`, `or`, and named forms.
+
+A converted ``if`` is a ``for`` loop over `branches` of its test. Plain data give one turn, with
+the branch that Python would take. A traced test gives two: both branches are recorded, one after
+the other, each as a region of its own, and what they leave in the variables is joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.autograph.aliases import arrays_in, join_guards, mark_aliases, settle
+from lanewise.autograph.state import DONT_CARE, Merge, bare, is_optional, tensor_of
+from lanewise.autograph.values import traced
+from lanewise.errors import at
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ops.control import cond
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.movement import cast, reshape
+from lanewise.trace.regions import Part, Region, Slot, Stop, record, set_slot
+from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.trace import require_trace
+
+
+def truth(tensor: Tensor) -> Value:
+    """Return the truth value of a tensor of one element, as a scalar of the current trace."""
+    if tensor.size != 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. "
+            f"Use a.any() or a.all(){at(here())}"
+        )
+    trace = require_trace("a condition")
+    if is_optional(tensor):  # None is false
+        values = lift(tensor._guard.flag), truth(bare(tensor))
+        return trace.record(elementwise(np.logical_and), values, {"dtype": None})[0]
+    value = read(tensor)
+    if tensor.shape:
+        (value,) = trace.record(reshape, (value,), {"shape": ()})
+    if value.type.dtype != np.dtype(bool):
+        (value,) = trace.record(cast, (value,), {"dtype": np.dtype(bool)})
+    return value
+
+
+def not_(x: Any) -> Any:
+    """``not x``."""
+    tensor = traced(x)
+    if tensor is None:
+        return not x
+    trace = require_trace("not")
+    (result,) = trace.record(elementwise(np.logical_not), (truth(tensor),), {"dtype": None})
+    return Tensor(trace, result, None, bool)
+
+
+class Fork:
+    """The regions of branches: opened one by one, then joined into one operation."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.regions: list[Region] = []
+        self.ends: list[Any] = []
+        self.changes: list[dict[Any, tuple[Slot, Any]]] = []
+        self.stopped = 0
+
+    def open(self) -> None:
+        """Begin the next branch."""
+        trace = require_trace("a branch")
+        region = Region(trace.function)
+        region.open()
+        self.regions.append(region)
+
+    def close(self, state: Sequence[Any] | None) -> None:
+        """End the branch with what its variables hold; None if it raises and never ends."""
+        state = None if state is None else tuple([settle(value) for value in state])
+        self.ends.append(state)
+        self.stopped += state is None
+        held = [array for value in state or () for array in arrays_in(value)]
+        self.changes.append(self.regions[-1].leave(held))
+
+    def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
+        """Record the operation, carry out what the branches changed, and return the variables."""
+        count = len(self.regions)
+        merge = Merge(self.regions)
+        builders = []
+        for position, name in enumerate(self.names):
+            ends = [DONT_CARE if end is None else end[position] for end in self.ends]
+            builders.append(merge.variable(name, ends))
+        slots: dict[Any, Slot] = {}
+        for changes in self.changes:
+            slots.update({key: slot for key, (slot, _) in changes.items()})
+        slot_builders = []
+        for key, slot in slots.items():
+            before = next(r.changes[key][1] for r in self.regions if key in r.changes)
+            left = [changes[key][1] if key in changes else before for changes in self.changes]
+            left = [
+                DONT_CARE if end is None else value
+                for value, end in zip(left, self.ends, strict=True)
+            ]
+            if self.stopped < count:
+                slot_builders.append((slot, merge.variable(slot.name, left)))
+        parts = [
+            Part(region, outputs=outputs)
+            for region, outputs in zip(self.regions, merge.outputs, strict=True)
+        ]
+        values = record(primitive, parts, lead=(lead,))
+        results = [tensor_of(v, kind) for v, kind in zip(values, merge.kinds, strict=True)]
+        for slot, build in slot_builders:
+            set_slot(slot, build(results))
+        state = tuple([build(results) for build in builders])
+        join_guards(self.regions)
+        mark_aliases(self.names, self.regions, self.ends, state)
+        return state
+
+
+class Taken:
+    """A branch of plain data: Python's own, and nothing to join."""
+
+    __slots__ = ("turns",)
+
+    def __init__(self, turn: bool) -> None:
+        self.turns = (turn,)
+
+    def __iter__(self) -> Iterator[bool]:
+        return iter(self.turns)
+
+    def end(self, state: tuple[Any, ...], rest: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+        """Return the variables as they are."""
+        return state + rest if rest else state
+
+    def stop(self, error: BaseException) -> bool:
+        """Let what the branch raised go on: return True."""
+        return True
+
+
+_TRUE, _FALSE = Taken(True), Taken(False)
+
+
+class Branches:
+    """The two branches of a traced test."""
+
+    __slots__ = ("_before", "_fork", "_has_stopped", "_rest", "_test")
+
+    def __init__(
+        self, test: Tensor, names: tuple[str, ...], state: tuple[Any, ...], rest: tuple[Any, ...]
+    ) -> None:
+        self._test = truth(test)
+        self._fork = Fork([f"the variable {name!r}" for name in names])
+        self._before = state
+        self._rest = rest
+        self._has_stopped = False
+
+    def __iter__(self) -> Iterator[bool]:
+        for branch in (True, False):
+            self._fork.open()
+            yield branch
+
+    def end(self, state: tuple[Any, ...], rest: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+        """End a branch; return what the variables hold before the next, or after the last."""
+        self._fork.close(None if self._has_stopped else state)
+        self._has_stopped = False
+        if len(self._fork.ends) == 1:
+            return self._before + self._rest
+        result = self._fork.join(cond, self._test)
+        if self._fork.stopped == 2:
+            raise Stop
+        return result + self._rest
+
+    def stop(self, error: BaseException) -> bool:
+        """Remember that the branch raises for every example that takes it; it goes no further."""
+        self._has_stopped = True
+        return False
+
+
+def branches(
+    test: Any, names: tuple[str, ...], state: tuple[Any, ...], rest: tuple[Any, ...] = ()
+) -> Any:
+    """Return the branches of an ``if`` to run, one after the other.
+
+    Parameters
+    ----------
+    test
+        The value of the condition.
+    names, state
+        The variables that the branches may change, and what they hold.
+    rest
+        What those variables hold that one branch changes, the other reads, and nobody reads after.
+    """
+    if isinstance(test, bool):
+        return _TRUE if test else _FALSE
+    tensor = traced(test)
+    if tensor is None:
+        return _TRUE if test else _FALSE
+    return Branches(tensor, names, state, rest)
+
+
+# --- expressions ----------------------------------------------------------------------------------
+
+
+class Known:
+    """``a and b`` or ``a or b`` that is a."""
+
+    __slots__ = ("value",)
+    done = True
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Second:
+    """``a and b`` or ``a or b`` that is b."""
+
+    __slots__ = ()
+    done = False
+
+    def end(self, value: Any) -> Any:
+        return value
+
+
+_SECOND = _Second()
+
+
+class Either:
+    """``a and b`` (``a or b``) of a traced a: b is evaluated for the examples that need it."""
+
+    __slots__ = ("_first", "_fork", "_is_and", "_test")
+    done = False
+
+    def __init__(self, first: Tensor, is_and: bool) -> None:
+        self._first = first
+        self._is_and = is_and
+        self._test = truth(first)
+        self._fork = Fork([f"the result of `{'and' if is_and else 'or'}`"])
+        self._fork.open()
+
+    def end(self, second: Any) -> Any:
+        """Return the result, b having been recorded."""
+        fork = self._fork
+        fork.close((second,))
+        fork.open()
+        fork.close((self._first,))
+        test = self._test
+        if not self._is_and:
+            trace = require_trace("or")
+            (test,) = trace.record(elementwise(np.logical_not), (test,), {"dtype": None})
+        return fork.join(cond, test)[0]
+
+
+def and_(first: Any) -> Any:
+    """Begin ``first and second``: see `Either`."""
+    tensor = traced(first)
+    if tensor is not None:
+        return Either(tensor, True)
+    return _SECOND if first else Known(first)
+
+
+def or_(first: Any) -> Any:
+    """Begin ``first or second``: see `Either`."""
+    tensor = traced(first)
+    if tensor is not None:
+        return Either(tensor, False)
+    return Known(first) if first else _SECOND
+
+
+class Choice:
+    """``x if test else y`` of plain data."""
+
+    __slots__ = ("take_false", "take_true")
+
+    def __init__(self, test: bool) -> None:
+        self.take_true = test
+        self.take_false = not test
+
+    def first(self, value: Any) -> Any:
+        return value
+
+    def end(self, first: Any, second: Any) -> Any:
+        return first if self.take_true else second
+
+
+_FIRST_CHOICE, _SECOND_CHOICE = Choice(True), Choice(False)
+
+
+class TracedChoice:
+    """``x if test else y`` of a traced test: each is evaluated for the examples that take it."""
+
+    __slots__ = ("_fork", "_test")
+
+    def __init__(self, test: Tensor) -> None:
+        self._test = truth(test)
+        self._fork = Fork(["the result of a conditional expression"])
+
+    @property
+    def take_true(self) -> bool:
+        """Always: the first branch begins."""
+        self._fork.open()
+        return True
+
+    def first(self, value: Any) -> None:
+        """End the first branch."""
+        self._fork.close((value,))
+
+    @property
+    def take_false(self) -> bool:
+        """Always: the second branch begins."""
+        self._fork.open()
+        return True
+
+    def end(self, first: Any, second: Any) -> Any:
+        """Return the result."""
+        self._fork.close((second,))
+        return self._fork.join(cond, self._test)[0]
+
+
+def ifexp(test: Any) -> Any:
+    """Begin a conditional expression."""
+    tensor = traced(test)
+    if tensor is not None:
+        return TracedChoice(tensor)
+    return _FIRST_CHOICE if test else _SECOND_CHOICE
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+
+def choose(
+    primitive: Any, lead: Value, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
+) -> Any:
+    """Record a `cond` or `switch` of functions of the operands, and return its result."""
+    fork = Fork(["the result"])
+    for branch in branches:
+        fork.open()
+        try:
+            result = branch(*operands)
+        except Stop:
+            fork.close(None)
+        else:
+            fork.close((result,))
+    (result,) = fork.join(primitive, lead)
+    if fork.stopped == len(branches):
+        raise Stop
+    return result

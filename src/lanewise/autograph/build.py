@@ -1,0 +1,155 @@
+"""Small pieces of syntax tree that the conversion puts together, and where they stand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=ast.AST)
+
+#: The free variable through which converted code reaches its hooks; names of ours start alike.
+HOOKS = "ag__"
+
+
+class Unconvertible(Exception):  # noqa: N818 - not an error: the function stays as it is
+    """A function has code that cannot be converted; it is left as it stands."""
+
+
+class Names:
+    """Gives names that are unique within one conversion: ``ag__s1``, ``ag__s2``, ``ag__l3``."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def fresh(self, kind: str) -> str:
+        return f"{HOOKS}{kind}{next(self._numbers)}"
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a name was made by the conversion."""
+    return name.startswith(HOOKS)
+
+
+def load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def constant(value: Any) -> ast.Constant:
+    return ast.Constant(value)
+
+
+def none() -> ast.expr:
+    return ast.Constant(None)
+
+
+def attribute(value: ast.expr | str, name: str) -> ast.Attribute:
+    value = load(value) if isinstance(value, str) else value
+    return ast.Attribute(value, name, ast.Load())
+
+
+def call(func: ast.expr, *args: ast.expr) -> ast.Call:
+    return ast.Call(func, list(args), [])
+
+
+def hook(name: str, *args: ast.expr) -> ast.Call:
+    """Return ``ag__.name(args)``."""
+    return call(attribute(HOOKS, name), *args)
+
+
+def method(owner: str, name: str, *args: ast.expr) -> ast.Call:
+    """Return ``owner.name(args)``."""
+    return call(attribute(owner, name), *args)
+
+
+def walrus(name: str, value: ast.expr) -> ast.NamedExpr:
+    return ast.NamedExpr(store(name), value)
+
+
+def assign(name: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([store(name)], value)
+
+
+def statement(value: ast.expr) -> ast.Expr:
+    return ast.Expr(value)
+
+
+def negate(test: ast.expr) -> ast.expr:
+    """Return ``not test``, in the user's language: it is converted later as any other."""
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def if_(test: ast.expr, body: list[ast.stmt], orelse: Sequence[ast.stmt] = ()) -> ast.If:
+    return ast.If(test, body or [ast.Pass()], list(orelse))
+
+
+def tuple_(names: Iterable[str], context: type[ast.expr_context] = ast.Load) -> ast.Tuple:
+    return ast.Tuple([ast.Name(name, context()) for name in names], context())
+
+
+def arguments(names: Iterable[str]) -> ast.arguments:
+    """Return parameters that are taken by position and have no defaults."""
+    return ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+
+
+def function(name: str, names: Iterable[str], body: list[ast.stmt]) -> ast.FunctionDef:
+    node = ast.FunctionDef(name, arguments(names), body, [], None)
+    node.__dict__["type_params"] = []  # a field from Python 3.12 on
+    return node
+
+
+def immediate(names: Sequence[str], body: ast.expr, *values: ast.expr) -> ast.Call:
+    """Return ``(lambda names: body)(values)``: a `let` where no walrus may stand."""
+    return call(ast.Lambda(arguments(names), body), *values)
+
+
+def clone(node: T) -> T:
+    """Return a copy of a tree (`copy.deepcopy` takes ten times as long)."""
+    copy = type(node)()
+    for name, value in node.__dict__.items():
+        if isinstance(value, ast.AST):
+            value = clone(value)
+        elif isinstance(value, list):
+            value = [clone(item) if isinstance(item, ast.AST) else item for item in value]
+        setattr(copy, name, value)
+    return copy
+
+
+def place(node: T, like: ast.AST) -> T:
+    """Put a new node where ``like`` begins, as a span of one line, and return it.
+
+    What is inside of it follows at the end, by `fill_places`. Nodes of the user keep their places,
+    so that tracebacks and debuggers show them.
+    """
+    own, there = node.__dict__, like.__dict__
+    if "lineno" not in own and "lineno" in there:
+        line, column = there["lineno"], there["col_offset"]
+        end = there["end_col_offset"] if there["end_lineno"] == line else column
+        own.update(lineno=line, col_offset=column, end_lineno=line, end_col_offset=end)
+    return node
+
+
+def place_all(nodes: list[ast.stmt], like: ast.AST) -> list[ast.stmt]:
+    """Put each of some statements where ``like`` begins."""
+    for node in nodes:
+        place(node, like)
+    return nodes
+
+
+def fill_places(node: ast.AST, span: tuple[int, int, int] = (1, 0, 0)) -> None:
+    """Give every node still without a place that of the node around it."""
+    own = node.__dict__
+    if "lineno" in own:
+        line, column = own["lineno"], own["col_offset"]
+        end = own["end_col_offset"] if own["end_lineno"] == line else column
+        span = (line, column, end)
+    elif "lineno" in node._attributes:
+        own["lineno"], own["col_offset"], own["end_col_offset"] = span
+        own["end_lineno"] = span[0]
+    for child in ast.iter_child_nodes(node):
+        fill_places(child, span)

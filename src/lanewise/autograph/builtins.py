@@ -1,0 +1,514 @@
+"""Python's builtins on values that are data: what they would give for each example's number.
+
+Each is called only in the place of the builtin in a traced function, and hands plain data on.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import copy
+import functools
+import heapq
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
+from lanewise.autograph.sequences import (
+    Enumerated,
+    Items,
+    Reversed,
+    TracedRange,
+    Zipped,
+    as_sequence,
+    is_data,
+)
+from lanewise.autograph.tables import Picked, Table
+from lanewise.autograph.values import (
+    both,
+    choose,
+    either,
+    ensure,
+    equal,
+    less,
+    negated,
+    python_number,
+    refuse_types,
+    scalars,
+    stand_in,
+    traced,
+    truth,
+)
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.ops.elementwise import complex_ as complex_op
+from lanewise.ops.python import integer_of, python_call
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Region, born, in_region, note_container
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
+from lanewise.trace.tensor_array import TensorArray
+from lanewise.trace.trace import state
+from lanewise.trace.weak import weak_kind
+
+_INT = np.dtype(np.int64)
+_MISSING: Any = object()
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def integer(x: Tensor) -> Tensor:
+    """Return the Python int that a real scalar is truncated to."""
+    if x.dtype.kind == "c":
+        x = x.real
+    if x.dtype.kind == "f":
+        return weak(emit(integer_of, x), int)
+    if x.dtype == np.uint64:
+        x = ensure(x, x < 2**63, OverflowError("int() of more than 63 bits while it is traced"))
+    return weak(x, int)
+
+
+@replaces(builtins.int)
+def int_(x: Any = 0, /, *args: Any, **kwargs: Any) -> Any:
+    """``int``: truncated, with Python's errors for NaN and infinity."""
+    tensor = traced(x)
+    if tensor is None:
+        return int(x, *args, **kwargs)
+    refuse_types(int, x, *args, **kwargs)
+    return integer(tensor)
+
+
+@replaces(builtins.float)
+def float_(x: Any = 0.0, /) -> Any:
+    """``float``."""
+    tensor = traced(x)
+    if tensor is None:
+        return float(x)
+    refuse_types(float, x)
+    return python_number(tensor, float)
+
+
+@replaces(builtins.complex)
+def complex_(*args: Any, **kwargs: Any) -> Any:
+    """``complex``: of one number, or of two parts."""
+    if not is_traced(args) and not is_traced(kwargs):
+        return complex(*args, **kwargs)
+    refuse_types(complex, *args, **kwargs)
+    parts = dict(zip(("real", "imag"), args, strict=False)) | kwargs
+    real, imag = as_tensor(parts.get("real", 0)), as_tensor(parts.get("imag", 0))
+    if "imag" not in parts:
+        return python_number(real, complex)
+    if "c" in (real.dtype.kind, imag.dtype.kind):
+        real, imag = real.real - imag.imag, real.imag + imag.real
+    return weak(emit(complex_op, real.astype(float), imag.astype(float)), complex)
+
+
+@replaces(builtins.bool)
+def bool_(x: Any = False, /) -> Any:
+    """``bool``."""
+    return truth(x) if traced(x) is not None else bool(x)
+
+
+ROWS[operator.truth] = bool_
+
+
+@replaces(operator.not_)
+def not_(x: Any) -> Any:
+    """``operator.not_``."""
+    return negated(truth(x)) if traced(x) is not None else operator.not_(x)
+
+
+@replaces(operator.index)
+def index_(x: Any) -> Any:
+    """``operator.index``."""
+    tensor = traced(x)
+    if tensor is None:
+        return operator.index(x)
+    refuse_types(operator.index, x)
+    return integer(tensor)
+
+
+@replaces(builtins.round)
+def round_(number: Any, ndigits: Any = None) -> Any:
+    """``round``: to an int; with digits as NumPy rounds, or exactly for Python's floats."""
+    if not is_traced((number, ndigits)):
+        return round(number) if ndigits is None else round(number, ndigits)
+    if ndigits is None:
+        refuse_types(round, number)
+        x = traced(number)
+        assert x is not None
+        return integer(np.rint(x) if x.dtype.kind == "f" else x)
+    refuse_types(round, number, ndigits)
+    kind = number._weak if isinstance(number, Tensor) else type(number)
+    if kind in (bool, int, float):
+        kind = float if kind is float else int
+        x = as_tensor(number)
+        return weak(emit(python_call, x, ndigits, fn="round", dtype=np.dtype(kind)), kind)
+    if traced(ndigits) is not None:
+        raise UnsupportedError(
+            f"round(x, n) of a NumPy scalar with an n that is data{at(here())}: write "
+            "np.rint(x * 10.0**n) / 10.0**n"
+        )
+    return np.round(traced(number), ndigits)  # type: ignore[call-overload]
+
+
+@replaces(builtins.pow)
+def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
+    """``pow``: with a modulus of Python's ints, exactly."""
+    if mod is None or not is_traced((base, exp, mod)):
+        return pow(base, exp, mod)
+    refuse_types(pow, base, exp, mod)
+    return weak(emit(python_call, base, exp, mod, fn="pow", dtype=_INT), int)
+
+
+@replaces(builtins.divmod)
+def divmod_(x: Any, y: Any) -> Any:
+    """``divmod``: of Python numbers with Python's errors."""
+    if is_traced((x, y)) and weak_kind(x) is not None and weak_kind(y) is not None:
+        return x // y, x % y
+    return divmod(x, y)
+
+
+# --- sequences ------------------------------------------------------------------------------------
+
+
+@replaces(builtins.range)
+def range_(*args: Any) -> Any:
+    """``range``: of ends that may be data."""
+    if not any([traced(x) is not None for x in args]):
+        return range(*args)
+    refuse_types(range, *args)
+    bounds = [x if traced(x) is None else weak(traced(x), int) for x in args]
+    return TracedRange(0, bounds[0]) if len(bounds) == 1 else TracedRange(*bounds)
+
+
+@replaces(builtins.enumerate)
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``: of arrays and ranges that may be data."""
+    first = traced(start)
+    if first is not None:
+        refuse_types(enumerate, (), start)
+        start = weak(first, int)
+    elif not is_data(iterable):
+        return enumerate(iterable, start)
+    items = as_sequence(iterable)
+    if items is None:
+        return ((start + i, item) for i, item in enumerate(iterable))
+    return Enumerated(items, start)
+
+
+@replaces(builtins.zip)
+def zip_(*iterables: Any, strict: bool = False) -> Any:
+    """``zip``: of arrays and ranges that may be data."""
+    if any([is_data(x) for x in iterables]) and all([_has_positions(x) for x in iterables]):
+        return Zipped([as_sequence(x) for x in iterables], strict)  # type: ignore[misc]
+    return zip(*iterables, strict=strict)
+
+
+def _has_positions(iterable: Any) -> bool:
+    return is_data(iterable) or isinstance(iterable, (range, list, tuple, np.ndarray, Picked))
+
+
+@replaces(builtins.reversed)
+def reversed_(items: Any) -> Any:
+    """``reversed``: of arrays and ranges that may be data."""
+    if not is_data(items):
+        return reversed(items)
+    if isinstance(items, Items) and items.once:
+        raise TypeError(f"'{items.stands_for}' object is not reversible")
+    return Reversed(as_sequence(items))
+
+
+@replaces(builtins.len)
+def len_(x: Any) -> Any:
+    """``len``: of ranges and arrays of a length that is data too."""
+    if type(x) is Ragged:
+        return x.shape[0]
+    if type(x) is TensorArray or (isinstance(x, Items) and not x.once):
+        return x.length
+    length = getattr(type(x), "__len__", None)
+    return fn(length)(x) if hasattr(length, "__code__") else len(x)
+
+
+@replaces(builtins.next)
+def next_(iterator: Any, *default: Any) -> Any:
+    """``next``: not where it depends on the data whether it happens."""
+    trace = state.trace
+    if isinstance(trace, Region) and id(iterator) not in trace._born:
+        raise UnsupportedError(
+            f"next() takes an item of an iterator from outside of a branch or loop body"
+            f"{at(here())}, while the data decide whether or how often. Use a list and an index"
+        )
+    return next(iterator, *default)
+
+
+def _born_result(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose result belongs to the region in which it is called."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return born(function(*args, **kwargs))
+
+    return call
+
+
+@replaces(builtins.isinstance)
+def isinstance_(obj: Any, classes: Any) -> bool:
+    """``isinstance``: of a traced value, that of the number or array that it stands for."""
+    kind = type(obj)
+    if kind is Tensor or kind is Ragged or traced(obj) is not None:
+        plain = np.ones((2,) * obj.ndim) if kind is Ragged else stand_in(obj)
+        return isinstance(obj, classes) or isinstance(plain, classes)
+    if kind is Picked:
+        return isinstance([], classes)
+    if kind is TracedRange:
+        return isinstance(range(0), classes)
+    return isinstance(obj, classes)
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+
+@replaces(builtins.sum)
+def sum_(iterable: Any, /, start: Any = 0) -> Any:
+    """``sum``: of the rows of an array at once."""
+    if isinstance(iterable, TracedRange):
+        return start + iterable.total()
+    tensor = iterable if type(iterable) is Ragged else traced(iterable)
+    if tensor is None or not tensor.ndim:
+        return sum(iterable, start)
+    example = tensor.dtype.type(1) if tensor.ndim == 1 else np.ones(1, tensor.dtype)
+    dtype = (stand_in(start) + example).dtype  # what adding one by one gives
+    total = np.sum(tensor, axis=0, dtype=dtype)
+    return total if type(start) is int and start == 0 else start + total
+
+
+def _quantifier(name: str, combine: Callable[..., Any], settles: bool) -> Callable[..., Any]:
+    plain = getattr(builtins, name)
+
+    def call(iterable: Any, /) -> Any:
+        tensor = iterable if type(iterable) is Ragged else traced(iterable)
+        if tensor is not None and tensor.ndim == 1:
+            return weak(getattr(np, name)(tensor), bool)
+        if isinstance(iterable, (list, tuple)) and not is_traced(iterable):
+            return plain(iterable)
+        result: Any = not settles
+        for item in iterable:
+            result = combine(result, lambda item=item: truth(item))
+            if result is settles:
+                break
+        return result
+
+    call.__name__ = name
+    return call
+
+
+any_ = replaces(builtins.any)(_quantifier("any", either, True))
+all_ = replaces(builtins.all)(_quantifier("all", both, False))
+
+
+def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Callable[..., Any]:
+    plain = getattr(builtins, name)
+
+    def call(*args: Any, key: Any = None, default: Any = _MISSING) -> Any:
+        options = {} if default is _MISSING else {"default": default}
+        if len(args) != 1:
+            items: Any = args
+            if not args or options:
+                return plain(*args, key=key, **options)
+        elif type(args[0]) is Ragged:
+            return _of_array(args[0], options)
+        else:
+            tensor = traced(args[0])
+            if tensor is not None and tensor.ndim == 1 and key is None and tensor.shape[0]:
+                return _best_of_row(tensor)
+            items = list(args[0])
+        keys = items if key is None else [key(item) for item in items]
+        if not is_traced(keys):
+            if key is None or not items:
+                return plain(items, **options)
+            return items[plain(range(len(items)), key=keys.__getitem__)]
+        if len(items) > 4 and scalars(keys):
+            table = Table(keys)
+            place = _best_place(as_tensor(table.column))
+            return table.at(place) if key is None else Table(items, _ITEMS).at(place)
+        best, at_best = items[0], keys[0]
+        for item, own in zip(items[1:], keys[1:], strict=True):
+            better = is_better(own, at_best)
+            best = choose(better, item, best, f"the result of {name}()")
+            at_best = best if key is None else choose(better, own, at_best, "a key")
+        return best
+
+    def _best_of_row(x: Tensor) -> Tensor:
+        if x.dtype.kind in "biu":
+            return getattr(np, name)(x)
+        if x.dtype.kind == "c":
+            return call(*x) if len(x) > 1 else x[0]
+        return x[_best_place(x)]
+
+    def _best_place(x: Tensor) -> Tensor:
+        """The first that no other is better than, as Python finds it: NaN is better than none."""
+        place = getattr(np, f"arg{name}")
+        if x.dtype.kind != "f":
+            return place(x)
+        is_nan = np.isnan(x)
+        return np.where(is_nan[0], 0, place(np.where(is_nan, far, x)))
+
+    def _of_array(x: Ragged, options: dict[str, Any]) -> Any:
+        if options or x.dtype.kind == "f":
+            raise UnsupportedError(
+                f"{name}() of an array of a length that is data{at(here())}: write "
+                f"np.{name}(x, initial=...), or a loop"
+            )
+        return getattr(np, name)(x)
+
+    call.__name__ = name
+    return call
+
+
+_ITEMS = "what min() or max() with a key chooses from"
+min_ = replaces(builtins.min)(_extreme("min", less, np.inf))
+max_ = replaces(builtins.max)(_extreme("max", lambda x, y: less(y, x), -np.inf))
+
+
+@replaces(builtins.sorted)
+def sorted_(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
+    """``sorted``: a list of as many items, ordered by a key that may be data; stable."""
+    if type(iterable) is Ragged:
+        raise UnsupportedError(
+            f"sorted() of an array of a length that is data{at(here())}: use np.sort"
+        )
+    items = list(iterable)
+    keys = items if key is None else [key(item) for item in items]
+    if not is_traced(keys) or len(items) < 2:
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+        return born([items[i] for i in order])
+    if traced(reverse) is not None:
+        raise UnsupportedError(f"sorted(reverse=) takes a plain truth value{at(here())}")
+    if reverse:  # equal ones keep their order, so turn before and after
+        items, keys = items[::-1], keys[::-1]
+    order = _order(_columns(keys))
+    found = Table(items, "a list that is sorted by data").reordered(order)
+    return born(found[::-1] if reverse else found)
+
+
+def _columns(keys: list[Any]) -> list[Tensor]:
+    """Return the keys as rows of numbers, the first one in command."""
+    if scalars(keys):
+        column = as_tensor(Table(keys).column)
+        if column.dtype.kind == "f":
+            problem = ValueError("sorted() of NaN: it has no place in an order")
+            column = ensure(column, np.logical_not(np.isnan(column)), problem)
+        return [column]
+    first = keys[0]
+    if all(isinstance(k, (tuple, list)) and len(k) == len(first) for k in keys):
+        return [c for part in zip(*keys, strict=True) for c in _columns(list(part))]
+    if not is_traced(keys):  # texts and the like: their ranks
+        ranked: list[Any] = []
+        for k in sorted(keys):
+            if not ranked or ranked[-1] != k:
+                ranked.append(k)
+        return [as_tensor(np.array([ranked.index(k) for k in keys]))]
+    raise UnsupportedError(
+        f"sorted() by keys that are data{at(here())} takes real numbers, or tuples of them of one "
+        "length"
+    )
+
+
+def _order(columns: list[Tensor]) -> Tensor:
+    order = np.argsort(columns[-1], kind="stable")
+    for column in columns[-2::-1]:
+        order = order[np.argsort(column[order], kind="stable")]
+    return order  # type: ignore[return-value]
+
+
+# --- membership -----------------------------------------------------------------------------------
+
+
+@replaces(operator.contains)
+def contains(container: Any, item: Any) -> Any:
+    """``item in container``."""
+    kind = type(container)
+    if kind is TracedRange:
+        return container.contains(item)
+    tensor = container if kind is Ragged else traced(container)
+    if tensor is not None:
+        return weak(np.any(tensor == item), bool)
+    found = getattr(kind, "__contains__", None)
+    if hasattr(found, "__code__") and kind is not Picked:
+        return bool_(fn(found)(container, item))
+    if not is_traced(item):
+        if kind in (list, tuple) and is_traced(container):
+            return _any_equal(container, item)
+        return item in container
+    if kind is range:
+        return TracedRange(container.start, container.stop, container.step).contains(item)
+    if isinstance(container, np.ndarray):
+        return weak(np.any(as_tensor(container) == item), bool)
+    if isinstance(container, (str, bytes)):
+        return item in container  # raises
+    elements = list(container)
+    is_long = len(elements) > 4 and traced(item) is not None and not is_traced(elements)
+    if is_long and len(set(map(type, elements))) == 1 and scalars(elements):
+        return weak(np.any(as_tensor(np.array(elements)) == item), bool)
+    return _any_equal(elements, item)
+
+
+def in_(item: Any, container: Any) -> Any:
+    """``item in container``, in the order of the text."""
+    return contains(container, item)
+
+
+def _any_equal(elements: Any, item: Any) -> Any:
+    result: Any = False
+    for element in elements:
+        result = either(result, lambda element=element: equal(element, item))
+        if result is True:
+            break
+    return result
+
+
+# --- what calls back, and what writes -------------------------------------------------------------
+
+for _function in (
+    builtins.map, builtins.filter, builtins.min, builtins.max, builtins.sorted,
+    functools.reduce, functools.cmp_to_key, itertools.accumulate, itertools.starmap,
+    itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
+    heapq.nlargest, heapq.nsmallest,
+):  # fmt: skip
+    ROWS[_function] = with_callbacks(ROWS.get(_function, _function))
+
+# What makes a list, dict, set or iterator: in a branch or loop body, one of its own.
+for _function in (
+    builtins.list, builtins.dict, builtins.set, builtins.iter, builtins.map, builtins.filter,
+    builtins.zip, builtins.enumerate, builtins.reversed, collections.deque,
+    collections.defaultdict, collections.OrderedDict, collections.Counter, copy.copy,
+):  # fmt: skip
+    ROWS[_function] = _born_result(ROWS.get(_function, _function))
+
+
+@replaces(copy.deepcopy)
+def deepcopy_(x: Any, memo: Any = None) -> Any:
+    """``copy.deepcopy``: all that is copied belongs to the region."""
+    known = {} if memo is None else memo
+    result = copy.deepcopy(x, known)
+    if in_region():
+        for made in known.values():
+            born(made)
+    return result
+
+
+def _writes_to_first(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(container: Any, *args: Any, **kwargs: Any) -> Any:
+        note_container(container)
+        return function(container, *args, **kwargs)
+
+    return call
+
+
+for _function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
+                  heapq.heappushpop):  # fmt: skip
+    ROWS[_function] = _writes_to_first(_function)

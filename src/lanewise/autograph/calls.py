@@ -1,0 +1,400 @@
+"""What converted code calls in place of a function: `fn`.
+
+A user's function is converted; a builtin, a function of `math` or of NumPy that would not follow
+data is replaced by one that does (`ROWS`); a method that changes a list, dict or set is logged
+where a branch or loop body is traced. Everything else is called as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABCMeta
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from lanewise.autograph.convert import convert
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import _is_own, here
+from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import born, in_region, note_attribute
+from lanewise.trace.scratch import Scratch, is_traced, unwrapped
+from lanewise.trace.tensor import TABLE
+from lanewise.trace.trace import state
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What is called in place of a function or class of Python's, of its library, or of NumPy.
+ROWS: dict[Any, Callable[..., Any]] = {}
+#: By class and name, what makes the replacement of a method of such an object, given the method.
+METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {}
+#: What the free variable ``ag__`` of converted code is bound to.
+HOOKS: list[Any] = []
+
+
+def replaces(*functions: Any) -> Callable[[F], F]:
+    """Make the decorated function what is called in place of these."""
+
+    def enter(replacement: F) -> F:
+        for function in functions:
+            ROWS[function] = replacement
+        return replacement
+
+    return enter
+
+
+def fn(f: Any) -> Any:
+    """Return what to call in place of `f`: where nothing is traced, `f` itself."""
+    if state.trace is None:
+        return f
+    make = MAKERS.get(type(f))
+    return _other(f) if make is None else make(f)
+
+
+# --- Python functions -----------------------------------------------------------------------------
+
+#: By the id of a code object, as long as that lives: whether its functions stay as they are.
+_codes: dict[int, tuple[ref[CodeType], bool]] = {}
+#: By the id of a function without closure: what it was when it was converted, and the result.
+_converted: dict[int, tuple[Any, ...]] = {}
+
+
+def _stays(code: CodeType) -> bool:
+    known = _codes.get(id(code))
+    return _remember(code, _is_own(code.co_filename)) if known is None else known[1]
+
+
+def _remember(code: CodeType, stays: bool) -> bool:
+    key = id(code)
+    _codes[key] = ref(code, lambda _: _codes.pop(key, None)), stays
+    return stays
+
+
+def _function(f: Any) -> Any:
+    code = f.__code__
+    if _stays(code):
+        return ROWS.get(f, f)
+    # A closure may hold the function itself: kept here, it would never go away.
+    if f.__closure__ is not None:
+        return _convert(f)
+    known = _converted.get(id(f))
+    if (
+        known is not None
+        and known[0]() is f
+        and known[1] is code
+        and known[2] is f.__defaults__
+        and known[3] is f.__kwdefaults__
+    ):
+        return known[4]
+    result = _convert(f)
+    key = id(f)
+    if result is not f:
+        reference = ref(f, lambda _: _converted.pop(key, None))
+        _converted[key] = reference, code, f.__defaults__, f.__kwdefaults__, result
+    return result
+
+
+def _convert(f: Any) -> Any:
+    result = convert(f, HOOKS[0])
+    if result is f:
+        _remember(f.__code__, True)
+    return result
+
+
+# --- what binds a function ------------------------------------------------------------------------
+
+
+def _method(f: Any) -> Any:
+    function = f.__func__
+    found = fn(function)
+    if found is not function:
+        _known_class(type(f.__self__))
+        return MethodType(found, f.__self__)
+    # Written in Python by the standard library, as those of `collections.Counter`.
+    make = _methods_of(type(f.__self__)).get(f.__name__) if in_region() else None
+    return f if make is None else make(f)
+
+
+def _partial(f: Any) -> Any:
+    function = fn(f.func)
+    return f if function is f.func else functools.partial(function, *f.args, **f.keywords)
+
+
+def _cached(f: Any) -> Any:
+    """A cache knows plain arguments only; data go past it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _hold_data(args) or _hold_data(kwargs.values()):
+            return fn(f.__wrapped__)(*args, **kwargs)
+        return f(*args, **kwargs)
+
+    return call
+
+
+def _hold_data(args: Any) -> bool:
+    return any([is_traced(x) or is_traced(getattr(x, "__dict__", None)) for x in args])
+
+
+def _other(f: Any) -> Any:
+    """An object of any other class: a class of some metaclass, or one with ``__call__``."""
+    kind = type(f)
+    if isinstance(f, type):
+        return _class(f)
+    call = getattr(kind, "__call__", None)  # noqa: B004  (of the class: as Python looks it up)
+    if isinstance(call, FunctionType):
+        found = _function(call)
+        if found is call:
+            return f
+        _known_class(kind)
+        return MethodType(found, f)
+    if hasattr(f, "__wrapped__") and isinstance(f, functools._lru_cache_wrapper):
+        return _cached(f)
+    return f
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+#: By class: how it is instantiated, "converted", "fresh" or "as it is".
+_classes: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+#: Methods that Python calls for operators, which give whatever they like.
+_OPERATORS = frozenset(
+    f"__{prefix}{name}__"
+    for name in "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift "
+    "rshift".split()
+    for prefix in ("", "r", "i")
+) | frozenset(
+    f"__{name}__"
+    for name in "eq ne lt le gt ge neg pos abs invert round floor ceil trunc enter exit".split()
+)
+
+
+def _class(cls: Any) -> Any:
+    row = ROWS.get(cls)
+    if row is not None:
+        return row
+    how = _known_class(cls)
+    if how == "converted":
+        return functools.partial(_construct, cls)
+    if how == "fresh" and in_region():
+        return lambda *args, **kwargs: born(cls(*args, **kwargs))
+    return cls
+
+
+def _known_class(cls: type) -> str:
+    """Return how a class is instantiated; see to it that its operators follow data."""
+    how = _classes.get(cls)
+    if how is None:
+        how = _classes[cls] = _how_instantiated(cls)
+        for base in cls.__mro__:
+            _follow_operators(base)
+    return how
+
+
+def _how_instantiated(cls: type) -> str:
+    if type(cls).__call__ is not type.__call__:
+        return "as it is"
+    if _is_users(cls.__init__) or _is_users(cls.__new__):
+        return "converted"
+    return "fresh" if cls.__new__ is object.__new__ or cls is bytearray else "as it is"
+
+
+def _is_users(f: Any) -> bool:
+    return isinstance(f, FunctionType) and not _stays(f.__code__)
+
+
+def _follow_operators(cls: type) -> None:
+    """Have a user's class follow data where Python calls it by itself.
+
+    No converted code stands between ``a < b`` or ``a.area`` and the method of a class. So the
+    operators and properties of the class itself ask `fn`, which outside of a trace is no more than
+    a look at whether there is one.
+    """
+    for name, value in list(vars(cls).items()):
+        if name in _OPERATORS and _is_users(value):
+            setattr(cls, name, _asking(value))
+        elif type(value) is property and any(map(_is_users, (value.fget, value.fset))):
+            parts = [_asking(f) if _is_users(f) else f for f in (value.fget, value.fset)]
+            setattr(cls, name, property(*parts, value.fdel, value.__doc__))
+
+
+def _asking(method: Any) -> Any:
+    @functools.wraps(method)
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        return fn(method)(*args, **kwargs)
+
+    return ask
+
+
+def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """What ``type.__call__`` does, with converted methods."""
+    new = cls.__new__
+    if new is object.__new__:
+        made = born(new(cls))
+    else:
+        made = fn(new)(cls, *args, **kwargs)
+        if not isinstance(made, cls):
+            return made
+        if not isinstance(new, FunctionType):
+            born(made)
+    fn(type(made).__init__)(made, *args, **kwargs)
+    return made
+
+
+# --- builtins and NumPy ---------------------------------------------------------------------------
+
+
+def _builtin(f: Any) -> Any:
+    row = ROWS.get(f)
+    if row is not None:
+        return row
+    owner = f.__self__
+    kind = type(owner)
+    if owner is None or kind is ModuleType:
+        return f
+    if kind is np.ndarray:
+        return _array_method(f, owner)
+    make = _methods_of(kind).get(f.__name__)
+    return f if make is None else make(f)
+
+
+def _methods_of(kind: type) -> dict[str, Callable[[Any], Any]]:
+    """Return the rows of a class, or of the class that it is derived from."""
+    rows = METHODS.get(kind)
+    if rows is None:
+        rows = next((METHODS[base] for base in kind.__mro__[1:] if METHODS.get(base)), {})
+        METHODS[kind] = rows
+    return rows
+
+
+def _array_method(f: Any, array: np.ndarray) -> Any:
+    name = f.__name__
+    if name in _WRITING:
+        return functools.partial(_write, f, array)
+    return scratch_method(f) or f
+
+
+_WRITING = frozenset("fill put sort partition resize setfield byteswap setflags itemset".split())
+
+
+def _write(f: Any, array: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    if in_region() or is_traced(args) or is_traced(kwargs):
+        refuse_writing(f".{f.__name__}()")
+    return f(*args, **kwargs)
+
+
+def refuse_writing(what: str) -> None:
+    """Raise for a write to an array that is not traced, if or what depends on data."""
+    raise UnsupportedError(
+        f"{what} writes to an array that is not traced, and what it writes, or whether, depends on "
+        f"the data{at(here())}. Write to a copy of it made in the traced function: a = a.copy()"
+    )
+
+
+def _ufunc(f: Any) -> Any:
+    return functools.partial(_ufunc_in_region, f) if in_region() else f
+
+
+def _ufunc_in_region(f: Any, *args: Any, **kwargs: Any) -> Any:
+    outs = kwargs.get("out")
+    for out in (*(outs if isinstance(outs, tuple) else (outs,)), *args[f.nin :]):
+        _check_target(f, out)
+    return f(*args, **kwargs)
+
+
+def _check_target(f: Any, out: Any) -> None:
+    if type(out) is np.ndarray:
+        refuse_writing(f"np.{f.__name__}")
+
+
+_WRITING_TO_FIRST = (
+    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
+)  # fmt: skip
+_CALLING_BACK = (np.apply_along_axis, np.apply_over_axes, np.piecewise, np.fromfunction)
+
+
+def _numpy_row(function: Any) -> Callable[..., Any]:
+    """Return what to call for a function of NumPy that does not look at all of its arguments."""
+    call_plain = CONSTRUCTORS.get(function)
+    writes = function in _WRITING_TO_FIRST
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if writes and args and type(args[0]) is np.ndarray and in_region():
+            refuse_writing(f"np.{function.__name__}")
+        if call_plain is not None:
+            return call_plain(*args, **kwargs)
+        if not is_traced(args) and not (kwargs and is_traced(kwargs)):
+            return function(*args, **kwargs)
+        if any([isinstance(x, (Scratch, Ragged)) for x in (*args, *kwargs.values())]):
+            return function(*args, **kwargs)
+        kwargs.pop("like", None)
+        return TABLE[function](*unwrapped(args), **unwrapped(kwargs))
+
+    call.__name__ = function.__name__
+    return call
+
+
+def with_callbacks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that converts the functions among its arguments, and in lists of these."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kwargs = {name: _callback(x) for name, x in kwargs.items()}
+        return function(*[_callback(x) for x in args], **kwargs)
+
+    return call
+
+
+def _callback(x: Any) -> Any:
+    if type(x) is list and any(map(callable, x)):
+        return [_callback(part) for part in x]
+    return fn(x) if callable(x) else x
+
+
+for _each in {**TABLE, **CONSTRUCTORS}:
+    ROWS[_each] = _numpy_row(_each)
+for _each in _CALLING_BACK:
+    ROWS[_each] = with_callbacks(ROWS.get(_each, _each))
+
+
+def _wrapper(f: Any) -> Any:
+    """``super().__setitem__`` and the like."""
+    if not in_region():
+        return f
+    if f.__name__ in ("__setattr__", "__delattr__"):
+        return functools.partial(_log_attribute, f)
+    make = _methods_of(type(f.__self__)).get(f.__name__)
+    return f if make is None else make(f)
+
+
+def _log_attribute(f: Any, name: str, *value: Any) -> None:
+    note_attribute(f.__self__, name)
+    f(name, *value)
+
+
+#: By type, what makes the replacement of a callable.
+MAKERS: dict[type, Callable[[Any], Any]] = {
+    FunctionType: _function,
+    MethodType: _method,
+    BuiltinFunctionType: _builtin,
+    MethodWrapperType: _wrapper,
+    type: _class,
+    ABCMeta: _class,
+    functools.partial: _partial,
+    functools._lru_cache_wrapper: _cached,
+    np.ufunc: _ufunc,
+    type(np.sum): lambda f: ROWS.get(f, f),
+    type(str.upper): lambda f: ROWS.get(f, f),
+    type(object.__setattr__): lambda f: ROWS.get(f, f),
+}
+
+__all__ = ["HOOKS", "MAKERS", "METHODS", "ROWS", "fn", "replaces", "with_callbacks"]

@@ -1,0 +1,317 @@
+"""What passes from one turn of a recorded loop to the next: the carry, found as a fixed point.
+
+The body is recorded with a guess of what each variable is. If the body leaves something else (a
+float where there was an int, a value where there was none, an array that it changed), the guess
+is widened, and the body is recorded again, until what comes out is what went in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.autograph.aliases import (
+    Stale,
+    arrays_in,
+    join_guards,
+    make_stale,
+    mark_aliases,
+    settle,
+)
+from lanewise.autograph.state import (
+    DONT_CARE,
+    SAME_OBJECT,
+    SAME_STRUCTURE,
+    TURNS,
+    Kind,
+    Maybe,
+    apart,
+    apart_from_none,
+    bare_name,
+    describe,
+    flatten,
+    is_optional,
+    is_same,
+    join_kinds,
+    kind_of,
+    may_be_none,
+    optional,
+    refuse,
+    tensor_of,
+    unflatten,
+    value_of,
+    widened,
+)
+from lanewise.errors import ControlFlowError, at
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ir.types import array_type
+from lanewise.trace.regions import Region, Slot, resumed, set_slot
+from lanewise.trace.scratch import as_state
+from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import require_trace
+from lanewise.trace.views import root_of
+
+_FLAG = Kind(np.dtype(bool), (), bool)
+
+
+class Variable:
+    """A variable, or a place that the body changes, and what it is from turn to turn.
+
+    Attributes
+    ----------
+    kinds : list of Kind or None
+        For each leaf what is carried; None where the leaf stays what it is.
+    """
+
+    def __init__(self, name: str, entry: Any, is_changed: bool) -> None:
+        self.name = name
+        self.entry = entry
+        self.kinds: list[Kind | None] = []
+        self.leaves: list[Any] = []
+        self.structure: Any = None
+        self.fresh: list[tuple[Tensor, Value, Any]] = []
+        #: Whether a value that is missing is None, rather than not assigned.
+        self.may_be_none = False
+        self._begin_with(isinstance(entry, Maybe), is_changed)
+        if is_optional(entry):
+            self._become_optional()
+
+    def _apart(self, end: Any) -> tuple[Any, Any]:
+        """Return whether the variable has a value, and that."""
+        return apart_from_none(end) if self.may_be_none else apart(end)
+
+    def _become_optional(self) -> None:
+        self.may_be_none = True
+        self._begin_with(True, True)
+
+    def _begin_with(self, is_maybe: bool, is_changed: bool) -> None:
+        _, value = self._apart(self.entry)
+        self.is_maybe = is_maybe
+        self.is_known = value is not DONT_CARE
+        self.kinds, self.leaves, self.structure = [], [], None
+        if self.is_known:
+            self.leaves, self.structure = flatten(value)
+            # An array that keeps its name is likely to be changed in place, if at all.
+            for leaf in self.leaves:
+                kind = kind_of(leaf)
+                keeps = kind is None or (kind.shape and not is_changed)
+                self.kinds.append(None if keeps else kind)
+
+    @property
+    def is_carried(self) -> bool:
+        return self.is_maybe or any(kind is not None for kind in self.kinds)
+
+    def begin(self, region: Region, inputs: list[Value]) -> Any:
+        """Return what the variable holds at the beginning of a turn."""
+        self.fresh = []
+        if not self.is_carried:
+            return self.entry
+        leaves = []
+        for leaf, kind in zip(self.leaves, self.kinds, strict=True):
+            if kind is None:
+                leaves.append(leaf)
+                continue
+            value = region.input(array_type(kind.dtype, kind.shape))
+            inputs.append(value)
+            leaves.append(Tensor(region, value, None, kind.weak))
+            self.fresh.append((leaves[-1], value, leaf))
+        result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
+        if not self.is_maybe:
+            return result
+        flag = region.input(array_type(_FLAG.dtype, ()))
+        inputs.append(flag)
+        return self._missing(result, Tensor(region, flag, None, bool))
+
+    def _missing(self, value: Any, flag: Tensor) -> Any:
+        """Return a value that only some examples have."""
+        if self.may_be_none:
+            return None if value is DONT_CARE else optional(value, flag)
+        return Maybe(bare_name(self.name), value, flag)
+
+    def meet(self, end: Any) -> bool:
+        """Widen the variable to hold what a turn left in it; return whether it did already."""
+        stable = True
+        if not self.may_be_none and may_be_none((self.entry, end)):
+            self._become_optional()
+            stable = False
+        flag, value = self._apart(end)
+        if flag is not DONT_CARE and flag is not True and self.is_known and not self.is_maybe:
+            self.is_maybe, stable = True, False
+        if value is DONT_CARE:
+            return stable
+        leaves, structure = flatten(value)
+        if not self.is_known:
+            self.is_known = self.is_maybe = True
+            self.structure = structure
+            self.leaves = [leaf if kind_of(leaf) is None else DONT_CARE for leaf in leaves]
+            self.kinds = [kind_of(leaf) for leaf in leaves]
+            return False
+        if structure != self.structure:
+            before = self._apart(self.entry)[1]
+            refuse(self.name, TURNS, describe(before), describe(value), SAME_STRUCTURE)
+        for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
+            kind, found = self.kinds[position], kind_of(leaf)
+            if kind is None and is_same(as_state(own), leaf):
+                continue
+            known = kind or kind_of(own)
+            if known is None or found is None:
+                refuse(self.name, TURNS, describe(own), describe(leaf), SAME_OBJECT)
+            joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))
+            if joined != kind:
+                self.kinds[position], stable = joined, False
+                self.leaves[position] = settle(own)
+        return stable
+
+    def give(self, end: Any) -> Iterator[Value]:
+        """Yield what a turn hands to the next, as values of the current trace."""
+        if not self.is_carried:
+            return
+        flag, value = self._apart(end)
+        leaves = self.leaves if value is DONT_CARE else flatten(value)[0]
+        for leaf, kind in zip(leaves, self.kinds, strict=True):
+            if kind is not None:
+                yield value_of(DONT_CARE if value is DONT_CARE else leaf, kind)
+        if self.is_maybe:
+            yield value_of(flag, _FLAG)
+
+    def result(self, values: Iterator[Value]) -> Any:
+        """Return what the variable holds after the loop, taking its part of the results."""
+        if not self.is_carried:
+            return self.entry
+        leaves = [
+            leaf if kind is None else tensor_of(next(values), kind)
+            for leaf, kind in zip(self.leaves, self.kinds, strict=True)
+        ]
+        result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
+        if not self.is_maybe:
+            return result
+        return self._missing(result, tensor_of(next(values), _FLAG))
+
+
+class Carry:
+    """The variables of a loop, and the places that its body changes."""
+
+    def __init__(self, names: Sequence[str], state: Sequence[Any]) -> None:
+        self.variables = [
+            Variable(name, entry, False) for name, entry in zip(names, state, strict=True)
+        ]
+        self.slots: dict[Any, tuple[Slot, Variable]] = {}
+
+    def begin(self) -> tuple[Region, list[Value], tuple[Any, ...]]:
+        """Open a region for a turn; return it, its inputs, and what the variables hold."""
+        region = Region(require_trace("a loop").function)
+        inputs: list[Value] = []
+        region.open()
+        held = tuple([variable.begin(region, inputs) for variable in self.variables])
+        for slot, variable in self.slots.values():
+            region.log(slot)
+            slot.set(variable.begin(region, inputs))
+        return region, inputs, held
+
+    def meet(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
+        """Widen the carry to what a turn left; return whether it could hold that already.
+
+        ``end`` is what the variables hold after the turn, None for a turn that never ends.
+        """
+        stable = True
+        if end is not None:
+            for variable, value in zip(self.variables, end, strict=True):
+                stable &= variable.meet(value)
+        for key, (slot, value) in left.items():
+            if key in self.slots:
+                stable &= self.slots[key][1].meet(value)
+            else:
+                self.slots[key] = slot, Variable(slot.name, region.changes[key][1], True)
+                stable = False
+        return stable
+
+    def entry(self) -> list[Value]:
+        """Return what the first turn is given, as values of the current trace."""
+        given: list[Value] = []
+        for variable in self._all():
+            given += variable.give(variable.entry)
+        return given
+
+    def give(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> list[Value]:
+        """Return what a turn hands to the next, as values of its region."""
+        ends = [DONT_CARE] * len(self.variables) if end is None else list(end)
+        for key, (_, variable) in self.slots.items():
+            ends.append(left[key][1] if key in left else variable.entry)
+        given: list[Value] = []
+        with resumed(region):
+            for variable, value in zip(self._all(), ends, strict=True):
+                given += variable.give(value)
+        return given
+
+    def finish(
+        self, region: Region, end: Any, values: Sequence[Value], has_turns: bool = False
+    ) -> tuple[Any, ...]:
+        """Carry out what the loop changed; return what the variables hold after it.
+
+        ``has_turns`` says that what they held before it is certainly gone.
+        """
+        results = iter(values)
+        entries = [v.entry if not v.is_carried else settle(v.entry) for v in self.variables]
+        state = tuple([variable.result(results) for variable in self.variables])
+        for slot, variable in self.slots.values():
+            set_slot(slot, variable.result(results))
+        names = [variable.name for variable in self.variables]
+        join_guards([region])
+        for variable in self.variables:
+            for tensor, _, entry in variable.fresh:
+                if isinstance(tensor._guard, Stale) and type(entry) is Tensor:
+                    make_stale(root_of(entry), variable.name)
+        origins = {
+            id(tensor): root_of(entry)
+            for variable in self.variables
+            for tensor, _, entry in variable.fresh
+            if type(entry) is Tensor
+        }
+        mark_aliases(names, [region], [end] if has_turns else [entries, end], state, origins)
+        return state
+
+    def refuse_views(self, region: Region, end: Any) -> None:
+        """Raise for a loop that makes views of views, turn by turn: what they show is not known."""
+        for variable, value in zip(self.variables, end or (), strict=False):
+            fresh = [tensor for tensor, _, _ in variable.fresh]
+            for array in arrays_in(value):
+                root = root_of(array)
+                if array is not root and (
+                    root._trace is not region or any(root is t for t in fresh)
+                ):
+                    raise ControlFlowError(
+                        f"{variable.name} is a view of another array after each turn of a loop"
+                        f"{at(here())}: which one depends on the turn. Assign a copy, with .copy()"
+                    )
+
+    def check_sharing(self, end: Any) -> None:
+        """See to arrays that the body both writes to in place and gives up for others.
+
+        Raises
+        ------
+        ControlFlowError
+            If two variables are one array after a turn, and the next turn writes to it.
+        """
+        written = set()
+        for variable in self.variables:
+            for tensor, first, entry in variable.fresh:
+                if tensor._value is not first and tensor.shape:
+                    written.add(variable.name)
+                    if type(entry) is Tensor:
+                        make_stale(root_of(entry), variable.name)
+        holders: dict[int, list[str]] = {}
+        for variable, value in zip(self.variables, end or (), strict=False):
+            for root in {id(root_of(array)) for array in arrays_in(value)}:
+                holders.setdefault(root, []).append(variable.name)
+        for names in holders.values():
+            if len(names) > 1 and not written.isdisjoint(names):
+                raise ControlFlowError(
+                    f"{' and '.join(names)} are one array after a turn of the loop{at(here())}, "
+                    "which the next turn writes to. Assign a copy, with .copy()"
+                )
+
+    def _all(self) -> list[Variable]:
+        return [*self.variables, *[variable for _, variable in self.slots.values()]]

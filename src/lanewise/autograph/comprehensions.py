@@ -1,0 +1,186 @@
+"""Reductions over generators (``sum(f(x) for x in row if x > 0)``) as loops, where data decide.
+
+A native generator cannot follow a length or an ``if`` that depends on data. So such a call becomes
+a choice, made when it runs, between itself and a function that loops::
+
+    def ag__g1(ag__t3, ag__t2):             # before the statement; converted like any other
+        ag__acc4 = ag__t2.start
+        for x in ag__t3:
+            if x > 0:
+                ag__acc4 = ag__t2.add(ag__acc4, f(x))
+        return ag__t2.result(ag__acc4)
+
+    ag__g1(ag__t3, ag__.fold(ag__t2))
+    if ag__.foldable((ag__t2 := sum), (ag__t3 := row))
+    else ag__.fn(ag__t2)(f(x) for x in ag__t3 if x > 0)
+"""
+
+from __future__ import annotations
+
+import ast
+
+from lanewise.autograph.build import (
+    Names,
+    assign,
+    attribute,
+    call,
+    clone,
+    constant,
+    function,
+    hook,
+    if_,
+    immediate,
+    load,
+    method,
+    negate,
+    place,
+    walrus,
+)
+from lanewise.autograph.scopes import (
+    Comprehension,
+    inner_parts,
+    scope_of,
+    targets,
+    uses,
+)
+
+#: Reductions by name, and as attributes of a module (``np.sum``, ``math.fsum``).
+BUILTINS = frozenset("sum min max any all len".split())
+ATTRIBUTES = frozenset("sum mean max min prod any all fsum".split())
+
+
+class Reductions(ast.NodeTransformer):
+    """Replaces the reductions in one statement's expressions; the functions go to `functions`."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.functions: list[ast.FunctionDef] = []
+        self.inner: list[frozenset[str]] = []  # the names of lambdas and comprehensions around
+        self.in_comprehension = 0
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        node.args.defaults = [self.visit(value) for value in node.args.defaults]
+        node.args.kw_defaults = [value and self.visit(value) for value in node.args.kw_defaults]
+        self.inner.append(scope_of(node).locals)
+        node.body = self.visit(node.body)
+        self.inner.pop()
+        return node
+
+    def visit_comprehension_scope(self, node: Comprehension) -> ast.expr:
+        self.in_comprehension += 1  # no walrus in its iterables
+        node.generators[0].iter = self.visit(node.generators[0].iter)
+        self._inside(node)
+        self.in_comprehension -= 1
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = (  # noqa: N815
+        visit_comprehension_scope
+    )
+
+    def _inside(self, node: Comprehension) -> None:
+        self.inner.append(targets(node))
+        if isinstance(node, ast.DictComp):
+            node.key, node.value = self.visit(node.key), self.visit(node.value)
+        else:
+            node.elt = self.visit(node.elt)
+        for index, generator in enumerate(node.generators):
+            generator.iter = self.visit(generator.iter) if index else generator.iter
+            generator.ifs = [self.visit(test) for test in generator.ifs]
+        self.inner.pop()
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        comprehension = _reduced(node)
+        if comprehension is None:
+            self.generic_visit(node)
+            return node
+        kind, made = self.names.fresh("t"), self.names.fresh("g")
+        values = self.names.fresh("t")
+        leaves_early = _name(node.func) in ("any", "all") and isinstance(
+            comprehension, ast.GeneratorExp
+        )
+        wanted = set().union(*(name for part in inner_parts(comprehension) for name in uses(part)))
+        passed = sorted(wanted & frozenset().union(*self.inner) - targets(comprehension))
+        parameters = [values, *passed] if leaves_early else [values, kind, *passed]
+        body = (
+            self._early(node, comprehension) if leaves_early else self._folding(kind, comprehension)
+        )
+        body[-2:-1] = [_loops(clone(comprehension), values, body[-2])]
+        self.functions.append(place(function(made, parameters, body), comprehension))
+
+        native, rest = clone(comprehension), [self.visit(arg) for arg in node.args[1:]]
+        native.generators[0].iter = load(values)
+        self.in_comprehension += 1
+        self._inside(native)
+        self.in_comprehension -= 1
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        fold = hook("fold", load(kind), *[clone(arg) for arg in rest])
+        fold.keywords = [clone(keyword) for keyword in keywords]
+        extra: list[ast.expr] = [load(name) for name in passed]
+        looping = call(load(made), load(values), *([] if leaves_early else [fold]), *extra)
+        plain = place(call(hook("fn", load(kind)), native, *rest), node)
+        plain.keywords = keywords
+        func, iterable = node.func, self.visit(comprehension.generators[0].iter)
+        if self.in_comprehension:
+            test = hook("foldable", load(kind), load(values))
+            choice = ast.IfExp(test, looping, plain)
+            return place(immediate([kind, values], choice, func, iterable), node)
+        test = hook("foldable", walrus(kind, func), walrus(values, iterable))
+        return place(ast.IfExp(test, looping, plain), node)
+
+    def _early(self, node: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
+        """Return ``if E: return True`` (or False for all) and what follows the loop."""
+        assert not isinstance(comprehension, ast.DictComp)
+        is_any = _name(node.func) == "any"
+        test = clone(comprehension.elt)
+        leave = if_(test if is_any else negate(test), [ast.Return(constant(is_any))])
+        return [place(leave, comprehension.elt), ast.Return(constant(not is_any))]
+
+    def _folding(self, kind: str, comprehension: Comprehension) -> list[ast.stmt]:
+        """Return the start, one step, and the result of a fold."""
+        assert not isinstance(comprehension, ast.DictComp)
+        total = self.names.fresh("acc")
+        step = assign(total, method(kind, "add", load(total), clone(comprehension.elt)))
+        return [
+            assign(total, attribute(kind, "start")),
+            place(step, comprehension.elt),
+            ast.Return(method(kind, "result", load(total))),
+        ]
+
+
+def _loops(comprehension: Comprehension, values: str, step: ast.stmt) -> ast.stmt:
+    """Return a step inside of the loops and conditions of a comprehension."""
+    for index, generator in reversed(list(enumerate(comprehension.generators))):
+        for test in reversed(generator.ifs):
+            step = place(if_(test, [step]), test)
+        iterable = generator.iter if index else load(values)
+        step = place(ast.For(generator.target, iterable, [step], []), generator.target)
+    return step
+
+
+def _name(func: ast.expr) -> str | None:
+    if isinstance(func, ast.Name):
+        return func.id
+    return func.attr if isinstance(func, ast.Attribute) else None
+
+
+def _reduced(node: ast.Call) -> Comprehension | None:
+    """Return the generator or list that a call reduces, if it is one that can become a loop."""
+    if not node.args or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
+        return None
+    func = node.func
+    if isinstance(func, ast.Attribute):
+        known = func.attr in ATTRIBUTES and isinstance(func.value, ast.Name)
+    else:
+        known = isinstance(func, ast.Name) and func.id in BUILTINS
+    starred = any(isinstance(arg, ast.Starred) for arg in node.args)
+    if not known or starred or any(keyword.arg is None for keyword in node.keywords):
+        return None
+    for part in ast.walk(node):
+        # These belong to the function around: they cannot move into another.
+        if isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+            return None
+        if isinstance(part, ast.Name) and part.id in ("super", "__class__", "locals"):
+            return None
+        if isinstance(part, ast.comprehension) and part.is_async:
+            return None
+    return node.args[0]

@@ -1,0 +1,185 @@
+"""Methods of lists, dicts, sets and texts: logged where they change one, and following data.
+
+In a branch or loop body that is traced, what a method changes is logged before, so that it can be
+put back and happen for those examples only that come there.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from lanewise.autograph.builtins import sorted_
+from lanewise.autograph.calls import METHODS, ROWS, fn
+from lanewise.autograph.tables import in_range, list_index, pick, refuse
+from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
+from lanewise.trace.regions import born, in_region, note_container
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.tensor import Tensor, as_tensor, weak
+
+Method = Callable[..., Any]
+
+
+# --- in a region ----------------------------------------------------------------------------------
+
+
+def _changing(method: Any) -> Method:
+    """Return the method, logging the change that it is about to make."""
+    return partial(_log_and_call, method) if in_region() else method
+
+
+def _log_and_call(method: Any, *args: Any, **kwargs: Any) -> Any:
+    note_container(method.__self__)
+    return method(*args, **kwargs)
+
+
+def _making(method: Any) -> Method:
+    """Return the method, whose result is a container of the region's own."""
+    return (lambda *args, **kwargs: born(method(*args, **kwargs))) if in_region() else method
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def _given(function: Callable[..., Any]) -> Callable[[Any], Method]:
+    """Return what makes a method of a function of the object and the method's own arguments."""
+    return lambda method: partial(function, method.__self__, method)
+
+
+def _place(items: list[Any], item: Any) -> tuple[Any, Any]:
+    """Return where the first element is that equals `item`, and whether there is one."""
+    place: Any = None
+    found: Any = False
+    for i, own in reversed(list(enumerate(items))):
+        same = equal(own, item)
+        if same is not False:
+            place = i if place is None else choose(same, i, place)
+            found = either(same, lambda found=found: found)
+    return place, found
+
+
+def _index(items: Any, method: Any, item: Any, *bounds: Any) -> Any:
+    if not is_traced((item, items)):
+        return method(item, *bounds)
+    if is_traced(bounds):
+        refuse("a list searched by .index()", "from or to there. Search all of it")
+    skipped = range(len(items))[slice(*bounds)].start if bounds else 0
+    place, found = _place(list(items[slice(*bounds)] if bounds else items), item)
+    if found is False:
+        raise ValueError(f"{item!r} is not in {type(items).__name__}")
+    place = place + skipped
+    if found is True:
+        return place
+    problem = ValueError(f"x is not in {type(items).__name__}")
+    return weak(ensure(as_tensor(place), found, problem), int)
+
+
+def _count(items: Any, method: Any, item: Any) -> Any:
+    if not is_traced((item, items)):
+        return method(item)
+    total: Any = 0
+    for own in items:
+        same = equal(own, item)
+        total = total + (weak(same, int) if isinstance(same, Tensor) else int(same))
+    return total
+
+
+def _remove(items: list[Any], method: Any, item: Any) -> None:
+    if not is_traced((item, items)):
+        return _log_and_call(method, item)
+    _without(items, _index(items, method, item))
+    return None
+
+
+def _pop(items: list[Any], method: Any, *index: Any) -> Any:
+    if not is_traced(index):
+        return _log_and_call(method, *index)
+    place = list_index(index[0])
+    if not items:
+        raise IndexError("pop from empty list")
+    place = in_range(place, len(items), "pop index out of range")
+    found = pick(items, place)
+    _without(items, place)
+    return found
+
+
+def _without(items: list[Any], place: Any) -> None:
+    """Remove the element at a place that may be data: those behind it move up."""
+    if not isinstance(place, Tensor):
+        _log_and_call(items.pop, place)
+        return
+    pairs = enumerate(pairwise(items))
+    _replace(items, [choose(place > i, own, behind) for i, (own, behind) in pairs])
+
+
+def _insert(items: list[Any], method: Any, index: Any, item: Any) -> None:
+    if traced(index) is None:
+        return _log_and_call(method, index, item)
+    place, size = list_index(index), len(items)
+    place = choose(place < 0, place + size, place)  # out of range is an end
+    new = []
+    for i in range(size + 1):
+        is_before = place > i if i < size else False
+        is_here = place <= i if i == 0 else place >= i if i == size else place == i
+        other = items[i - 1] if i else items[0] if items else item
+        rest = choose(truth(is_here), item, other)
+        new.append(choose(truth(is_before), items[i], rest) if i < size else rest)
+    _replace(items, new)
+    return None
+
+
+def _sort(items: list[Any], method: Any, *, key: Any = None, reverse: Any = False) -> None:
+    if key is None and not is_traced(items):
+        return _log_and_call(method, reverse=reverse)
+    _replace(items, sorted_(list(items), key=fn(key), reverse=reverse))
+    return None
+
+
+def _replace(items: list[Any], new: list[Any]) -> None:
+    note_container(items)
+    items[:] = new
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+_CHANGING: dict[type, str] = {
+    list: "append extend clear reverse __setitem__ __delitem__ __iadd__",
+    dict: "update setdefault pop popitem clear __setitem__ __delitem__",
+    set: "add discard remove pop clear update difference_update intersection_update "
+    "symmetric_difference_update",
+    collections.deque: "append appendleft extend extendleft pop popleft rotate clear insert remove "
+    "reverse",
+    bytearray: "append extend insert pop remove clear reverse",
+}
+_MAKING: dict[type, str] = {
+    list: "copy",
+    dict: "copy",
+    set: "copy union difference intersection symmetric_difference",
+    collections.deque: "copy",
+    str: "split rsplit splitlines",
+}
+_FOLLOWING: dict[type, dict[str, Callable[..., Any]]] = {
+    list: {"index": _index, "count": _count, "remove": _remove, "pop": _pop, "insert": _insert,
+           "sort": _sort},
+    tuple: {"index": _index, "count": _count},
+}  # fmt: skip
+
+
+def _unbound(name: str) -> Callable[..., Any]:
+    return lambda owner, *args, **kwargs: fn(getattr(owner, name))(*args, **kwargs)
+
+
+def _enter() -> None:
+    for kind in {**_CHANGING, **_MAKING, **_FOLLOWING}:
+        rows = METHODS[kind] = {}
+        rows.update(dict.fromkeys(_CHANGING.get(kind, "").split(), _changing))
+        rows.update(dict.fromkeys(_MAKING.get(kind, "").split(), _making))
+        rows.update({name: _given(f) for name, f in _FOLLOWING.get(kind, {}).items()})
+        for name in rows:
+            ROWS[getattr(kind, name)] = _unbound(name)
+
+
+_enter()

@@ -1,0 +1,134 @@
+"""Statements that are short for others: ``assert``, ``match``, ``while`` with ``:=``, reductions.
+
+What comes out is still the user's language; `lanewise.autograph.rewrite` converts it further.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from lanewise.autograph.build import (
+    Names,
+    assign,
+    attribute,
+    call,
+    constant,
+    if_,
+    load,
+    negate,
+    place,
+    place_all,
+)
+from lanewise.autograph.comprehensions import Reductions
+from lanewise.autograph.patterns import lower_match
+from lanewise.autograph.scopes import contains
+
+
+def desugar(body: list[ast.stmt], names: Names) -> list[ast.stmt]:
+    """Return a function's statements without the forms that are short for others."""
+    return [made for node in body for made in _statement(node, names)]
+
+
+def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node]  # converted for themselves
+    before = _reductions(node, names)
+    for block in ("body", "orelse", "finalbody"):
+        inner = getattr(node, block, None)
+        if inner:
+            setattr(node, block, desugar(inner, names))
+    for handler in getattr(node, "handlers", ()):
+        handler.body = desugar(handler.body, names)
+    before += _conditional_bindings(node, names)
+    if isinstance(node, ast.Match):
+        for case in node.cases:
+            case.body = desugar(case.body, names)
+        return [*before, *lower_match(node, names)]
+    if isinstance(node, ast.Assert):
+        return [*before, *_assert(node)]
+    if isinstance(node, ast.While) and contains(node.test, ast.NamedExpr):
+        return [*before, *_while(node, names)]
+    return [*before, node]
+
+
+def _reductions(node: ast.stmt, names: Names) -> list[ast.stmt]:
+    """Replace the reductions in the expressions of a statement itself; return their functions."""
+    reductions = Reductions(names)
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.expr):
+            setattr(node, name, reductions.visit(value))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, ast.expr):
+                    value[index] = reductions.visit(item)
+                elif isinstance(item, ast.withitem):
+                    item.context_expr = reductions.visit(item.context_expr)
+                elif isinstance(item, ast.match_case) and item.guard:
+                    item.guard = reductions.visit(item.guard)
+    return place_all(list(reductions.functions), node)
+
+
+def _conditional_bindings(node: ast.stmt, names: Names) -> list[ast.stmt]:
+    """Make statements of ``a and (b := f())``, which binds or does not, as the data decide."""
+    field = "test" if isinstance(node, (ast.If, ast.Assert)) else "value"
+    value = getattr(node, field, None)
+    if isinstance(node, ast.AugAssign) or not isinstance(value, ast.expr):
+        return []
+    before, value = _unfolded(value, names)
+    setattr(node, field, value)
+    return before
+
+
+def _unfolded(node: ast.expr, names: Names) -> tuple[list[ast.stmt], ast.expr]:
+    """Return statements, and an expression, that give the value of an expression."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        before, node.operand = _unfolded(node.operand, names)
+        return before, node
+    kept = names.fresh("value")
+    made: list[ast.stmt]
+    if isinstance(node, ast.BoolOp) and _binds(*node.values[1:]):
+        first, *others = node.values
+        made, value = _unfolded(first, names)
+        made.append(place(assign(kept, value), first))
+        for other in others:
+            before, value = _unfolded(other, names)
+            block = [*before, place(assign(kept, value), other)]
+            test = load(kept) if isinstance(node.op, ast.And) else negate(load(kept))
+            made.append(place(if_(test, block), other))
+        return made, place(load(kept), node)
+    if isinstance(node, ast.IfExp) and _binds(node.body, node.orelse):
+        made, test = _unfolded(node.test, names)
+        blocks = []
+        for part in (node.body, node.orelse):
+            before, value = _unfolded(part, names)
+            blocks.append([*before, place(assign(kept, value), part)])
+        return [*made, place(if_(test, *blocks), node)], place(load(kept), node)
+    return [], node
+
+
+def _binds(*nodes: ast.expr) -> bool:
+    return any(contains(node, ast.NamedExpr) for node in nodes)
+
+
+def _assert(node: ast.Assert) -> list[ast.stmt]:
+    if not __debug__:
+        return []
+    error = call(attribute("ag__", "AssertionError"), *([node.msg] if node.msg else []))
+    failing = place(ast.Raise(error, None), node.test)
+    passing = place(ast.Pass(), node.test)
+    return [place(if_(node.test, [passing], [failing]), node.test)]
+
+
+def _while(node: ast.While, names: Names) -> list[ast.stmt]:
+    """Move a test that binds names into the loop, where it is a statement like others."""
+    done: list[ast.stmt] = [place(ast.Break(), node)]
+    before: list[ast.stmt] = []
+    after: list[ast.stmt] = []
+    if node.orelse:  # it runs after the test failed, not after another `break`
+        flag = names.fresh("els")
+        before = [assign(flag, constant(False))]
+        done = [assign(flag, constant(True)), *done]
+        after = [if_(load(flag), node.orelse)]
+    node.body = [place(if_(node.test, node.body, place_all(done, node)), node)]
+    node.test, node.orelse = place(constant(True), node.test), []
+    return place_all([*before, node, *after], node)

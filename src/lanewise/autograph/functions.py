@@ -1,0 +1,124 @@
+"""The passes over a function, the functions within it, and what is left alone."""
+
+from __future__ import annotations
+
+import ast
+
+from lanewise.autograph.analysis import Analysis
+from lanewise.autograph.build import (
+    Names,
+    Unconvertible,
+    clone,
+    constant,
+    hook,
+    load,
+    place,
+    place_all,
+)
+from lanewise.autograph.desugar import desugar
+from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
+from lanewise.autograph.rewrite import Statements
+from lanewise.autograph.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    own_nodes,
+    scope_of,
+    targets,
+)
+
+_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+class Functions:
+    """Converts a function and all functions within it, in place."""
+
+    def __init__(self, flat: int) -> None:
+        self.names = Names()
+        self.flat = flat  # see `lanewise.autograph.jumps.Lowered`
+
+    def convert(self, node: ast.FunctionDef, outer: frozenset[str], owner: str | None) -> None:
+        """Convert a function.
+
+        Parameters
+        ----------
+        outer:
+            The variables of functions around that may stand for "no value".
+        owner:
+            The class whose private names are mangled.
+
+        Raises
+        ------
+        Unconvertible
+            If it cannot be converted; then it is as it was.
+        """
+        before = [clone(part) for part in node.body]
+        try:
+            self._body(node, outer, owner)
+        except Unconvertible:
+            node.body = before
+            raise
+
+    def _body(self, node: ast.FunctionDef, outer: frozenset[str], owner: str | None) -> None:
+        scope = scope_of(node)
+        body, start = node.body, []
+        if ast.get_docstring(node, clean=False) is not None:
+            start, body = body[:1], body[1:]
+        if not body:
+            return
+        first = first_line(body)
+        lowered = Lowered(desugar(body, self.names), self.names, self.flat)
+        analysis = Analysis(lowered.body, scope, lowered.flags, RETURN_VALUE)
+
+        def inner(node: ast.stmt, undefinable: frozenset[str]) -> None:
+            self.inner(node, undefinable, owner)
+
+        statements = Statements(self.names, scope, lowered, analysis, outer, owner, inner)
+        unset = sorted(analysis.undefinable - scope.parameters)
+        made = place_all([statements.undefine(name) for name in unset], first)
+        made += statements.block(lowered.body)
+        if lowered.value:
+            result = ast.Return(hook("returned", load(RETURN_VALUE)))
+            made.append(place(result, lowered.body[-1]))
+        node.body = [*start, *made] or [place(ast.Pass(), node)]
+
+    def inner(self, node: ast.stmt, undefinable: frozenset[str], owner: str | None) -> None:
+        """Convert the functions in a nested definition; the statements of classes stay."""
+        if isinstance(node, ast.ClassDef):
+            for part in node.body:
+                self.inner(part, undefinable, node.name)
+        elif isinstance(node, ast.FunctionDef) and not suspends(node):
+            try:
+                self.convert(node, undefinable, owner)
+            except Unconvertible:
+                _Defined(undefinable).inside(node)
+        elif undefinable:
+            _Defined(undefinable).visit(node)
+
+
+def suspends(node: ast.FunctionDef) -> bool:
+    """Return whether a function is a generator."""
+    return any(isinstance(part, _SUSPENDING) for part in own_nodes(node.body))
+
+
+class _Defined(ast.NodeTransformer):
+    """In code that stays as it is, checks variables of functions around that may have no value."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self.names:
+            return place(hook("defined", node, constant(True)), node)
+        return node
+
+    def inside(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, FUNCTIONS):
+            own = scope_of(node).locals
+        else:
+            assert isinstance(node, COMPREHENSIONS)
+            own = targets(node)
+        _Defined(self.names - own).generic_visit(node)
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = inside  # noqa: N815
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = inside  # noqa: N815

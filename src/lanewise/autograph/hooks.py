@@ -1,0 +1,94 @@
+"""What converted code calls, as the attributes of ``ag__``: one name for each hook.
+
+`lanewise.autograph.rewrite` says where each stands in converted code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
+from lanewise.autograph.builtins import in_
+from lanewise.autograph.calls import fn
+from lanewise.autograph.folds import fold, foldable
+from lanewise.autograph.loops import Failure, For, While
+from lanewise.autograph.messages import catching, deferred, percent, print_, raise_, text
+from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
+from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setcell, setitem
+from lanewise.autograph.templates import Templates
+from lanewise.autograph.values import compare
+from lanewise.ops.checks import check
+from lanewise.trace.regions import Stop, born, unwind
+from lanewise.trace.tensor import lift
+from lanewise.trace.trace import Trace, require_trace, state
+
+__all__ = [
+    "AssertionError",
+    "Failure",
+    "Stop",
+    "Undefined",
+    "and_",
+    "born",
+    "branches",
+    "catching",
+    "compare",
+    "deferred",
+    "defined",
+    "delattr",
+    "delitem",
+    "fn",
+    "fold",
+    "foldable",
+    "for_",
+    "getitem",
+    "ifexp",
+    "in_",
+    "is_none",
+    "mark",
+    "not_",
+    "or_",
+    "percent",
+    "print_",
+    "raise_",
+    "returned",
+    "setattr",
+    "setcell",
+    "setitem",
+    "slice",
+    "text",
+    "unwind",
+    "while_",
+]
+
+while_ = While
+for_ = For
+#: Builtins that converted code needs, whatever the user's own names are.
+slice = slice
+AssertionError = AssertionError
+
+
+def mark() -> Trace | None:
+    """Return where the recording is, for `unwind`."""
+    return state.trace
+
+
+def defined(value: Any, free: bool = False) -> Any:
+    """Return the value of a variable that may have none; raise as Python does where it has none.
+
+    ``free`` says that the variable belongs to a function around.
+    """
+    if not isinstance(value, (Undefined, Maybe)):
+        return value
+    error = unbound(value.name, free)
+    if isinstance(value, Undefined):
+        raise error
+    trace = require_trace(f"the variable {value.name!r}")
+    trace.record(check, (lift(value.flag),), {"make": Templates({}).of(error)})
+    return value.value
+
+
+def returned(value: Any) -> Any:
+    """Return what a function returns, out of the variable that its ``return`` statements set."""
+    if isinstance(value, Undefined):
+        return None
+    return value.value if isinstance(value, Maybe) else value

@@ -1,0 +1,376 @@
+"""Statements that follow the data: branches and loops driven by hooks, writes made by hooks.
+
+A function stays one function. What is emitted around the user's statements (``ag__`` is
+`lanewise.autograph.hooks`; x, y stand for the state that `lanewise.autograph.analysis` found)::
+
+    if TEST: BODY                       for ag__b1 in (
+    else: ORELSE                            ag__s2 := ag__.branches(TEST, ('x', 'y'), (x, y))):
+                                            try:
+                                                if ag__b1: BODY
+                                                else: ORELSE
+                                            except ag__.Stop as ag__e:
+                                                if ag__s2.stop(ag__e): raise
+                                            (x, y) = ag__s2.end((x, y))
+
+(with a further tuple, of `Analysis.restored`, in ``branches`` and ``end`` where there are such)
+
+    while TEST: BODY                    ag__l1 = ag__.while_(('x', 'y'), (x, y))
+                                        for ag__i2 in ag__l1:
+                                            (x, y) = ag__l1.state
+                                            try:
+                                                if ag__l1.test(TEST): BODY
+                                            except ag__.Stop as ag__e: ...
+                                            ag__l1.next((x, y))
+                                        (x, y) = ag__l1.state
+
+    for TARGET in ITER: BODY            ag__l1 = ag__.for_(ITER, ('x', 'y'), (x, y), FLAG)
+                                        for ag__i2 in ag__l1:
+                                            (x, y) = ag__l1.state
+                                            try:
+                                                if ag__l1.enter():
+                                                    TARGET = ag__i2
+                                                    BODY
+                                            except ag__.Failure as ag__e: ...
+                                            ag__l1.next((x, y))
+                                        (x, y) = ag__l1.state
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from lanewise.autograph.analysis import Analysis
+from lanewise.autograph.build import (
+    HOOKS,
+    Names,
+    assign,
+    attribute,
+    clone,
+    constant,
+    hook,
+    if_,
+    immediate,
+    load,
+    method,
+    place,
+    place_all,
+    statement,
+    store,
+    tuple_,
+    walrus,
+)
+from lanewise.autograph.expressions import Expressions
+from lanewise.autograph.jumps import Lowered
+from lanewise.autograph.scopes import Scope, mangle
+
+#: The exception in the handlers of branches and loops.
+_ERROR = "ag__e"
+
+
+class Statements:
+    """Rewrites the statements of one function."""
+
+    def __init__(
+        self,
+        names: Names,
+        scope: Scope,
+        lowered: Lowered,
+        analysis: Analysis,
+        outer: frozenset[str],
+        owner: str | None,
+        convert: Callable[[ast.stmt, frozenset[str]], None],
+    ) -> None:
+        self.names = names
+        self.scope = scope
+        self.flags = lowered.flags
+        self.analysis = analysis
+        self.outer = outer - scope.locals
+        self.owner = owner
+        self.convert = convert  # converts a function or a class within, in place
+        self.expressions = Expressions(
+            names, scope, analysis.unsure, analysis.undefinable, self.outer, owner
+        )
+
+    def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for node in body:
+            handler = getattr(self, type(node).__name__, None)
+            made += place_all(handler(node), node) if handler else [node]
+        return made
+
+    def visit(self, node: ast.expr) -> ast.expr:
+        return self.expressions.visit(node)
+
+    # --- branches and loops
+
+    def state(self, node: ast.stmt) -> tuple[ast.expr, tuple[str, ...]]:
+        """Return the names of a state as a constant of the code, and the names."""
+        names = self.analysis.state[node]
+        return constant(tuple([mangle(name, self.owner) for name in names])), names
+
+    def If(self, node: ast.If) -> list[ast.stmt]:  # noqa: N802
+        turn, driver = self.names.fresh("b"), self.names.fresh("s")
+        labels, names = self.state(node)
+        rest = self.analysis.restored[node]
+        extra = [tuple_(rest)] if rest else []
+        test = hook("branches", self.visit(node.test), labels, tuple_(names), *extra)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        fork = place(if_(load(turn), node.body, node.orelse), node)
+        body: list[ast.stmt] = [
+            self.guarded([fork], driver, "Stop"),
+            _restore(names + rest, method(driver, "end", tuple_(names), *map(clone, extra))),
+        ]
+        return [ast.For(store(turn), place(walrus(driver, test), node.test), body, [])]
+
+    def While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
+        turn, driver = self.names.fresh("i"), self.names.fresh("l")
+        labels, names = self.state(node)
+        test = place(method(driver, "test", self.visit(node.test)), node.test)
+        turns = place(if_(test, self.block(node.body)), node)
+        body = [
+            *_state_of(driver, names),
+            self.guarded([turns], driver, "Stop"),
+            statement(method(driver, "next", tuple_(names))),
+        ]
+        return [
+            assign(driver, hook("while_", labels, tuple_(names))),
+            ast.For(store(turn), load(driver), body, []),
+            *_state_of(driver, names),
+        ]
+
+    def For(self, node: ast.For) -> list[ast.stmt]:  # noqa: N802
+        turn, driver = self.names.fresh("i"), self.names.fresh("l")
+        labels, names = self.state(node)
+        flag = self.flags.get(node)
+        flags: list[ast.expr] = [load(flag)] if flag else []
+        start = hook("for_", self.visit(node.iter), labels, tuple_(names), constant(flag))
+        first = place_all(self.store(node.target, load(turn)), node.target)
+        inner = [*first, *self.block(node.body)]
+        turns = place(if_(method(driver, "enter", *flags), inner), node)
+        body = [
+            *_state_of(driver, names),
+            self.guarded([turns], driver, "Failure"),
+            statement(method(driver, "next", tuple_(names), *[clone(flag) for flag in flags])),
+        ]
+        return [
+            assign(driver, place(start, node.iter)),
+            ast.For(store(turn), load(driver), body, []),
+            *_state_of(driver, names),
+        ]
+
+    def guarded(self, body: list[ast.stmt], driver: str, kind: str) -> ast.stmt:
+        """Return statements in a ``try`` that hands exceptions to a driver.
+
+        ``stop`` tells whether they must go on; a bare ``raise`` leaves no mark in the traceback.
+        """
+        test = method(driver, "stop", load(_ERROR))
+        handler = ast.ExceptHandler(attribute(HOOKS, kind), _ERROR, [if_(test, [ast.Raise()])])
+        return ast.Try(body, [handler], [], [])
+
+    # --- assignments
+
+    def Assign(self, node: ast.Assign) -> list[ast.stmt]:  # noqa: N802
+        value = self.visit(node.value)
+        if all(map(self.is_simple, node.targets)):
+            node.value = value
+            return [node]
+        if len(node.targets) == 1 and (
+            isinstance(value, (ast.Constant, ast.Name))
+            or isinstance(node.targets[0], (ast.Name, ast.Tuple, ast.List))
+        ):
+            return place_all(self.store(node.targets[0], value), node)
+        kept = self.names.fresh("t")  # Python evaluates the value first
+        made: list[ast.stmt] = [assign(kept, value)]
+        for target in node.targets:
+            made += self.store(target, load(kept))
+        return place_all(made, node)
+
+    def is_simple(self, target: ast.expr) -> bool:
+        """Return whether only local variables are assigned to."""
+        if isinstance(target, ast.Name):
+            return not self.expressions.is_elsewhere(target.id)
+        if isinstance(target, ast.Starred):
+            return self.is_simple(target.value)
+        return isinstance(target, (ast.Tuple, ast.List)) and all(map(self.is_simple, target.elts))
+
+    def store(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        """Return the assignment of a value, which is evaluated first or has no effects."""
+        if self.is_simple(target):
+            return [ast.Assign([target], value)]
+        if isinstance(target, ast.Name):
+            return [statement(self.expressions.set_elsewhere(target.id, value))]
+        if isinstance(target, ast.Subscript):
+            index = self.expressions.index(target.slice)
+            return [statement(hook("setitem", self.visit(target.value), index, value))]
+        if isinstance(target, ast.Attribute):
+            name = constant(mangle(target.attr, self.owner))
+            return [statement(hook("setattr", self.visit(target.value), name, value))]
+        assert isinstance(target, (ast.Tuple, ast.List))
+        made: list[ast.stmt] = []
+        parts: list[ast.expr] = []
+        for part in target.elts:  # all are unpacked before the first is stored
+            kept = self.names.fresh("t")
+            is_starred = isinstance(part, ast.Starred)
+            parts.append(ast.Starred(store(kept), ast.Store()) if is_starred else store(kept))
+            made += self.store(part.value if isinstance(part, ast.Starred) else part, load(kept))
+        return [ast.Assign([ast.Tuple(parts, ast.Store())], value), *made]
+
+    def AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:  # noqa: N802
+        if node.value is None:
+            return [node]
+        if isinstance(node.target, ast.Name):
+            node.value = self.visit(node.value)
+            return [node]
+        return self.Assign(place(ast.Assign([node.target], node.value), node))
+
+    def AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:  # noqa: N802
+        target, before = node.target, []
+        if isinstance(target, ast.Name) and not self.expressions.is_elsewhere(target.id):
+            node.value = self.visit(node.value)
+            if target in self.analysis.unsure and target.id in self.analysis.undefinable:
+                before = [assign(target.id, hook("defined", load(target.id)))]
+            return [*before, node]
+        if isinstance(target, ast.Name):
+            old = self.visit(load(target.id))
+            kept_target: ast.expr = store(target.id)
+        else:
+            owner = self.names.fresh("t")
+            before.append(assign(owner, self.visit(target.value)))
+            if isinstance(target, ast.Attribute):
+                old = attribute(owner, target.attr)
+                kept_target = ast.Attribute(load(owner), target.attr, ast.Store())
+            else:
+                key = self.names.fresh("t")
+                before.append(assign(key, self.expressions.index(target.slice)))
+                old = hook("getitem", load(owner), load(key))
+                kept_target = ast.Subscript(load(owner), load(key), ast.Store())
+        value = self.names.fresh("t")
+        change = place(ast.AugAssign(store(value), node.op, self.visit(node.value)), node)
+        stored = self.store(kept_target, load(value))
+        return [*before, assign(value, place(old, target)), change, *stored]
+
+    def Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
+        return [made for target in node.targets for made in self.delete(target)]
+
+    def delete(self, target: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return [made for part in target.elts for made in self.delete(part)]
+        if isinstance(target, ast.Subscript):
+            index = self.expressions.index(target.slice)
+            return [statement(hook("delitem", self.visit(target.value), index))]
+        if isinstance(target, ast.Attribute):
+            name = constant(mangle(target.attr, self.owner))
+            return [statement(hook("delattr", self.visit(target.value), name))]
+        assert isinstance(target, ast.Name)
+        name = target.id
+        if name in self.outer and name in self.scope.nonlocals:
+            nothing = self.expressions.set_elsewhere(name, self.undefined(name))
+            return [statement(self.visit(load(name))), statement(nothing)]
+        if name not in self.analysis.undefinable:
+            return [ast.Delete([target])]
+        made: list[ast.stmt] = []
+        if target in self.analysis.unsure:
+            made.append(statement(hook("defined", load(name))))
+        return [*made, self.undefine(name)]
+
+    def undefine(self, name: str) -> ast.Assign:
+        return assign(name, self.undefined(name))
+
+    def undefined(self, name: str) -> ast.expr:
+        return hook("Undefined", constant(mangle(name, self.owner)))
+
+    # --- other statements
+
+    def Expr(self, node: ast.Expr) -> list[ast.stmt]:  # noqa: N802
+        node.value = self.visit(node.value)
+        return [node]
+
+    def Return(self, node: ast.Return) -> list[ast.stmt]:  # noqa: N802
+        node.value = node.value and self.visit(node.value)
+        return [node]
+
+    def Raise(self, node: ast.Raise) -> list[ast.stmt]:  # noqa: N802
+        if node.exc is not None:
+            causes = [self.visit(node.cause)] if node.cause else []
+            raised = hook("raise_", hook("deferred"), self.visit(node.exc), *causes)
+            node.exc, node.cause = place(raised, node.exc), None
+        return [node]
+
+    def With(self, node: ast.With) -> list[ast.stmt]:  # noqa: N802
+        body = self.block(node.body)
+        for item in reversed(node.items):
+            item.context_expr = self.visit(item.context_expr)
+        if all(item.optional_vars is None or self.is_simple(item.optional_vars)
+               for item in node.items):  # fmt: skip
+            node.body = body
+            return [node]
+        for item in reversed(node.items):
+            target = item.optional_vars
+            if target is not None and not self.is_simple(target):
+                kept = self.names.fresh("t")
+                item.optional_vars = store(kept)
+                body = [*place_all(self.store(target, load(kept)), target), *body]
+            body = [place(ast.With([item], body), node)]
+        return body
+
+    def Try(self, node: ast.Try) -> list[ast.stmt]:  # noqa: N802
+        kinds: list[ast.expr] = []
+        mark = self.names.fresh("m")
+        node.body = self.block(node.body)
+        for handler in node.handlers:
+            kind = handler.type and self.visit(handler.type)
+            kinds.append(clone(kind) if kind else load("BaseException"))
+            handler.type, handler.body = kind, self.block(handler.body)
+            self.keep_name(handler)
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
+        if not kinds or not isinstance(node, ast.Try):  # `except*` is for plain data only
+            return [node]
+        for handler in node.handlers:
+            handler.body.insert(0, place(statement(hook("unwind", load(mark))), handler))
+        stop = ast.ExceptHandler(attribute(HOOKS, "Stop"), None, [ast.Raise()])
+        node.handlers.insert(0, place(stop, node))
+        caught = kinds[0] if len(kinds) == 1 else ast.Tuple(kinds, ast.Load())
+        catching = hook("catching", immediate([], caught).func)
+        node.body = [place(ast.With([ast.withitem(catching, None)], node.body), node)]
+        return [assign(mark, hook("mark")), node]
+
+    TryStar = Try
+
+    def keep_name(self, handler: ast.ExceptHandler) -> None:
+        """Leave "no value" in the variable of a handler, which Python deletes at its end."""
+        name = handler.name
+        if name not in self.analysis.undefinable or name is None:
+            return
+        caught = handler.name = self.names.fresh("t")
+        inner = ast.Try(handler.body, [], [], [self.undefine(name)])
+        handler.body = place_all([assign(name, load(caught)), inner], handler)
+
+    # --- functions and classes within
+
+    def FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:  # noqa: N802
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        args = node.args
+        args.defaults = [self.visit(part) for part in args.defaults]
+        args.kw_defaults = [part and self.visit(part) for part in args.kw_defaults]
+        self.convert(node, self.outer | self.analysis.undefinable)
+        return [node]
+
+    AsyncFunctionDef = FunctionDef
+
+    def ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:  # noqa: N802
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        node.bases = [self.visit(part) for part in node.bases]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        self.convert(node, self.outer | self.analysis.undefinable)
+        return [node]
+
+
+def _restore(names: Sequence[str], value: ast.expr) -> ast.stmt:
+    """Return ``(x, y) = value``, or only the value where the state is empty."""
+    return ast.Assign([tuple_(names, ast.Store)], value) if names else statement(value)
+
+
+def _state_of(driver: str, names: Sequence[str]) -> list[ast.stmt]:
+    return [_restore(names, attribute(driver, "state"))] if names else []

@@ -1,0 +1,407 @@
+"""What a ``for`` loop can go through when data steer it: ranges, rows, and pairs of these.
+
+An `Items` has a `length`, an int or a traced one, and gives the item at any position, which may be
+traced too. It behaves like the `range`, `enumerate`, `zip` or `reversed` that it stands for: where
+its length is known it can be iterated natively, which unrolls the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lanewise.autograph.tables import Picked, Table, in_range, list_index
+from lanewise.autograph.values import choose, ensure, traced, truth
+from lanewise.errors import ConcretizationError, at
+from lanewise.ir.dims import Dim
+from lanewise.ir.location import here
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import note_attribute
+from lanewise.trace.tensor import Tensor, as_tensor, weak
+from lanewise.trace.tensor_array import TensorArray
+
+
+class Items:
+    """A sequence of items by position.
+
+    Attributes
+    ----------
+    length : int or Tensor
+        How many items there are; a tensor stands for a Python int.
+    stands_for : str
+        What it is in plain Python.
+    once : bool
+        Whether it is an iterator, of which nothing is left when it has been gone through.
+    """
+
+    __slots__ = ("_taken", "length")
+
+    stands_for = "range"
+    once = False
+    length: Any
+
+    def __init__(self, length: Any) -> None:
+        self.length = length
+        self._taken = 0
+
+    def at(self, position: Any) -> Any:
+        """Return the item at a position, an int or a traced one, within the length."""
+        raise NotImplementedError
+
+    @property
+    def can_roll(self) -> bool:
+        """Whether `at` takes positions that are traced."""
+        return True
+
+    def known_length(self) -> int:
+        """Return the length as an int, or raise where it is data."""
+        if isinstance(self.length, (Tensor, Dim)):
+            self._refuse_length()
+        return self.length
+
+    def _refuse_length(self) -> NoReturn:
+        raise ConcretizationError(
+            f"the length of a {self.stands_for} depends on the data{at(here())}, and is needed as "
+            "a number. A for loop in the traced function can go through it; list() and other "
+            "code that is not converted cannot. Use the greatest length that there can be, and a "
+            "condition"
+        )
+
+    def __len__(self) -> int:
+        if self.once:
+            raise TypeError(f"object of type '{self.stands_for}' has no len()")
+        return self.known_length()
+
+    def __bool__(self) -> bool:
+        return self.once or self.known_length() > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.once:
+            return self
+        return map(self.at, range(self.known_length()))
+
+    def __next__(self) -> Any:
+        if not self.once:
+            raise TypeError(f"'{self.stands_for}' object is not an iterator")
+        if self._taken >= self.known_length():
+            raise StopIteration
+        note_attribute(self, "_taken")
+        self._taken += 1
+        return self.at(self._taken - 1)
+
+    def __repr__(self) -> str:
+        return f"<{self.stands_for} of {self.length} items>"
+
+
+class TracedRange(Items):
+    """``range(start, stop, step)`` with ends or steps that are data."""
+
+    __slots__ = ("start", "step", "stop")
+
+    def __init__(self, start: Any, stop: Any, step: Any = 1) -> None:
+        if traced(step) is None and step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        if isinstance(step, Tensor):
+            step = ensure(step, step != 0, ValueError("range() arg 3 must not be zero"))
+        self.start = start
+        self.stop = stop
+        self.step = step
+        super().__init__(_count(start, stop, step))
+
+    def at(self, position: Any) -> Any:
+        if _is(self.start, 0) and _is(self.step, 1):
+            return position
+        offset = position if _is(self.step, 1) else position * self.step
+        return offset if _is(self.start, 0) else offset + self.start
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            self._refuse_length()
+        return self.at(_position(key, self.length, "range object index out of range"))
+
+    def contains(self, item: Any) -> Any:
+        """Return whether a number is one of the range, which is data."""
+        offset = item - self.start
+        if isinstance(self.step, Tensor):
+            inside = choose(self.step > 0, _within(item, self.start, self.stop),
+                            _within(-item, -self.start, -self.stop))  # fmt: skip
+        elif self.step > 0:
+            inside = _within(item, self.start, self.stop)
+        else:
+            inside = _within(-item, -self.start, -self.stop)
+        if _is(self.step, 1) and getattr(item, "dtype", np.dtype(int)).kind in "iu":
+            return truth(inside)
+        return truth(np.logical_and(inside, offset % self.step == 0))
+
+    def total(self) -> Any:
+        """Return the sum of the range."""
+        twice = self.length * (2 * self.start + (self.length - 1) * self.step)
+        return twice // 2
+
+    def __repr__(self) -> str:
+        return f"range({self.start}, {self.stop}, {self.step})"
+
+
+def _is(x: Any, number: int) -> bool:
+    return type(x) is int and x == number
+
+
+def _within(item: Any, start: Any, stop: Any) -> Any:
+    return np.logical_and(item >= start, item < stop)
+
+
+def _count(start: Any, stop: Any, step: Any) -> Any:
+    """Return how many numbers a range has."""
+    if isinstance(step, Tensor):
+        size = abs(step)
+        span = choose(step > 0, stop - start, start - stop)
+        span = (span + (size - 1)) // size
+    else:
+        span = stop - start if step > 0 else start - stop
+        if abs(step) > 1:
+            span = (span + (abs(step) - 1)) // abs(step)
+    if not isinstance(span, Tensor):
+        return max(span, 0)
+    return weak(np.maximum(span, 0), int)
+
+
+def _position(key: Any, length: Any, message: str) -> Any:
+    """Return an index counted from the front, checked when the graph runs."""
+    if traced(key) is not None:
+        key = list_index(key)
+    if isinstance(key, Tensor) or isinstance(length, Tensor):
+        key = as_tensor(key) if not isinstance(key, Tensor) else key
+        return in_range(weak(key, int), length, message)
+    if not -length <= key < length:
+        raise IndexError(message)
+    return key % length
+
+
+class Rows(Items):
+    """The rows of an array, or its elements if it has one dimension."""
+
+    __slots__ = ("array",)
+    stands_for = "array"
+
+    def __init__(self, array: Any) -> None:
+        shape = array.shape
+        if not shape:
+            raise TypeError("iteration over a 0-d array")
+        self.array = array
+        super().__init__(shape[0])
+
+    def at(self, position: Any) -> Any:
+        if isinstance(self.array, Ragged):
+            return self.array.at(position)
+        if isinstance(position, Tensor) and traced(self.array) is None:
+            return as_tensor(self.array)[position]
+        return self.array[position]
+
+
+class Elements(Items):
+    """The elements that a `TensorArray` has when a loop begins."""
+
+    __slots__ = ("array",)
+    stands_for = "TensorArray"
+
+    def __init__(self, array: TensorArray) -> None:
+        self.array = array
+        super().__init__(array.length)
+
+    def at(self, position: Any) -> Any:
+        return self.array.read(position)
+
+
+class Listed(Items):
+    """The elements of a list or tuple."""
+
+    __slots__ = ("_table", "items")
+    stands_for = "list"
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+        self._table: Table | None = None
+        self._taken = 0
+
+    @property
+    def length(self) -> int:  # ty: ignore[incompatible-property-override]
+        """The present length: the body of a loop may change a list that it goes through."""
+        return len(self.items)
+
+    @property
+    def can_roll(self) -> bool:
+        try:
+            self._as_table()
+        except TypeError:
+            return False
+        return True
+
+    def _as_table(self) -> Table:
+        if self._table is None:
+            self._table = Table(self.items)
+        return self._table
+
+    def at(self, position: Any) -> Any:
+        if isinstance(position, Tensor):
+            return self._as_table().at(position)
+        return self.items[position]
+
+
+class Numbers(Items):
+    """A plain `range`."""
+
+    __slots__ = ("range",)
+
+    def __init__(self, numbers: range) -> None:
+        self.range = numbers
+        super().__init__(len(numbers))
+
+    def at(self, position: Any) -> Any:
+        if not isinstance(position, Tensor):
+            return self.range[position]
+        offset = position if self.range.step == 1 else position * self.range.step
+        return offset if not self.range.start else offset + self.range.start
+
+
+class Enumerated(Items):
+    """``enumerate(items, start)``."""
+
+    __slots__ = ("items", "start")
+    stands_for = "enumerate"
+    once = True
+
+    def __init__(self, items: Items, start: Any = 0) -> None:
+        self.items = items
+        self.start = start
+        super().__init__(items.length)
+
+    @property
+    def can_roll(self) -> bool:
+        return self.items.can_roll
+
+    def at(self, position: Any) -> tuple[Any, Any]:
+        number = position if _is(self.start, 0) else position + self.start
+        return number, self.items.at(position)
+
+
+class Zipped(Items):
+    """``zip(*parts)``."""
+
+    __slots__ = ("parts",)
+    stands_for = "zip"
+    once = True
+
+    def __init__(self, parts: list[Items], strict: bool = False) -> None:
+        self.parts = parts
+        lengths = [part.length for part in parts]
+        known = [length for length in lengths if isinstance(length, int)]
+        rest = [length for length in lengths if not isinstance(length, int)]
+        length = min(known) if known else rest.pop()
+        if strict:
+            _check_equal(lengths)
+        for other in rest:
+            length = weak(np.minimum(length, other), int) if isinstance(other, Tensor) else length
+        super().__init__(length)
+
+    @property
+    def can_roll(self) -> bool:
+        return all(part.can_roll for part in self.parts)
+
+    def at(self, position: Any) -> tuple[Any, ...]:
+        return tuple([part.at(position) for part in self.parts])
+
+
+def _check_equal(lengths: list[Any]) -> None:
+    for number, other in enumerate(lengths[1:], 2):
+        if other is lengths[0]:
+            continue
+        if isinstance(other, Tensor) or isinstance(lengths[0], Tensor):
+            raise ConcretizationError(
+                f"zip(strict=True) of lengths that depend on the data{at(here())} is not followed. "
+                "Leave out strict, and check the lengths themselves"
+            )
+        if other != lengths[0]:
+            than = "shorter" if other < lengths[0] else "longer"
+            before = "argument 1" if number == 2 else f"arguments 1-{number - 1}"
+            raise ValueError(f"zip() argument {number} is {than} than {before}")
+
+
+class Reversed(Items):
+    """``reversed(items)``."""
+
+    __slots__ = ("items",)
+    stands_for = "reversed"
+    once = True
+
+    def __init__(self, items: Items) -> None:
+        self.items = items
+        super().__init__(items.length)
+
+    @property
+    def can_roll(self) -> bool:
+        return self.items.can_roll
+
+    def at(self, position: Any) -> Any:
+        return self.items.at(self.length - 1 - position)
+
+
+class Rest(Items):
+    """What is left of an iterator from which items were taken."""
+
+    __slots__ = ("items", "skipped")
+
+    def __init__(self, items: Items, skipped: int) -> None:
+        self.items = items
+        self.skipped = skipped
+        left = items.length - skipped
+        super().__init__(weak(np.maximum(left, 0), int) if isinstance(left, Tensor) else left)
+
+    @property
+    def can_roll(self) -> bool:
+        return self.items.can_roll
+
+    def at(self, position: Any) -> Any:
+        return self.items.at(position + self.skipped)
+
+
+# --- what a loop goes through ---------------------------------------------------------------------
+
+
+def as_sequence(iterable: Any) -> Items | None:
+    """Return what a ``for`` loop over `iterable` goes through by position; None for other objects.
+
+    An iterator (`enumerate`, `zip`, `reversed`) is used up by this.
+    """
+    if isinstance(iterable, Items):
+        if not iterable.once:
+            return iterable
+        taken = iterable._taken
+        note_attribute(iterable, "_taken")
+        if isinstance(iterable.length, int):
+            iterable._taken = iterable.length
+        return iterable if not taken else Rest(iterable, taken)
+    tensor = traced(iterable)
+    if tensor is not None:
+        return Rows(tensor)
+    kind = type(iterable)
+    if kind is range:
+        return Numbers(iterable)
+    if kind is list or kind is tuple:
+        return Listed(iterable)
+    if kind is Picked:
+        return Listed(list(iterable))
+    if isinstance(iterable, (np.ndarray, Ragged)):
+        return Rows(iterable)
+    if kind is TensorArray:
+        return Elements(iterable)
+    return None
+
+
+def is_data(iterable: Any) -> bool:
+    """Whether an iterable is an array that is traced, or has a length that is data."""
+    return isinstance(iterable, (Items, Ragged, TensorArray)) or traced(iterable) is not None
+
+
+__all__ = ["Enumerated", "Items", "Reversed", "TracedRange", "Zipped", "as_sequence", "is_data"]

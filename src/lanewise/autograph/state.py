@@ -1,0 +1,463 @@
+"""What variables hold when control flow that follows the data splits and joins.
+
+A variable may hold a tree (numbers, arrays, and containers of them). Where branches meet, its
+leaves that are data become results of the operation that holds the branches; everything else must
+be the same on all sides. A variable that was assigned on one side only is kept with a truth value
+that says for which examples it is: to use it for another example is the error that it is in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from lanewise.autograph.templates import Templates
+from lanewise.errors import ControlFlowError, at
+from lanewise.ir.dims import Shape
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ir.types import NUMERIC_KINDS
+from lanewise.ops.checks import check
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.movement import broadcast_to, cast
+from lanewise.trace import tree
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Region, resumed
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
+from lanewise.trace.trace import require_trace
+from lanewise.trace.weak import give_way
+
+# --- variables without a value --------------------------------------------------------------------
+
+
+class Undefined:
+    """Stands for the value of a variable that has none yet."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name} has no value>"
+
+
+class Maybe:
+    """The value of a variable that only some examples have assigned: those of `flag`."""
+
+    __slots__ = ("flag", "name", "value")
+
+    def __init__(self, name: str, value: Any, flag: Any) -> None:
+        self.name = name
+        self.value = value
+        self.flag = flag
+
+    def __repr__(self) -> str:
+        return f"<{self.name} may have no value>"
+
+
+class Absent:
+    """Guards a value that is None for some examples: all but those of `flag`."""
+
+    __slots__ = ("flag",)
+
+    def __init__(self, flag: Tensor) -> None:
+        self.flag = flag
+
+    def reading(self) -> None:
+        """Record the check that nobody computes with None."""
+        error = TypeError(f"None is used where a number is needed{at(here())}")
+        trace = require_trace("a number or None")
+        trace.record(check, (lift(self.flag),), {"make": Templates({}).of(error)})
+
+    def writing(self, tensor: Tensor) -> None:
+        """Record the check, as for reading."""
+        self.reading()
+
+
+def optional(value: Any, flag: Tensor) -> Tensor:
+    """Return a value that is None except for the examples of `flag`."""
+    kind = kind_of(value)
+    assert kind is not None
+    result = bare(value) if type(value) is Tensor else tensor_of(value_of(value, kind), kind)
+    result._guard = Absent(flag)
+    return result
+
+
+def is_optional(x: Any) -> bool:
+    """Whether x is a value that is None for some examples."""
+    return type(x) is Tensor and type(x._guard) is Absent
+
+
+def bare(x: Tensor) -> Tensor:
+    """Return a tensor without what guards it."""
+    return Tensor(x._trace, x._value, None, x._weak)
+
+
+def is_none(x: Any) -> Any:
+    """``x is None``."""
+    if not is_optional(x):
+        return x is None
+    trace = require_trace("is None")
+    (result,) = trace.record(elementwise(np.logical_not), (lift(x._guard.flag),), {"dtype": None})
+    return Tensor(trace, result, None, bool)
+
+
+class _DontCare:
+    """Stands for what nobody will ever read."""
+
+    def __repr__(self) -> str:
+        return "<nothing>"
+
+
+DONT_CARE = _DontCare()
+
+
+def unbound(name: str, free: bool = False) -> NameError:
+    """Return Python's error for reading a variable that has no value."""
+    if free:
+        return NameError(
+            f"cannot access free variable '{name}' where it is not associated with a value in "
+            "enclosing scope"
+        )
+    return UnboundLocalError(
+        f"cannot access local variable '{name}' where it is not associated with a value"
+    )
+
+
+# --- leaves ---------------------------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """What a leaf that is data is: dtype, shape, and the Python number that it stands for."""
+
+    dtype: np.dtype
+    shape: Shape
+    weak: type | None
+
+    def __str__(self) -> str:
+        if self.weak is not None:
+            return f"a Python {self.weak.__name__}"
+        return f"{self.dtype}{list(self.shape) if self.shape else ''}"
+
+
+_WEAK_EXAMPLES: dict[type, Any] = {bool: np.dtype(bool), int: 0, float: 0.0, complex: 0j}
+_ORDER = (bool, int, float, complex)
+
+
+def kind_of(leaf: Any) -> Kind | None:
+    """Return what a leaf is if it is data, or could be; None for any other object."""
+    if type(leaf) is Tensor:
+        return Kind(leaf.dtype, leaf.shape, leaf._weak)
+    if type(leaf) in WEAK_DTYPES:
+        return Kind(WEAK_DTYPES[type(leaf)], (), type(leaf))
+    if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in NUMERIC_KINDS:
+        return Kind(leaf.dtype, leaf.shape, None)
+    return None
+
+
+def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> Kind:
+    """Return what holds leaves of both kinds, promoted as NumPy and Python do.
+
+    Raises
+    ------
+    ControlFlowError
+        If the shapes differ.
+    """
+    if first == second:
+        return first
+    if first.shape != second.shape:
+        refuse(name, sides, str(first), str(second), SAME_SHAPE)
+    if first.weak is not None and second.weak is not None:
+        weak = max(first.weak, second.weak, key=_ORDER.index)
+        return Kind(WEAK_DTYPES[weak], first.shape, weak)
+    parts = [
+        kind.dtype if kind.weak is None else _WEAK_EXAMPLES[kind.weak] for kind in (first, second)
+    ]
+    return Kind(np.result_type(*parts), first.shape, None)
+
+
+def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
+    """Return the kind with a dtype that Python numbers among the leaves fit into, as the default.
+
+    A literal gives way to a narrower dtype, but not at the price of another value.
+    """
+    for leaf in leaves:
+        if kind.weak is None and type(leaf) in (int, float) and not _fits(leaf, kind.dtype):
+            dtype = np.result_type(kind.dtype, WEAK_DTYPES[type(leaf)])
+            kind = Kind(dtype, kind.shape, None)
+    return kind
+
+
+def _fits(number: int | float, dtype: np.dtype) -> bool:
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return bool(info.min <= number <= info.max)
+    return not np.isfinite(number) or abs(number) <= float(np.finfo(dtype).max)
+
+
+def value_of(leaf: Any, kind: Kind) -> Value:
+    """Return a leaf as a value of the current trace, converted to a kind that it was joined to."""
+    trace = require_trace("a variable")
+    if leaf is DONT_CARE:
+        value = trace.scalar(0, kind.dtype)
+        if kind.shape:
+            (value,) = trace.record(broadcast_to, (value,), {"shape": kind.shape})
+        return value
+    if type(leaf) in WEAK_DTYPES:
+        return trace.scalar(leaf, kind.dtype)
+    seen = trace.seen.get(id(leaf)) if isinstance(trace, Region) else None
+    value = lift(leaf) if seen is None else seen[1]
+    if value.type.dtype == kind.dtype:
+        return value
+    if type(leaf) is Tensor and leaf._weak is not None and kind.weak is None:
+        return give_way(trace, value, kind.dtype)
+    return trace.record(cast, (value,), {"dtype": kind.dtype})[0]
+
+
+def tensor_of(value: Value, kind: Kind) -> Tensor:
+    """Return the tensor of a value of the current trace that is of a kind."""
+    return Tensor(require_trace("a variable"), value, None, kind.weak)
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Whether two leaves are one and the same, so that nothing has to be chosen between them."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if type(first) is Tensor:
+        return False
+    if type(first) in WEAK_DTYPES:
+        return first == second and repr(first) == repr(second)  # 0.0 is not -0.0
+    if kind_of(first) is not None:
+        return False
+    try:
+        return bool(first == second)
+    except Exception:
+        return False  # objects that cannot be compared are not the same
+
+
+def describe(value: Any) -> str:
+    """Return what to call the value of a variable in a message."""
+    kind = kind_of(value)
+    if kind is not None:
+        return str(kind)
+    if value is None or isinstance(value, str):
+        return repr(value)
+    if isinstance(value, (list, tuple, dict, set)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, Undefined):
+        return "not defined"
+    return f"of type {type(value).__name__}"
+
+
+def refuse(name: str, sides: tuple[str, str], first: str, second: str, must: str) -> NoReturn:
+    """Raise `ControlFlowError` for a variable that cannot be joined."""
+    raise ControlFlowError(
+        f"{name} is {first} {sides[0]} and {second} {sides[1]}{at(here())}: where the data "
+        f"steer, {must}"
+    )
+
+
+BRANCHES = ("in one branch", "in another")
+TURNS = ("before a turn of the loop", "after it")
+SAME_SHAPE = "its shape must be the same"
+SAME_STRUCTURE = "its structure must be the same"
+SAME_OBJECT = "it must be a number, an array, or the same object"
+
+
+class Structure(NamedTuple):
+    """How a tree with arrays of a length that is data in it was taken apart.
+
+    Two are equal if the arrays in the same places are bounded alike.
+    """
+
+    tree: Any
+    keys: tuple[tuple[int, int, Any], ...]
+    models: tuple[Ragged, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and self[:2] == other[:2]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def flatten(value: Any) -> tuple[list[Any], Any]:
+    """Return the leaves of what a variable holds, and its structure."""
+    leaves, structure = tree.flatten(value)
+    if not any(isinstance(leaf, Ragged) for leaf in leaves):
+        return leaves, structure
+    flat: list[Any] = []
+    keys, models = [], []
+    for leaf in leaves:
+        if isinstance(leaf, Ragged):
+            parts = leaf.state_leaves()
+            keys.append((len(flat), len(parts), leaf.state_key))
+            models.append(leaf)
+            flat += parts
+        else:
+            flat.append(leaf)
+    return flat, Structure(structure, tuple(keys), tuple(models))
+
+
+def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
+    """Return the tree of a structure with these leaves."""
+    if not isinstance(structure, Structure):
+        return tree.unflatten(structure, list(leaves))
+    whole: list[Any] = []
+    done = 0
+    for (first, count, _), model in zip(structure.keys, structure.models, strict=True):
+        whole += leaves[done:first]
+        done = first + count
+        whole.append(model.from_leaves(leaves[first:done]))
+    return tree.unflatten(structure.tree, [*whole, *leaves[done:]])
+
+
+class Merge:
+    """Joins what branches left: decides the results of each branch, and what they become.
+
+    Attributes
+    ----------
+    outputs : list of list of Value
+        For each branch the values that it gives, in the same order and of the same types.
+    kinds : list of Kind
+        What the results are.
+    """
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        self.regions = regions
+        self.outputs: list[list[Value]] = [[] for _ in regions]
+        self.kinds: list[Kind] = []
+
+    def variable(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        """Join one variable.
+
+        Parameters
+        ----------
+        name
+            What to call it in messages.
+        ends
+            What it holds at the end of each branch; `DONT_CARE` for a branch that never ends.
+
+        Returns
+        -------
+        callable
+            Makes the variable's value out of the results of the operation.
+        """
+        if any(isinstance(end, (Undefined, Maybe)) for end in ends):
+            return self._maybe(name, ends)
+        if may_be_none(ends):
+            return self._optional(name, ends)
+        return self._tree(name, ends)
+
+    def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
+        flag, value = self._leaf(name, flags), self._leaf(name, values)
+
+        def build(results: Sequence[Tensor]) -> Any:
+            known = flag(results)
+            return optional(value(results), known) if type(known) is Tensor else value(results)
+
+        return build
+
+    def _maybe(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        if all(isinstance(end, Undefined) or end is DONT_CARE for end in ends):
+            undefined = next(end for end in ends if isinstance(end, Undefined))
+            return lambda results: undefined
+        flags, values = zip(*[apart(end) for end in ends], strict=True)
+        flag, value = self._leaf(name, flags), self._tree(name, values)
+
+        def build(results: Sequence[Tensor]) -> Any:
+            known = flag(results)
+            return (
+                value(results) if known is True else Maybe(bare_name(name), value(results), known)
+            )
+
+        return build
+
+    def _tree(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        alive = [end for end in ends if end is not DONT_CARE]
+        if not alive:
+            return lambda results: DONT_CARE
+        first = alive[0]
+        if len(alive) == len(ends) and all(end is first for end in alive):
+            return lambda results: first
+        if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
+            return self._leaf(name, ends)
+        leaves, structure = flatten(first)
+        rows = []
+        for end in ends:
+            if end is DONT_CARE:
+                rows.append([DONT_CARE] * len(leaves))
+                continue
+            own, its_structure = flatten(end)
+            if its_structure != structure:
+                refuse(name, BRANCHES, describe(first), describe(end), SAME_STRUCTURE)
+            rows.append(own)
+        builders = [self._leaf(name, column) for column in zip(*rows, strict=True)]
+        return lambda results: unflatten(structure, [build(results) for build in builders])
+
+    def _leaf(self, name: str, leaves: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        alive = [leaf for leaf in leaves if leaf is not DONT_CARE]
+        if not alive:
+            return lambda results: DONT_CARE
+        first = alive[0]
+        if all(is_same(leaf, first) for leaf in alive[1:]) and not self._is_inner(first):
+            return lambda results: first
+        kinds = [kind for leaf in alive if (kind := kind_of(leaf)) is not None]
+        if len(kinds) < len(alive):
+            other = next(leaf for leaf in alive[1:] if not is_same(leaf, first))
+            refuse(name, BRANCHES, describe(first), describe(other), SAME_OBJECT)
+        kind = kinds[0]
+        for each in kinds[1:]:
+            kind = join_kinds(name, kind, each, BRANCHES)
+        kind = widened(kind, alive)
+        for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
+            with resumed(region):
+                outputs.append(value_of(leaf, kind))
+        position = len(self.kinds)
+        self.kinds.append(kind)
+        return lambda results: results[position]
+
+    def _is_inner(self, leaf: Any) -> bool:
+        """Whether a leaf was made in one of the branches, and means nothing outside of it."""
+        return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
+
+
+def apart(end: Any) -> tuple[Any, Any]:
+    """Return whether a variable has a value, and that value."""
+    if end is DONT_CARE:
+        return DONT_CARE, DONT_CARE
+    if isinstance(end, Undefined):
+        return False, DONT_CARE
+    if isinstance(end, Maybe):
+        return end.flag, end.value
+    return True, end
+
+
+def may_be_none(ends: Sequence[Any]) -> bool:
+    """Whether a variable is None on some side, and a number or an array on the others."""
+    if any(end is not None and end is not DONT_CARE and kind_of(end) is None for end in ends):
+        return False
+    some = any(end is None for end in ends) and any(kind_of(end) is not None for end in ends)
+    return some or any(map(is_optional, ends))
+
+
+def apart_from_none(end: Any) -> tuple[Any, Any]:
+    """Return whether a variable is not None, and what it is then."""
+    if end is None:
+        return False, DONT_CARE
+    if is_optional(end):
+        return end._guard.flag, bare(end)
+    return (DONT_CARE, DONT_CARE) if end is DONT_CARE else (True, end)
+
+
+def bare_name(name: str) -> str:
+    """Return the name of a variable out of what messages call it."""
+    return name.removeprefix("the variable ").strip("'")

@@ -1,0 +1,20 @@
+"""Calls that make strings of traced values: ``str(x)``, ``format(x, ".2f")``, ``", ".join(xs)``."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from lanewise.autograph.calls import METHODS, ROWS
+from lanewise.autograph.messages import string_call
+
+
+def _row(function: Any) -> Callable[..., Any]:
+    return partial(string_call, function)
+
+
+for _function in (builtins.str, builtins.repr, builtins.format, builtins.ascii):
+    ROWS[_function] = _row(_function)
+METHODS[str] = {"format": _row, "format_map": _row, "join": _row}

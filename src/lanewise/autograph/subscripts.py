@@ -1,0 +1,200 @@
+"""What converted code does for ``a[k]``, ``a[k] = v``, ``o.x = v`` and ``del`` of these."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections import deque
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lanewise.autograph.calls import ROWS, fn, refuse_writing, replaces
+from lanewise.autograph.sequences import TracedRange
+from lanewise.autograph.tables import Picked, pick, put
+from lanewise.autograph.values import traced
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import (
+    born,
+    in_region,
+    note_attribute,
+    note_cell,
+    note_container,
+    note_item,
+)
+from lanewise.trace.scratch import Scratch, is_traced
+from lanewise.trace.tensor import Tensor, as_tensor
+from lanewise.trace.trace import state
+
+_PLAIN_KEYS = frozenset((int, str, float, bool, type(None), np.int64))
+_PLAIN = frozenset((list, tuple, dict, str, bytes, range, np.ndarray))
+_SELF_KNOWING = frozenset((Tensor, Ragged, Scratch, TracedRange, Picked))
+
+
+def getitem(a: Any, k: Any) -> Any:
+    """``a[k]``."""
+    kind = type(a)
+    if kind is Tensor or (kind in _PLAIN and type(k) in _PLAIN_KEYS) or state.trace is None:
+        return a[k]
+    if kind in _SELF_KNOWING or issubclass(kind, Scratch):
+        return a[k]
+    method = getattr(kind, "__getitem__", None)
+    if type(method) is FunctionType:
+        return fn(method)(a, k)
+    if not is_traced(k) and type(k) is not TracedRange:
+        found = a[k]
+        return born(found) if type(found) is list and type(k) is slice else found
+    if isinstance(a, np.ndarray):
+        return as_tensor(a)[k]
+    if isinstance(a, (list, tuple)) and traced(k) is not None:
+        return pick(a, k)
+    if kind is range and traced(k) is not None:
+        return TracedRange(a.start, a.stop, a.step)[k]
+    _refuse_key(a, k)
+
+
+def _refuse_key(a: Any, k: Any) -> NoReturn:
+    """Raise for an index that is data into something that cannot take one."""
+    kind = type(a).__name__
+    if isinstance(a, dict):
+        raise UnsupportedError(
+            f"a dict is looked up by a key that is traced{at(here())}: which entry that is depends "
+            "on the data. Use a list or an array indexed by ints, or if and elif"
+        )
+    if isinstance(a, (str, bytes)):
+        raise UnsupportedError(
+            f"a {kind} is indexed by a traced value{at(here())}: there is no traced text. Use an "
+            "array of the characters' codes, np.frombuffer(text.encode(), np.uint8)"
+        )
+    if isinstance(a, (list, tuple)):
+        raise UnsupportedError(
+            f"a {kind} is sliced at a place that is traced{at(here())}: how many elements there "
+            "are would depend on the data. Use an array: np.array(items)[start:stop]"
+        )
+    a[k]  # whatever else: it knows itself
+    raise UnsupportedError(f"a {kind} is indexed by a traced value{at(here())}")
+
+
+def setitem(a: Any, k: Any, v: Any) -> None:
+    """``a[k] = v``."""
+    kind = type(a)
+    if kind is Tensor or state.trace is None or issubclass(kind, Scratch) or kind is Ragged:
+        a[k] = v
+    elif kind is list or kind is dict:
+        if type(k) not in _PLAIN_KEYS and is_traced(k):
+            _set_traced(a, k, v)
+            return
+        if in_region():
+            _note(a, k)
+        a[k] = v
+    else:
+        _set_other(a, k, v)
+
+
+def _set_other(a: Any, k: Any, v: Any) -> None:
+    method = getattr(type(a), "__setitem__", None)
+    if type(method) is FunctionType:
+        fn(method)(a, k, v)
+        return
+    if isinstance(a, np.ndarray):
+        if in_region() or is_traced(v) or is_traced(k):
+            refuse_writing("a[i] = v")
+    elif is_traced(k):
+        _set_traced(a, k, v)
+        return
+    elif in_region():
+        _note(a, k)
+    a[k] = v
+
+
+def _note(a: Any, k: Any) -> None:
+    """Log that an entry is about to change.
+
+    Of a list or dict the whole contents are logged: one branch may change an entry, and another one
+    the order of all. (But of a module's variables only this one.)
+    """
+    if isinstance(a, (list, dict, deque)) and not _is_module(a):
+        note_container(a)
+    else:
+        note_item(a, k)
+
+
+def _is_module(a: Any) -> bool:
+    """Whether a dict holds the variables of a module."""
+    return isinstance(a, dict) and "__builtins__" in a
+
+
+def _set_traced(a: Any, k: Any, v: Any) -> None:
+    if isinstance(a, list) and traced(k) is not None:
+        put(a, k, v)
+        return
+    _refuse_key(a, k)
+
+
+def delitem(a: Any, k: Any) -> None:
+    """``del a[k]``."""
+    method = getattr(type(a), "__delitem__", None)
+    if state.trace is not None:
+        if type(method) is FunctionType:
+            fn(method)(a, k)
+            return
+        if is_traced(k):
+            if isinstance(a, list) and traced(k) is not None:
+                fn(a.pop)(k)
+                return
+            _refuse_key(a, k)
+        if isinstance(a, (list, dict)) and in_region():
+            note_container(a)
+    del a[k]
+
+
+# --- attributes and cells -------------------------------------------------------------------------
+
+
+def setattr(o: Any, name: str, v: Any) -> None:
+    """``o.name = v``."""
+    if state.trace is not None:
+        found = getattr(type(o), name, None)
+        if type(found) is property and found.fset is not None:
+            fn(found.fset)(o, v)
+            return
+        method = type(o).__setattr__
+        if type(method) is FunctionType:
+            fn(method)(o, name, v)
+            return
+        if in_region():
+            note_attribute(o, name)
+    builtins.setattr(o, name, v)
+
+
+def delattr(o: Any, name: str) -> None:
+    """``del o.name``."""
+    if in_region():
+        note_attribute(o, name)
+    builtins.delattr(o, name)
+
+
+def setcell(cell: Any, v: Any) -> None:
+    """Assign to a variable of a function around."""
+    note_cell(cell)
+    cell.cell_contents = v
+
+
+ROWS[operator.getitem] = getitem
+ROWS[operator.setitem] = setitem
+ROWS[operator.delitem] = delitem
+ROWS[builtins.setattr] = setattr
+ROWS[builtins.delattr] = delattr
+
+
+@replaces(object.__setattr__)
+def object_setattr(o: Any, name: str, v: Any) -> None:
+    """``object.__setattr__``."""
+    note_attribute(o, name)
+    object.__setattr__(o, name, v)
+
+
+__all__ = ["delattr", "delitem", "getitem", "setattr", "setcell", "setitem"]

@@ -1,0 +1,250 @@
+"""Python lists and tuples read and written at an index that is data.
+
+Numbers and arrays that are alike are put side by side and gathered from. A list of lists gives a
+`Picked`: the list that the index chose, which reads and writes whichever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lanewise.autograph.state import Kind, join_kinds, kind_of, value_of
+from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.trace.regions import note_container
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
+from lanewise.trace.trace import require_trace
+
+_ITEMS = ("in one place", "in another")
+
+
+def refuse(what: str, why: str) -> NoReturn:
+    """Raise `UnsupportedError` for what cannot be indexed by data."""
+    raise UnsupportedError(f"{what} is indexed by a traced value{at(here())}, {why}")
+
+
+def list_index(index: Any, what: str = "list") -> Tensor:
+    """Return an index as a list takes it, or raise the `TypeError` that the list raises."""
+    tensor = traced(index)
+    assert tensor is not None
+    if tensor.ndim or (tensor.dtype.kind not in "iu" and tensor._weak is not bool):
+        [0, 1][stand_in(index)]  # raises
+        raise TypeError(f"{what} indices must be integers or slices")
+    return weak(tensor, int) if tensor.dtype.kind == "b" else tensor
+
+
+class Table:
+    """Items side by side, to be picked by an index that is data."""
+
+    __slots__ = ("_array", "_items", "_parts", "_weak")
+
+    def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
+        first = items[0]
+        self._items = items
+        self._array: Any = None
+        self._parts: list[Table] | None = None
+        self._weak: type | None = None
+        kinds = [kind_of(x if traced(x) is None else traced(x)) for x in items]
+        if None not in kinds:
+            self._stack(items, kinds)  # type: ignore[arg-type]
+        elif all(x is first for x in items) or _all_equal_texts(items):
+            return
+        elif all(isinstance(x, tuple) and type(x) is type(first) for x in items):
+            if len({len(x) for x in items}) > 1:
+                refuse(what, "but its tuples have different lengths: fill them up")
+            self._parts = [Table(column, what) for column in zip(*items, strict=True)]
+        elif not all(type(x) is list for x in items):
+            names = sorted({type(x).__name__ for x in items})
+            refuse(
+                what,
+                f"but holds {' and '.join(names)}. Only numbers, arrays of one shape, and tuples "
+                "and lists of these can be picked by data; else choose by if and elif",
+            )
+
+    def _stack(self, items: Sequence[Any], kinds: list[Kind]) -> None:
+        kind = kinds[0]
+        for each in kinds[1:]:
+            if each != kind:
+                kind = join_kinds("a list indexed by a traced value", kind, each, _ITEMS)
+        self._weak = kind.weak
+        if kind.weak is not None and all(type(x) in WEAK_DTYPES for x in items):
+            self._array = plain_table(items, kind.dtype)
+            return
+        trace = require_trace("a list")
+        self._array = np.stack([Tensor(trace, value_of(x, kind)) for x in map(_held, items)])
+
+    @property
+    def column(self) -> Any:
+        """The items as an array, if they are numbers or arrays."""
+        return self._array
+
+    def at(self, index: Any) -> Any:
+        """Return the item at an index that is data; `IndexError` at run time if there is none."""
+        if self._array is not None:
+            found = as_tensor(self._array)[index]
+            return found if self._weak is None else weak(found, self._weak)
+        if self._parts is not None:
+            return rebuilt(self._items[0], [part.at(index) for part in self._parts])
+        if type(self._items[0]) is list:
+            return Picked(self._items, in_range(index, len(self._items), "list index out of range"))
+        _require_range(index, len(self._items), "list index out of range")
+        return self._items[0]
+
+    def reordered(self, order: Tensor) -> list[Any]:
+        """Return all items in another order, given as a tensor of their positions."""
+        if self._array is not None:
+            found = as_tensor(self._array)[order]
+            items = [found[i] for i in range(len(self._items))]
+            return items if self._weak is None else [weak(x, self._weak) for x in items]
+        return [self.at(order[i]) for i in range(len(self._items))]
+
+
+def _held(x: Any) -> Any:
+    tensor = traced(x)
+    return x if tensor is None else tensor
+
+
+def _all_equal_texts(items: Sequence[Any]) -> bool:
+    return all(isinstance(x, (str, bytes, type(None))) and x == items[0] for x in items)
+
+
+def plain_table(items: Sequence[Any], dtype: np.dtype) -> np.ndarray:
+    """Return Python numbers as an array: the same array for the same numbers."""
+    try:
+        array = np.array(items, dtype)
+    except OverflowError:
+        raise OverflowError(
+            f"a list indexed by a traced value holds an int of more than 64 bits{at(here())}"
+        ) from None
+    return _interned(array.tobytes(), dtype, array.shape)
+
+
+@lru_cache(maxsize=256)
+def _interned(data: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def pick(items: Sequence[Any], index: Any) -> Any:
+    """Return ``items[index]`` of a list or tuple at an index that is data."""
+    what = "a list" if isinstance(items, list) else "a tuple"
+    index = list_index(index, type(items).__name__)
+    if not items:
+        raise IndexError(f"{type(items).__name__} index out of range")
+    return Table(items, what).at(index)
+
+
+def in_range(index: Any, length: Any, message: str) -> Any:
+    """Return an index counted from the front; `IndexError` at run time where it has no element."""
+    inside = np.logical_and(index >= -length, index < length)
+    index = ensure(index, inside, IndexError(message))
+    return choose(index < 0, index + length, index)
+
+
+def _require_range(index: Any, length: int, message: str) -> None:
+    require(np.logical_and(index >= -length, index < length), IndexError(message))
+
+
+def put(items: list[Any], index: Any, value: Any) -> None:
+    """Carry out ``items[index] = value`` of a list at an index that is data."""
+    index = list_index(index)
+    if not items:
+        raise IndexError("list assignment index out of range")
+    message = "list assignment index out of range"
+    _require_range(index, len(items), message)
+    index = in_range(index, len(items), message)
+    new = [choose(index == i, value, old, "an element of a list") for i, old in enumerate(items)]
+    note_container(items)
+    items[:] = new
+
+
+class Picked(Sequence):
+    """The one of several lists that an index picked, which is data: what is read and written is it.
+
+    The lists have one length, which stays as it is.
+    """
+
+    __slots__ = ("_index", "_lists")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lists: Sequence[list[Any]], index: Any) -> None:
+        if len({len(x) for x in lists}) > 1:
+            refuse(
+                "a list of lists",
+                "but these have different lengths: fill them up, or use a 2-D array",
+            )
+        self._lists = lists
+        self._index = index
+
+    def __len__(self) -> int:
+        lengths = {len(x) for x in self._lists}
+        if len(lengths) > 1:
+            refuse("a list of lists", "but their lengths changed since")
+        return lengths.pop()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return [self[i] for i in range(*key.indices(len(self)))]
+        if traced(key) is None:
+            return pick([x[key] for x in self._lists], self._index)
+        size = len(self)
+        key = in_range(list_index(key), size, "list index out of range")
+        return Table([x[i] for x in self._lists for i in range(size)]).at(self._index * size + key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, slice):
+            refuse("a list of lists", "and a slice is assigned to. Assign element by element")
+        if traced(key) is not None:
+            key = in_range(list_index(key), len(self), "list assignment index out of range")
+        else:
+            key = range(len(self))[key]
+        rows = list(self._lists)
+        for i, row in enumerate(rows):
+            if any(row is other for other in rows[:i]):
+                continue  # one list in several places
+            places = [j for j, other in enumerate(rows) if other is row]
+            chosen = self._index == places[0]
+            for j in places[1:]:
+                chosen = np.logical_or(chosen, self._index == j)
+            old = pick(row, key) if isinstance(key, Tensor) else row[key]
+            new = choose(chosen, value, old, "an element of a list")
+            if isinstance(key, Tensor):
+                put(row, key, new)
+            else:
+                note_container(row)
+                row[key] = new
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __add__(self, other: Any) -> list[Any]:
+        return list(self) + list(other)
+
+    def __radd__(self, other: Any) -> list[Any]:
+        return list(other) + list(self)
+
+    def __mul__(self, count: int) -> list[Any]:
+        return list(self) * count
+
+    def copy(self) -> list[Any]:
+        """Return a list of the elements as they are now."""
+        return list(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"):
+            refuse(
+                "a list of lists",
+                f"so that .{name}() would change one of them by data. Use arrays, or assign "
+                "elements",
+            )
+        raise AttributeError(f"'list' object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+__all__ = ["Picked", "Table", "in_range", "pick", "plain_table", "put"]

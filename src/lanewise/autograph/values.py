@@ -1,0 +1,246 @@
+"""Python's view of values that are data: their types, equality, order and choice.
+
+A tensor without dimensions stands for a NumPy scalar, or (weakly) for a Python number; any other
+for an array. The functions here give a plain answer where they can, and a tensor where the answer
+is data.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lanewise.autograph.state import join_kinds, kind_of, value_of
+from lanewise.autograph.templates import Templates
+from lanewise.errors import ConcretizationError, at
+from lanewise.ir.location import here
+from lanewise.ops.checks import check
+from lanewise.ops.elementwise import where
+from lanewise.trace.scratch import Scratch, is_traced
+from lanewise.trace.table.checks import checked
+from lanewise.trace.tensor import Tensor, read, tensor_of, weak
+from lanewise.trace.trace import require_trace
+
+
+def traced(x: Any) -> Tensor | None:
+    """Return the tensor that x is, or that a lifted scratch array holds; None for plain data."""
+    kind = type(x)
+    if kind is Tensor:
+        return x
+    return tensor_of(x) if issubclass(kind, Scratch) else None
+
+
+# --- what a tensor stands for ---------------------------------------------------------------------
+
+
+def stand_in(x: Any) -> Any:
+    """Return a number or array of ones of the type that the tensor has in plain Python."""
+    tensor = traced(x)
+    if tensor is None:
+        return x
+    if tensor._weak is not None:
+        return tensor._weak(1)
+    is_scalar = not tensor.shape and tensor._view is None and tensor is x
+    return _example(tensor.dtype, tensor.ndim, is_scalar)
+
+
+@lru_cache(maxsize=256)
+def _example(dtype: np.dtype, rank: int, is_scalar: bool) -> Any:
+    return dtype.type(1) if is_scalar else np.ones((2,) * rank, dtype)
+
+
+def refuse_types(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Raise the `TypeError` that a function raises for arguments of these types, if it does."""
+    with suppress(ValueError, ArithmeticError):  # because of the ones
+        function(*map(stand_in, args), **{name: stand_in(x) for name, x in kwargs.items()})
+
+
+def python_number(x: Any, kind: type) -> Tensor:
+    """Return the Python number of a kind that a scalar tensor is converted to."""
+    return weak(x.real if kind is not complex and x.dtype.kind == "c" else x, kind)
+
+
+def ensure(x: Any, ok: Any, problem: Exception) -> Any:
+    """Return x, which stays a Python number if it is one; raise at run time unless `ok` holds."""
+    result = checked(x, ok, problem)
+    kind = getattr(x, "_weak", None)
+    return result if kind is None or not isinstance(result, Tensor) else weak(result, kind)
+
+
+def require(ok: Any, problem: Exception) -> None:
+    """Raise, now or at run time, unless `ok` holds; also where no result depends on it."""
+    if isinstance(ok, Tensor):
+        params = {"make": Templates({}).of(problem)}
+        require_trace("a check").record(check, (read(ok),), params)
+    elif not ok:
+        raise problem
+
+
+# --- truth and comparison -------------------------------------------------------------------------
+
+
+def truth(x: Any) -> Any:
+    """Return ``bool(x)``: a bool, or a tensor that stands for one."""
+    tensor = traced(x)
+    if tensor is None:
+        return bool(x)
+    if tensor.size != 1:
+        bool(tensor)  # raises what NumPy raises
+    flat = tensor if not tensor.shape else np.reshape(tensor, ())
+    return weak(flat, bool)
+
+
+def both(first: Any, second: Callable[[], Any]) -> Any:
+    """Return ``first and second()`` of truths, one of which may be data."""
+    if not isinstance(first, Tensor):
+        return second() if first else False
+    other = second()
+    if isinstance(other, Tensor):
+        return weak(np.logical_and(first, other), bool)
+    return first if other else False
+
+
+def either(first: Any, second: Callable[[], Any]) -> Any:
+    """Return ``first or second()`` of truths, one of which may be data."""
+    if not isinstance(first, Tensor):
+        return True if first else second()
+    other = second()
+    if isinstance(other, Tensor):
+        return weak(np.logical_or(first, other), bool)
+    return True if other else first
+
+
+def negated(x: Any) -> Any:
+    """Return ``not x`` of a truth, which may be data."""
+    return weak(np.logical_not(x), bool) if isinstance(x, Tensor) else not x
+
+
+def equal(first: Any, second: Any) -> Any:
+    """Return ``first is second or first == second``, which is how containers compare."""
+    if first is second:
+        return True
+    if _are_sequences(first, second):
+        if len(first) != len(second):
+            return False
+        result: Any = True
+        for x, y in zip(first, second, strict=True):
+            result = both(result, lambda x=x, y=y: equal(x, y))
+            if result is False:
+                break
+        return result
+    return truth(first == second)
+
+
+def less(first: Any, second: Any) -> Any:
+    """Return ``first < second``, of tuples and lists too."""
+    if not _are_sequences(first, second):
+        return truth(first < second)
+    result: Any = len(first) < len(second)
+    for x, y in reversed(list(zip(first, second, strict=False))):
+        same = equal(x, y)
+        if same is True:
+            continue
+        result = choose(same, result, less(x, y)) if isinstance(same, Tensor) else less(x, y)
+    return result
+
+
+def compare(symbol: str, first: Any, second: Any) -> Any:
+    """Return ``first < second`` and the like where one side is written as a tuple."""
+    if not _are_sequences(first, second):
+        return COMPARISONS[symbol](first, second)
+    match symbol:
+        case "==":
+            return equal(first, second)
+        case "!=":
+            return negated(equal(first, second))
+        case "<" | "<=":
+            result = less(first, second)
+        case _:
+            result = less(second, first)
+    return either(result, lambda: equal(first, second)) if symbol[1:] else result
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _are_sequences(first: Any, second: Any) -> bool:
+    if isinstance(first, tuple):
+        return isinstance(second, tuple) and (is_traced(first) or is_traced(second))
+    if isinstance(first, list):
+        return isinstance(second, list) and (is_traced(first) or is_traced(second))
+    return False
+
+
+# --- choice ---------------------------------------------------------------------------------------
+
+_SIDES = ("on one side", "on the other")
+
+
+def choose(condition: Any, first: Any, second: Any, name: str = "the result") -> Any:
+    """Return ``first if condition else second`` of numbers, arrays and tuples or lists of them.
+
+    Raises
+    ------
+    ConcretizationError
+        If what is to be chosen is no data, and not the same.
+    """
+    if not isinstance(condition, Tensor):
+        return first if condition else second
+    if first is second:
+        return first
+    kinds = kind_of(_held(first)), kind_of(_held(second))
+    if kinds[0] is not None and kinds[1] is not None:
+        kind = join_kinds(name, kinds[0], kinds[1], _SIDES)
+        operands = [value_of(_held(x), kind) for x in (first, second)]
+        trace = require_trace("a choice")
+        (value,) = trace.record(where, (read(condition), *operands), {})
+        return Tensor(trace, value, None, kind.weak)
+    if type(first) is type(second) and isinstance(first, (list, tuple)):
+        if len(first) == len(second):
+            pairs = zip(first, second, strict=True)
+            return rebuilt(first, [choose(condition, x, y, name) for x, y in pairs])
+    elif type(first) is type(second) and _is_plain_equal(first, second):
+        return first
+    raise ConcretizationError(
+        f"{name} would be {_described(first)} or {_described(second)}, depending on the data"
+        f"{at(here())}. Only numbers, arrays, and tuples and lists of them can be chosen by data"
+    )
+
+
+def rebuilt(like: Any, parts: list[Any]) -> Any:
+    """Return a list or (named) tuple of other parts."""
+    if type(like) in (list, tuple):
+        return type(like)(parts)
+    return type(like)(*parts) if hasattr(like, "_fields") else type(like)(parts)
+
+
+def _held(x: Any) -> Any:
+    tensor = traced(x)
+    return x if tensor is None else tensor
+
+
+def _is_plain_equal(first: Any, second: Any) -> bool:
+    return isinstance(first, (str, bytes, type(None))) and first == second
+
+
+def _described(x: Any) -> str:
+    if isinstance(x, (list, tuple)):
+        return f"a {type(x).__name__} of {len(x)}"
+    return repr(x) if isinstance(x, (str, type(None))) else f"a {type(x).__name__}"
+
+
+def scalars(items: Sequence[Any]) -> bool:
+    """Whether all are real numbers: plain, or scalars that are data."""
+    for x in items:
+        kind = kind_of(_held(x))
+        if kind is None or kind.shape or kind.dtype.kind == "c":
+            return False
+    return True

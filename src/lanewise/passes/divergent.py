@@ -1,0 +1,98 @@
+"""What runs inside a divergent map: the regions of its operation, for some examples at a time.
+
+The regions of a divergent map are kept as they are for one example; the runtime asks for them over
+a number of examples that is known only when they run, a symbol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from lanewise.ir.dims import Dim, DimLike, symbols
+from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.types import ArrayType
+from lanewise.passes.control import settled
+from lanewise.passes.lanes import Report
+from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.passes.vectorize import Mapper, vectorize
+
+
+def batched_region(
+    region: Graph,
+    mapped: Sequence[bool],
+    size: DimLike,
+    fallback: bool,
+    report: Report | None = None,
+    out_mapped: Sequence[bool] | None = None,
+) -> tuple[Graph, tuple[bool, ...]]:
+    """Return a region over `size` examples, simplified, and which of its outputs vary.
+
+    Parameters
+    ----------
+    region
+        The region for one example.
+    mapped
+        Which of its inputs have the batch as axis 0.
+    size
+        How many examples there are; see `fresh_symbol`.
+    fallback
+        Whether an operation without batching rule may run one example at a time.
+    report
+        Told what became of each operation; see `lanewise.passes.vectorize`.
+    out_mapped
+        Which outputs are to have the batch as axis 0, be they the same for all examples or not; by
+        default those that vary.
+    """
+    opened = Mapper(size, fallback, {}, report).region(vectorize(region), mapped)
+    chosen = opened.mapped if out_mapped is None else tuple(out_mapped)
+    return simplified(opened.finish(chosen)), chosen
+
+
+def batched_loop(
+    op: Operation,
+    mapped: Sequence[bool],
+    size: DimLike,
+    fallback: bool,
+    report: Report | None = None,
+) -> tuple[Graph, Graph, tuple[bool, ...]]:
+    """Return the test and the body of a `while` over `size` examples, which turn in lockstep.
+
+    ``mapped`` says which operands (captures, then carry) have the batch as axis 0. What is returned
+    last says the same of the inputs of both regions, and so of the body's outputs: of the carry
+    also what varies after some turns.
+    """
+    test, body = [vectorize(region) for region in op.regions]
+    mapper = Mapper(size, fallback, {}, report)
+    captures = op.params["captures"]
+    turn, taken = settled(mapper, body, mapped, slice(captures, None))
+    question = mapper.region(test, taken)
+    regions = question.finish(), turn.finish(taken[captures:])
+    return simplified(regions[0]), simplified(regions[1]), tuple(taken)
+
+
+def simplified(graph: Graph) -> Graph:
+    """Return a graph without what nobody needs or what is there twice."""
+    return eliminate_dead(merge_repeated(graph))
+
+
+def fresh_symbol(graph: Graph, name: str = "live") -> Dim:
+    """Return a dimension that no type or parameter in a graph or its regions depends on."""
+    taken = set(_symbols(graph))
+    return Dim.symbol(next(n for i in count() if (n := f"{name}{i or ''}") not in taken))
+
+
+def _symbols(value: Any) -> Iterator[str]:
+    match value:
+        case Dim():
+            yield from symbols(value)
+        case ArrayType():
+            yield from _symbols(value.shape)
+        case tuple():
+            for part in value:
+                yield from _symbols(part)
+        case Graph():
+            yield from _symbols(tuple([given.type for given in value.inputs]))
+            for op in value.operations:
+                yield from _symbols((*op.params.values(), *op.signature.types, *op.regions))

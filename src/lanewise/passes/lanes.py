@@ -1,0 +1,100 @@
+"""Values and regions on their way to taking a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lanewise.ir.dims import DimLike
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ops.movement import repeat_unmapped, transpose
+from lanewise.ops.registry import Batch
+from lanewise.ops.shapes import rank_of
+
+#: What becomes of an operation under a map: run once; run once for all; run for each example; run
+#: for those examples together that go the same way.
+HOISTED, BATCHED, LOOPED, DIVERGED = "hoisted", "batched", "looped", "divergent"
+#: Told what became of each operation of a region: the operation, the fate, and the new operations.
+Report = Callable[[Operation, str, Sequence[Operation]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A value of a region in the batched graph, and whether it has the batch as axis 0."""
+
+    value: Value
+    mapped: bool
+
+
+def repeated(lane: Lane, size: DimLike) -> Value:
+    """Return the value of a lane with the batch as axis 0, repeated where it is not mapped."""
+    return repeat_unmapped(Batch(size, (lane.mapped,)), lane.value)[0]
+
+
+def with_axis_first(value: Value, axis: int | None) -> Value:
+    """Return the value with an axis moved to the front; as it is for None."""
+    if not axis:
+        return value
+    rest = (i for i in range(rank_of(value)) if i != axis)
+    return transpose(value, axes=(axis, *rest))
+
+
+def isolated(
+    group: Sequence[Operation], outputs: Sequence[Value]
+) -> tuple[Graph, tuple[Value, ...]]:
+    """Return operations as a region of their own, and the values that it takes."""
+    inner = Builder()
+    values: dict[Value, Value] = {}
+    taken: list[Value] = []
+    for member in group:
+        for value in member.operands:
+            if value not in values:
+                values[value] = inner.input(value.type)
+                taken.append(value)
+        inner.copy(member, values)
+    return inner.finish([values[value] for value in outputs]), tuple(taken)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRegion:
+    """A region whose operations take the batch, and whose outputs can still be repeated along it.
+
+    What became of its operations is reported when it is finished: regions of loops are lowered
+    again and again, until it is known which of the carry varies.
+    """
+
+    builder: Builder
+    outputs: tuple[Lane, ...]
+    size: DimLike
+    told: Sequence[tuple[Operation, str, Sequence[Operation]]]
+    report: Report | None
+
+    @property
+    def mapped(self) -> tuple[bool, ...]:
+        """Which outputs vary from example to example."""
+        return tuple([lane.mapped for lane in self.outputs])
+
+    def finish(self, mapped: Sequence[bool] | None = None) -> Graph:
+        """Return the region, its outputs repeated where they do not vary but are to be `mapped`."""
+        if self.report is not None:
+            for row in self.told:
+                self.report(*row)
+        wanted = self.mapped if mapped is None else mapped
+        with building(self.builder):
+            outputs = [
+                repeated(lane, self.size) if want else lane.value
+                for lane, want in zip(self.outputs, wanted, strict=True)
+            ]
+        return self.builder.finish(outputs)
+
+
+class Pushing(Protocol):
+    """A map that is being pushed into operations, as the lowering of control flow sees it."""
+
+    size: DimLike
+    fallback: bool
+
+    def region(self, graph: Graph, mapped: Sequence[bool]) -> OpenRegion:
+        """Return a region with the map pushed into it, its inputs `mapped` or not."""
+        ...

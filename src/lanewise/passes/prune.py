@@ -1,0 +1,268 @@
+"""Prune an operation with regions: the operands, carries and results that nobody needs go.
+
+* A result that is an operand in disguise (all branches hand it on, no turn of a loop changes it) is
+  replaced by that operand. A carry that no turn changes becomes a capture.
+* Results that nobody uses go; of a loop, those carries too on which nothing needed depends.
+* Operands that no region reads go, and equal ones are handed over once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lanewise.ir.graph import Graph, Operation, Signature, Value
+from lanewise.ir.types import TokenType
+from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.movement import broadcast_to
+from lanewise.ops.regions import DIVERGENT, PARALLEL, map_
+
+Simplify = Callable[[Graph], Graph]
+
+
+@dataclass(slots=True)
+class _Form:
+    """How operands, the inputs and outputs of regions, and results belong together.
+
+    Attributes
+    ----------
+    given
+        The operands that are no inputs of the regions: the predicate.
+    operands
+        The others, one for each input of every region.
+    carry
+        The positions of the inputs that change from turn to turn; the first results are theirs.
+    slices
+        The positions of the inputs that are slices of an operand.
+    tests
+        The regions whose outputs are not the results.
+    regions
+        The regions that give the results.
+    """
+
+    given: tuple[Value, ...]
+    operands: tuple[Value, ...]
+    carry: range
+    slices: range
+    tests: list[Graph]
+    regions: list[Graph]
+
+    @staticmethod
+    def of(op: Operation) -> _Form:
+        operands, regions, params = op.operands, list(op.regions), op.params
+        none = range(0)
+        if op.primitive in BRANCHES:
+            return _Form(operands[:1], operands[1:], none, none, [], regions)
+        if op.primitive is while_:
+            carry = range(params["captures"], len(operands))
+            return _Form((), operands, carry, none, regions[:1], regions[1:])
+        if op.primitive is scan:
+            first, count = params["captures"], params["carry"]
+            carry = range(first, first + count)
+            return _Form((), operands, carry, range(first + count, len(operands)), [], regions)
+        assert op.primitive is map_
+        return _Form((), operands, none, none, [], regions)
+
+    def rewrite(self, change: Callable[[Graph], Graph]) -> None:
+        self.tests = [change(region) for region in self.tests]
+        self.regions = [change(region) for region in self.regions]
+
+
+def prune(
+    op: Operation, used: Container[Value], simplify: Simplify
+) -> tuple[list[Operation], dict[Value, Value]]:
+    """Return what computes the used results of an operation with regions, and nothing more.
+
+    Parameters
+    ----------
+    op
+        The operation.
+    used
+        The values that somebody needs.
+    simplify
+        What simplifies a region.
+
+    Returns
+    -------
+    operations
+        What takes the operation's place, in order.
+    replaced
+        The operands that take the place of used results.
+    """
+    if op.primitive is map_ and op.params["order"] == PARALLEL:
+        # It will be lowered, and the size of a chunk is read off the operands.
+        return [op.with_regions((simplify(op.regions[0]),))], {}
+    form = _Form.of(op)
+    form.rewrite(simplify)
+    needed = [result in used or isinstance(result.type, TokenType) for result in op.results]
+    fixed = _merge_operands(op, form)
+    same, repeated = _handed_on(op, form, fixed)
+    replaced = {op.results[j]: form.operands[p] for j, p in same.items() if needed[j]}
+    kept = [j for j, need in enumerate(needed) if need and j not in same and j not in repeated]
+    carried = {p: j for j, p in enumerate(form.carry) if p not in fixed}
+    kept = _restrict(form, kept, carried)
+
+    read = _read(form)
+    carry = [p for p, j in carried.items() if j in kept]
+    slices = [p for p in form.slices if p in read]
+    captures = [p for p in sorted(read) if p not in carry and p not in form.slices]
+    order = [*captures, *carry, *slices]
+    form.rewrite(lambda r: Graph([r.inputs[p] for p in order], r.operations, r.outputs))
+    results = tuple([op.results[j] for j in kept])
+    signature = Signature(
+        op.primitive,
+        _params(op, order, kept, len(captures), len(carry)),
+        tuple([result.type for result in results]),
+        (*form.tests, *form.regions),
+        is_interned=False,
+    )
+    operands = (*form.given, *[form.operands[p] for p in order])
+    made = [op.with_operands(operands, signature, results)]
+    for j, p in repeated.items():
+        value, result = form.operands[p], op.results[j]
+        repeat = broadcast_to.signature((value.type,), {"shape": result.type.shape})
+        made.append(op.with_operands((value,), repeat, (result,)))
+    return made, replaced
+
+
+def _merge_operands(op: Operation, form: _Form) -> set[int]:
+    """Read operands that are handed over twice from the first place; find what never changes.
+
+    Returns the positions of the inputs that are an operand, as it is, the whole time.
+    """
+    in_dims = op.params["in_dims"] if op.primitive is map_ else (None,) * len(form.operands)
+    fixed = set(range(len(form.operands))) - {*form.carry, *form.slices}
+    while True:
+        first: dict[Hashable, int] = {}
+        instead: dict[int, int] = {}
+        for p in sorted({*fixed, *form.slices}):
+            found = first.setdefault((form.operands[p], p in fixed, in_dims[p]), p)
+            if found != p:
+                instead[p] = found
+        if instead:
+            form.rewrite(lambda region, instead=instead: _substitute(region, instead))
+        position = {value: p for p, value in enumerate(form.regions[0].inputs)}
+        grown = set()
+        for p, output in zip(form.carry, form.regions[0].outputs, strict=False):
+            q = position.get(output)
+            if q == p or (q in fixed and form.operands[q] is form.operands[p]):
+                grown.add(p)
+        if grown <= fixed:
+            return fixed
+        fixed |= grown
+
+
+def _substitute(region: Graph, instead: dict[int, int]) -> Graph:
+    """Return a region that reads other inputs in the place of some."""
+    return substituted(region, {region.inputs[p]: region.inputs[q] for p, q in instead.items()})
+
+
+def _handed_on(
+    op: Operation, form: _Form, fixed: set[int]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return which results are an operand as it is, and which repeat one for each example."""
+    if form.carry:
+        return {j: p for j, p in enumerate(form.carry) if p in fixed}, {}
+    same: dict[int, int] = {}
+    repeated: dict[int, int] = {}
+    places = [{value: p for p, value in enumerate(region.inputs)} for region in form.regions]
+    for j in range(len(op.results)):
+        found = {
+            place.get(region.outputs[j]) for place, region in zip(places, form.regions, strict=True)
+        }
+        p = found.pop()
+        if found or p is None or op.primitive is scan:
+            continue
+        if op.primitive is not map_:
+            same[j] = p
+            continue
+        axis, mapped = op.params["in_dims"][p], op.params["out_mapped"][j]
+        if (axis, mapped) in ((0, True), (None, False)):
+            same[j] = p
+        elif axis is None and op.params["order"] == DIVERGENT:
+            repeated[j] = p
+    return same, repeated
+
+
+def _restrict(form: _Form, kept: Sequence[int], carried: dict[int, int]) -> list[int]:
+    """Take the results out of the regions that are not kept; return which are, after all.
+
+    A carry that a region still reads is kept, and with it what it depends on.
+    """
+    full, kept = form.regions, list(kept)
+    while True:
+        form.regions = [
+            _without_dead(_giving(r, kept)) if len(kept) < len(r.outputs) else r for r in full
+        ]
+        read = _read(form)
+        more = [j for p, j in carried.items() if p in read and j not in kept]
+        if not more:
+            return kept
+        kept = sorted([*kept, *more])
+
+
+def _without_dead(region: Graph) -> Graph:
+    """Return a region without what nothing needs, going down only where results are unused.
+
+    (What is within was simplified before: to do it again from every level takes exponential time.)
+    """
+    needed = set(region.outputs)
+    kept: list[Operation] = []
+    renamed: dict[Value, Value] = {}
+    for op in reversed(region.operations):
+        if not op.must_run and needed.isdisjoint(op.results):
+            continue
+        made = [op]
+        if op.regions and not needed.issuperset(op.results):
+            made, replaced = prune(op, needed, _without_dead)
+            renamed.update(replaced)
+            needed.update(replaced.values())
+        kept += reversed(made)
+        for new in made:
+            needed.update(new.operands)
+    return substituted(Graph(region.inputs, kept[::-1], region.outputs), renamed)
+
+
+def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
+    """Return a graph that reads other values in the place of some."""
+    if not instead:
+        return graph
+
+    def final(value: Value) -> Value:
+        while value in instead:
+            value = instead[value]
+        return value
+
+    operations = [op.with_operands(tuple(map(final, op.operands))) for op in graph.operations]
+    return Graph(graph.inputs, operations, [final(value) for value in graph.outputs])
+
+
+def _giving(region: Graph, kept: Sequence[int]) -> Graph:
+    return Graph(region.inputs, region.operations, [region.outputs[j] for j in kept])
+
+
+def _read(form: _Form) -> set[int]:
+    """Return the positions of the inputs that a region reads."""
+    read: set[int] = set()
+    for region in (*form.tests, *form.regions):
+        values = {value for op in region.operations for value in op.operands}
+        values.update(region.outputs)
+        read.update(p for p, value in enumerate(region.inputs) if value in values)
+    return read
+
+
+def _params(
+    op: Operation, order: list[int], kept: list[int], captures: int, carry: int
+) -> dict[str, Any]:
+    """Return the parameters after the operands in `order` and the results `kept` are left."""
+    params = op.params
+    if op.primitive is while_:
+        return {"captures": captures}
+    if op.primitive is scan:
+        return {**params, "captures": captures, "carry": carry}
+    if op.primitive is map_:
+        in_dims = tuple([params["in_dims"][p] for p in order])
+        return {**params, "in_dims": in_dims,
+                "out_mapped": tuple([params["out_mapped"][j] for j in kept])}  # fmt: skip
+    return params

@@ -1,0 +1,547 @@
+"""A graph as the source of a Python function that calls NumPy: a line or so an operation.
+
+Control flow becomes Python's own: a `cond` is an ``if``, a `while` and a `scan` are loops, with
+their regions written in place. A variable holds one value, or in a loop the carry of one place, and
+is dropped after its last use, except that scalars stay. Every value without dimensions is a NumPy
+scalar, on which operators are fast; only arguments of a plan without control flow may be arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from lanewise.ir.dims import Dim, Shape, evaluate, symbols
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.control import CONTROL, cond, scan, switch, while_
+from lanewise.ops.creation import constant, iota
+from lanewise.ops.indexing import scatter, scatter_into
+from lanewise.ops.movement import python_slices, update_slice
+from lanewise.ops.slicing import slice_into
+from lanewise.runtime.expressions import (
+    array_expression,
+    element_key,
+    gives_scalars,
+    is_scalar,
+    scalar_expression,
+)
+from lanewise.runtime.memory import Memory, analyze
+
+#: Blocks nested deeper than this are functions of their own; Python allows 20 loops in each other.
+MAX_DEPTH = 16
+#: Gives what runs an operation with regions, which may write to the operands at some positions: it
+#: takes the sizes of dimensions, then the operands.
+Runner = Callable[[Operation, Collection[int]], Callable[..., Any]]
+
+
+class Source:
+    """The source of a function ``run``, the objects that it names, and the operations of its lines.
+
+    Attributes
+    ----------
+    text
+        The source. ``run`` takes an array for each input, or None for a token, and where
+        ``sized`` before them a dict with the sizes of the symbolic dimensions.
+    names
+        The functions and constants that it refers to.
+    places
+        For each line of the source, the operation that it belongs to.
+    """
+
+    def __init__(
+        self, graph: Graph, runner: Runner, *, sized: bool = False, memory: Memory | None = None
+    ) -> None:
+        self.names: dict[str, Any] = {}
+        self.places: list[Operation | None] = []
+        self._lines: list[str] = []
+        self._runner = runner
+        self._known: dict[int, str] = {}
+        self._scalars: dict[str, str] = {}
+        self._count = 0
+        self._op: Operation | None = None
+        self._needs_sizes = False
+        self._learned = _learned_symbols(graph)
+        variables = {value: self._fresh() for value in graph.inputs}
+        arguments = list(variables.values())
+        controls = any(op.primitive in CONTROL for op in graph.operations)
+        self._line(0, f"def run({', '.join(['sizes'] * sized + arguments)}):")
+        self._line(1, "pass")  # the sizes, once it is known whether they are needed
+        if controls:
+            for value in graph.inputs:
+                if is_scalar(value.type):
+                    self._line(1, f"{variables[value]} = {variables[value]}[()]")
+        memory = analyze(graph) if memory is None else memory
+        self._block(graph, memory, variables, 1, set(graph.inputs), {})
+        self._op = None
+        results = ", ".join(variables[value] for value in graph.outputs)
+        self._line(1, f"return [{results}]")
+        if self._needs_sizes and not sized:
+            entries = [
+                f"{name!r}: {arguments[position]}.shape[{axis}]"
+                for name, (position, axis) in _input_sizes(graph).items()
+            ]
+            self._lines[1] = f"    sizes = {{{', '.join(entries)}}}"
+        self.text = "\n".join(self._lines)
+
+    def _line(self, depth: int, text: str) -> None:
+        self._lines.append("    " * depth + text)
+        self.places.append(self._op)
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"v{self._count - 1}"
+
+    def _refer(self, thing: Any) -> str:
+        """Return a name for an object."""
+        name = self._known.get(id(thing))
+        if name is None:
+            name = self._known[id(thing)] = f"k{len(self.names)}"
+            self.names[name] = thing  # kept alive, so that its id stays its own
+        return name
+
+    # --- blocks -----------------------------------------------------------------------------------
+
+    def _block(
+        self,
+        graph: Graph,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dropped: Collection[Value],
+        wanted: dict[Value, str],
+    ) -> None:
+        """Write the operations of a graph, and enter the variables of their results.
+
+        `variables` has those of the inputs, of which `dropped` may be dropped after their last use;
+        `wanted` chooses the variables of some results.
+        """
+        first = len(self._lines)
+        uses = _last_uses(graph)
+        inputs = set(graph.inputs).difference(dropped)
+        for op in graph.operations:
+            self._op = op
+            if op.primitive in (constant, iota) and not has_dim(op.params):
+                variables[op.results[0]] = self._constant(op)
+                continue
+            for result in op.results:
+                variables[result] = wanted.get(result) or self._fresh()
+            dying = [v for v in uses.get(op, ()) if v not in inputs and _is_array(v)]
+            dying = [v for v in dying if variables[v] not in self.names]
+            self._operation(op, memory, variables, depth, dying)
+            self._op = op
+            results = {variables[v] for v in op.results if v not in dying}
+            self._drop(depth, [variables[v] for v in dying if variables[v] not in results])
+        if len(self._lines) == first:
+            self._line(depth, "pass")
+
+    def _drop(self, depth: int, names: Sequence[str]) -> None:
+        if names:
+            self._line(depth, f"{' = '.join(dict.fromkeys(names))} = None")
+
+    def _constant(self, op: Operation) -> str:
+        array = op.primitive.numpy(**op.params)
+        array.flags.writeable = False  # it stays in the plan, so nobody may own it
+        name = self._refer(array)
+        if not array.ndim:
+            self._scalars[name] = self._refer(array[()])
+        return name
+
+    def _scalar(self, name: str) -> str:
+        """Return the variable that has the NumPy scalar of one that may be an array."""
+        return self._scalars.get(name, name)
+
+    def _operation(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+    ) -> None:
+        if op.primitive in CONTROL and depth < MAX_DEPTH:
+            write = {cond: self._cond, switch: self._switch, while_: self._while, scan: self._scan}
+            write[op.primitive](op, memory, variables, depth, dying)
+            self._learn_sizes(op, variables, depth)
+            return
+        arrays = [variables[value] for value in op.operands]
+        operands = [self._scalar(name) for name in arrays]
+        results = [variables[value] for value in op.results]
+        if op in memory.in_place:
+            self._line(depth, self._update(op, operands))
+            if results != operands[:1]:
+                self._line(depth, f"{results[0]} = {operands[0]}")
+            return
+        expression = scalar_expression(op, operands, self._refer, self.names)
+        is_scalar_already = expression is not None or gives_scalars(op)
+        if expression is None:
+            expression = array_expression(op, operands, self._refer)
+        if expression is None:  # a ufunc takes arrays sooner than scalars
+            expression = self._call(op, arrays if op.primitive.ufunc else operands, memory)
+        several = len(results) != 1 or bool(op.regions)
+        targets = f"{', '.join(results)}{',' * several} = " if results else ""
+        self._line(depth, targets + expression)
+        for name, value in zip(results, op.results, strict=True):
+            if is_scalar(value.type) and not is_scalar_already:
+                self._line(depth, f"{name} = {name}[()]")
+        self._learn_sizes(op, variables, depth)
+
+    def _learn_sizes(self, op: Operation, variables: dict[Value, str], depth: int) -> None:
+        """Enter the sizes of dimensions that depend on the data: only results have them."""
+        for value in op.results if self._learned else ():
+            if isinstance(value.type, ArrayType):
+                for axis, dim in enumerate(value.type.shape):
+                    if str(dim) in self._learned:
+                        self._needs_sizes = True
+                        entry = f"{str(dim)!r}: {variables[value]}.shape[{axis}]"
+                        self._line(depth, f"sizes = {{**sizes, {entry}}}")
+
+    def _call(self, op: Operation, operands: Sequence[str], memory: Memory) -> str:
+        """Return the call of an operation's meaning in NumPy."""
+        if op.regions:
+            self._needs_sizes = True
+            runner = self._runner(op, memory.given.get(op, ()))
+            return f"{self._refer(runner)}({', '.join(['sizes', *operands])})"
+        if has_dim(op.params):
+            self._needs_sizes = True
+            return f"{self._refer(sized(op))}(sizes)({', '.join(operands)})"
+        return f"{self._refer(plain(op))}({', '.join(operands)})"
+
+    def _update(self, op: Operation, operands: Sequence[str]) -> str:
+        """Return the statement that writes an update into its first operand."""
+        x, values, *rest = operands
+        if op.primitive is update_slice:
+            return f"{x}[{self._refer(python_slices(op.params['index']))}] = {values}"
+        if op.primitive is scatter:
+            if op.params["fn"] is None:
+                return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
+            into = partial(scatter_into, **op.params)
+        else:
+            into = partial(slice_into, **op.params)
+        return f"{self._refer(into)}({', '.join(operands)})"
+
+    # --- control flow -----------------------------------------------------------------------------
+
+    def _cond(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+    ) -> None:
+        self._line(depth, f"if {self._scalar(variables[op.operands[0]])}:")
+        self._branch(op, 0, memory, variables, depth + 1, dying)
+        self._op = op
+        self._line(depth, "else:")
+        self._branch(op, 1, memory, variables, depth + 1, dying)
+
+    def _switch(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+    ) -> None:
+        index = self._fresh()
+        # Looked up in a list, for Python's sense of negative indices and its error.
+        choices = self._refer(list(range(len(op.regions))))
+        self._line(depth, f"{index} = {choices}[{self._scalar(variables[op.operands[0]])}]")
+
+        def choose(low: int, high: int, depth: int) -> None:
+            if high - low == 1:
+                self._branch(op, low, memory, variables, depth, dying)
+                return
+            middle = (low + high) // 2
+            self._op = op
+            self._line(depth, f"if {index} < {middle}:")
+            choose(low, middle, depth + 1)
+            self._op = op
+            self._line(depth, "else:")
+            choose(middle, high, depth + 1)
+
+        choose(0, len(op.regions), depth)
+
+    def _branch(
+        self,
+        op: Operation,
+        number: int,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+    ) -> None:
+        """Write one region of a `cond` or `switch`, and put its outputs into the results."""
+        region = op.regions[number]
+        operands = op.operands[1:]
+        names = [variables[value] for value in operands]
+        inner = dict(zip(region.inputs, names, strict=True))
+        dropped = {
+            x
+            for x, value in zip(region.inputs, operands, strict=True)
+            if value in dying and names.count(variables[value]) == 1
+        }
+        results = [variables[value] for value in op.results]
+        made = {value for operation in region.operations for value in operation.results}
+        wanted = {
+            value: name
+            for value, name in zip(region.outputs, results, strict=True)
+            if value in made and region.outputs.count(value) == 1
+        }
+        self._block(region, memory.regions[op][number], inner, depth, dropped, wanted)
+        self._move(depth, region, inner, results, made)
+
+    def _move(
+        self,
+        depth: int,
+        region: Graph,
+        inner: dict[Value, str],
+        targets: Sequence[str],
+        made: Collection[Value],
+    ) -> None:
+        """Put the outputs of a region into variables, all at once, and drop those they were in."""
+        rows = [
+            (target, self._scalar(inner[value]))
+            for target, value in zip(targets, region.outputs, strict=False)
+            if inner[value] != target
+        ]
+        if rows:
+            self._line(depth, f"{', '.join(t for t, _ in rows)} = {', '.join(s for _, s in rows)}")
+            left = [
+                inner[value]
+                for value in region.outputs
+                if value in made and _is_array(value) and inner[value] not in self.names
+            ]
+            self._drop(depth, [name for name in left if name not in targets])
+
+    def _enter_loop(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+        carried: int,
+    ) -> list[str]:
+        """Put the initial carry of a loop into the variables of its results; return those."""
+        first = op.params["captures"]
+        names = [variables[value] for value in op.results[:carried]]
+        carry = op.operands[first : first + carried]
+        for position, (name, value) in enumerate(zip(names, carry, strict=True), first):
+            copy = ".copy()" if position in memory.copied[op] else ""
+            self._line(depth, f"{name} = {self._scalar(variables[value])}{copy}")
+        others = (*op.operands[:first], *op.operands[first + carried :])
+        done = [variables[v] for v in dying if v in carry and v not in others]
+        self._drop(depth, [name for name in done if name not in names])
+        return names
+
+    def _body(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        inputs: Sequence[str],
+        carry: Sequence[str],
+    ) -> dict[Value, str]:
+        """Write one turn of a loop, up to the change of the carry; return its variables."""
+        body = op.regions[-1]
+        inner = dict(zip(body.inputs, inputs, strict=True))
+        first = op.params["captures"]
+        own = body.inputs[first : first + len(carry)]
+        outputs = body.outputs[: len(carry)]
+        place = {r: (i, op) for i, op in enumerate(body.operations) for r in op.results}
+        last = {v: i for i, op in enumerate(body.operations) for v in op.operands}
+        wanted = {}
+        for name, old, value in zip(carry, own, outputs, strict=True):
+            # The new value may take the variable of the old one where that is not read again.
+            if value in place and body.outputs.count(value) == 1 and old not in body.outputs:
+                position, maker = place[value]
+                if last.get(old, -1) < position + (not maker.regions):
+                    wanted[value] = name
+        dropped = {value for value in own if value not in body.outputs}
+        self._block(body, memory.regions[op][-1], inner, depth, dropped, wanted)
+        return inner
+
+    def _while(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+    ) -> None:
+        test, body = op.regions
+        carry = self._enter_loop(op, memory, variables, depth, dying, len(op.results))
+        captured = [
+            self._scalar(variables[value]) for value in op.operands[: op.params["captures"]]
+        ]
+        self._line(depth, "while True:")
+        inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
+        self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
+        self._op = op
+        self._line(depth + 1, f"if not {inner[test.outputs[0]]}: break")
+        inner = self._body(op, memory, variables, depth + 1, [*captured, *carry], carry)
+        self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
+
+    def _scan(
+        self,
+        op: Operation,
+        memory: Memory,
+        variables: dict[Value, str],
+        depth: int,
+        dying: Sequence[Value],
+    ) -> None:
+        (body,) = op.regions
+        first, carried = op.params["captures"], op.params["carry"]
+        carry = self._enter_loop(op, memory, variables, depth, dying, carried)
+        captured = [self._scalar(variables[value]) for value in op.operands[:first]]
+        stacks = [variables[value] for value in op.results[carried:]]
+        for name, value in zip(stacks, op.results[carried:], strict=True):
+            self._line(depth, f"{name} = {self._allocation(value.type)}")
+        xs = [variables[value] for value in op.operands[first + carried :]]
+        slices = [self._fresh() for _ in xs]
+        sources = [f"{name}[::-1]" if op.params["reverse"] else name for name in xs]
+        turn = self._fresh()
+        if stacks or not xs:
+            length = self._length(op.params["length"])
+            back = f"range({length} - 1, -1, -1)"
+            sources.insert(0, back if op.params["reverse"] else f"range({length})")
+            slices.insert(0, turn)
+        many = f"zip({', '.join(sources)})" if len(sources) > 1 else sources[0]
+        self._line(depth, f"for {', '.join(slices)} in {many}:")
+        slices = slices[len(slices) - len(xs) :]
+        inner = self._body(op, memory, variables, depth + 1, [*captured, *carry, *slices], carry)
+        self._op = op
+        for name, value in zip(stacks, body.outputs[carried:], strict=True):
+            self._line(depth + 1, f"{name}[{turn}] = {inner[value]}")
+        self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
+        taken = body.inputs[first + carried :]
+        views = [name for name, value in zip(slices, taken, strict=True) if _is_array(value)]
+        self._drop(depth, views)
+
+    def _length(self, length: Any) -> str:
+        if not isinstance(length, Dim):
+            return str(length)
+        self._needs_sizes = True
+        return f"{self._refer(partial(evaluate, length))}(sizes)"
+
+    def _allocation(self, type: ArrayType) -> str:
+        shape, dtype = type.shape, self._refer(type.dtype)
+        if has_dim(shape):
+            self._needs_sizes = True
+            return f"{self._refer(np.empty)}({self._refer(partial(bind, shape))}(sizes), {dtype})"
+        return f"{self._refer(np.empty)}({shape}, {dtype})"
+
+
+def _input_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
+    """Return for each symbolic dimension an input, by its position, and an axis that has it."""
+    return {
+        str(dim): (position, axis)
+        for position, value in enumerate(graph.inputs)
+        if isinstance(value.type, ArrayType)
+        for axis, dim in enumerate(value.type.shape)
+        if isinstance(dim, Dim)
+    }
+
+
+def _learned_symbols(graph: Graph) -> set[str]:
+    """Return the symbols of dimensions that an operation in a graph or its regions brings in."""
+    known = set().union(*[_symbols_of(value.type) for value in graph.inputs])
+    found: set[str] = set()
+    for op in graph.operations:
+        for region in op.regions:
+            found |= _learned_symbols(region)
+        made = set().union(*map(_symbols_of, op.signature.types))
+        if not op.regions and not made <= known:
+            known = known.union(*[_symbols_of(value.type) for value in op.operands])
+            known |= _symbols_of(tuple(op.params.values()))
+            found |= made - known
+            known |= made
+    return found
+
+
+def _symbols_of(value: Any) -> frozenset[str]:
+    """Return the symbols of the dimensions in a type, a parameter, or a tuple of those."""
+    if isinstance(value, ArrayType):
+        return _shape_symbols(value.shape)
+    if isinstance(value, Dim):
+        return frozenset(symbols(value))
+    if isinstance(value, tuple):
+        return frozenset().union(*map(_symbols_of, value))
+    return frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _shape_symbols(shape: Shape) -> frozenset[str]:
+    return frozenset().union(*map(symbols, shape))
+
+
+def _last_uses(graph: Graph) -> dict[Operation, list[Value]]:
+    """Return for each operation the values that nobody reads after it."""
+    last: dict[Value, Operation] = {}
+    for op in graph.operations:
+        for value in (*op.operands, *op.results):
+            last[value] = op
+    uses: dict[Operation, list[Value]] = {}
+    kept = set(graph.outputs)
+    for value, op in last.items():
+        if value not in kept:
+            uses.setdefault(op, []).append(value)
+    return uses
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value.type, ArrayType) and bool(value.type.shape)
+
+
+def plain(op: Operation) -> Callable[..., Any]:
+    """Return an operation's meaning in NumPy with its parameters bound."""
+    ufunc = op.primitive.ufunc
+    if ufunc is not None and op.params.get("dtype") is None:
+        return ufunc
+    return partial(op.primitive.numpy, **op.params) if op.params else op.primitive.numpy
+
+
+def sized(op: Operation) -> Callable[[dict[str, int]], Callable[..., Any]]:
+    """Return what binds the sizes to the parameters of an operation; it keeps the last binding."""
+    numpy, params = op.primitive.numpy, op.params
+    last: tuple[Any, Any] = (None, None)
+
+    def bound(sizes: dict[str, int]) -> Callable[..., Any]:
+        nonlocal last
+        known, call = last
+        if known is not sizes:
+            call = partial(numpy, **bind(params, sizes))
+            last = (sizes, call)
+        return call
+
+    return bound
+
+
+def has_dim(value: Any) -> bool:
+    """Return whether a parameter holds a symbolic dimension."""
+    if isinstance(value, Dim):
+        return True
+    if isinstance(value, dict):
+        return any(map(has_dim, value.values()))
+    if isinstance(value, tuple):
+        return any(map(has_dim, value))
+    return isinstance(value, ArrayType) and has_dim(value.shape)
+
+
+def bind(value: Any, sizes: dict[str, int]) -> Any:
+    """Return a parameter with its symbolic dimensions replaced by their sizes."""
+    if isinstance(value, Dim):
+        return evaluate(value, sizes)
+    if isinstance(value, dict):
+        return {name: bind(part, sizes) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple([bind(part, sizes) for part in value])
+    if isinstance(value, ArrayType):
+        return array_type(value.dtype, bind(value.shape, sizes))
+    return value

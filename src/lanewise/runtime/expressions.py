@@ -1,0 +1,164 @@
+"""What an operation is in Python source, where NumPy has an operator or a method for it.
+
+On scalars an operator takes a tenth of the time that calling the ufunc does. It stands for the
+ufunc only where it gives the same value, of the same dtype, whatever the operands;
+tests/control/test_scalars.py compares the two on all dtypes. What is left out is left out for that
+reason: comparisons of complex numbers (the operators order those with a NaN otherwise), powers of
+floats and products of complex numbers (the last bit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lanewise.ir.dims import Dim
+from lanewise.ir.graph import Operation
+from lanewise.ir.types import ArrayType
+from lanewise.ops.elementwise import imag, real, where
+from lanewise.ops.exact import exact
+from lanewise.ops.indexing import gather
+from lanewise.ops.movement import cast, python_slices, reshape, slice_, transpose
+
+#: Gives a name to an object that the source refers to.
+Refer = Callable[[Any], str]
+
+#: By ufunc, what it is on scalars, and the kinds of dtype for which that holds.
+OPERATORS: dict[str, tuple[str, str]] = {
+    "add": ("{0} + {1}", "biufc"), "subtract": ("{0} - {1}", "biufc"),
+    "multiply": ("{0} * {1}", "biuf"), "divide": ("{0} / {1}", "biuf"),
+    "floor_divide": ("{0} // {1}", "biuf"), "remainder": ("{0} % {1}", "biuf"),
+    "power": ("{0} ** {1}", "biu"), "square": ("{0} * {0}", "iuf"),
+    "negative": ("-{0}", "iufc"), "positive": ("+{0}", "iufc"), "absolute": ("abs({0})", "biuf"),
+    "equal": ("{0} == {1}", "biufc"), "not_equal": ("{0} != {1}", "biufc"),
+    "less": ("{0} < {1}", "biuf"), "less_equal": ("{0} <= {1}", "biuf"),
+    "greater": ("{0} > {1}", "biuf"), "greater_equal": ("{0} >= {1}", "biuf"),
+    "isnan": ("{0} != {0}", "f"),
+    "bitwise_and": ("{0} & {1}", "biu"), "bitwise_or": ("{0} | {1}", "biu"),
+    "bitwise_xor": ("{0} ^ {1}", "biu"), "invert": ("~{0}", "iu"),
+    "left_shift": ("{0} << {1}", "iu"), "right_shift": ("{0} >> {1}", "iu"),
+    "logical_and": ("{0} & {1}", "b"), "logical_or": ("{0} | {1}", "b"),
+    "logical_xor": ("{0} ^ {1}", "b"), "logical_not": ("{0} ^ {true}", "b"),
+}  # fmt: skip
+
+#: Which of 0.0 and -0.0 is the greater one is the ufunc's affair; it is asked about equals.
+_EXTREMES = {
+    "maximum": ("{0} if {0} >= {1} else {1}", ">", "<"),
+    "minimum": ("{0} if {0} <= {1} else {1}", "<", ">"),
+}
+_FLOAT_EXTREME = (
+    "{0} if {0} %s {1} or {0} != {0} else {1} if {0} %s {1} or {1} != {1} else {ufunc}({0}, {1})"
+)
+
+
+#: By ufunc, what an exact operation is on scalars, and below which absolute value it cannot
+#: overflow; beyond that the operation itself looks.
+_EXACT = {
+    "add": ("{0} + {1}", 62), "subtract": ("{0} - {1}", 62), "multiply": ("{0} * {1}", 31),
+    "negative": ("-{0}", 63), "absolute": ("abs({0})", 63),
+}  # fmt: skip
+
+
+def is_scalar(type: Any) -> bool:
+    """Return whether values of a type are numbers without dimensions."""
+    return isinstance(type, ArrayType) and not type.shape and type.dtype.kind != "O"
+
+
+def scalar_expression(
+    op: Operation, operands: Sequence[str], refer: Refer, constants: Mapping[str, Any]
+) -> str | None:
+    """Return an operation on scalars in Python source; None if there is only the ufunc.
+
+    `constants` tells the values of those operands that are constants.
+    """
+    types = [value.type for value in op.operands]
+    if not types or not all(map(is_scalar, types)):
+        return None
+    if op.primitive is cast:
+        return f"{refer(op.params['dtype'].type)}({operands[0]})"
+    if op.primitive is where:
+        condition, x, y = operands
+        if types[1] is types[2]:
+            return f"{x} if {condition} else {y}"
+        return f"{refer(op.results[0].type.dtype.type)}({x} if {condition} else {y})"
+    if op.primitive is exact:
+        return _exact_expression(op, operands, refer, constants)
+    ufunc = op.primitive.ufunc
+    if not isinstance(ufunc, np.ufunc) or op.params.get("dtype") is not None:
+        return None
+    kinds = {type.dtype.kind for type in types}
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        return None
+    if ufunc.__name__ in _EXTREMES and types[0] is types[1] and kinds <= set("iuf"):
+        template, *signs = _EXTREMES[ufunc.__name__]
+        if "f" in kinds:
+            template = _FLOAT_EXTREME % tuple(signs)
+        return template.format(*operands, ufunc=refer(ufunc))
+    template, allowed = OPERATORS.get(ufunc.__name__, ("", ""))
+    if not kinds <= set(allowed):
+        return None
+    return template.format(*operands, true=refer(np.True_) if "{true}" in template else "")
+
+
+def _exact_expression(
+    op: Operation, operands: Sequence[str], refer: Refer, constants: Mapping[str, Any]
+) -> str | None:
+    fn = op.params["fn"]
+    if fn.__name__ not in _EXACT:
+        return None
+    template, bits = _EXACT[fn.__name__]
+    low, high = refer(np.int64(-(2**bits) + 1)), refer(np.int64(2**bits - 1))
+    unknown = [x for x in dict.fromkeys(operands) if abs(int(constants.get(x, 2**63))) >= 2**bits]
+    small = " and ".join(f"{low} <= {x} <= {high}" for x in unknown) or "True"
+    checked = f"{refer(partial(op.primitive.numpy, fn=fn))}({', '.join(operands)})"
+    return f"{template.format(*operands)} if {small} else {checked}"
+
+
+def array_expression(op: Operation, operands: Sequence[str], refer: Refer) -> str | None:
+    """Return an operation that moves elements in Python source, None for all others."""
+    match op.primitive:
+        case primitive if primitive is gather:
+            return f"{operands[0]}[{element_key(op.params['axis'], operands[1:])}]"
+        case primitive if primitive is slice_:
+            return f"{operands[0]}[{refer(python_slices(op.params['index']))}]"
+        case primitive if primitive is reshape and op.results[0].type is op.operands[0].type:
+            return operands[0]
+        case primitive if primitive is reshape and not _is_symbolic(op.params["shape"]):
+            return f"{operands[0]}.reshape({op.params['shape']})"
+        case primitive if primitive is reshape and _keeps_first(op):
+            rest = ", ".join(map(str, op.params["shape"][1:]))
+            return f"{operands[0]}.reshape({operands[0]}.shape[0], {rest})"
+        case primitive if primitive is transpose:
+            return f"{operands[0]}.transpose({op.params['axes']})"
+        case primitive if primitive is cast:
+            return f"{operands[0]}.astype({refer(op.params['dtype'])})"
+        case primitive if primitive is real:
+            return f"{operands[0]}.real"
+        case primitive if primitive is imag:
+            return f"{operands[0]}.imag"
+    return None
+
+
+def element_key(axis: int, indices: Sequence[str]) -> str:
+    """Return the key that indexes consecutive axes, from `axis` on."""
+    return ", ".join([*[":"] * axis, *indices]) or "()"
+
+
+def gives_scalars(op: Operation) -> bool:
+    """Return whether NumPy gives scalars, not arrays of no dimensions, for an operation."""
+    if op.primitive is gather:
+        return op.params["axis"] == 0 and all(is_scalar(value.type) for value in op.operands[1:])
+    return isinstance(op.primitive.ufunc, np.ufunc)
+
+
+def _keeps_first(op: Operation) -> bool:
+    """Return whether a reshape leaves the first axis, whose size is symbolic, and no other is."""
+    old, new = op.operands[0].type.shape, op.params["shape"]
+    return bool(old) and old[0] == new[0] and not _is_symbolic(new[1:])
+
+
+def _is_symbolic(shape: tuple[Any, ...]) -> bool:
+    return any(isinstance(dim, Dim) for dim in shape)

@@ -1,0 +1,276 @@
+"""Which operations may write into their operand instead of a copy of it.
+
+``a[i] = v`` is recorded as an operation that gives a changed copy of `a`. Where nobody looks at the
+old `a` again, and its memory is the plan's own, the plan writes into it; so a loop that sets one
+element a turn costs one element a turn.
+
+Every value has *roots*: the pieces of memory that its array may lie in. What an operation allocates
+is a root of its own; a view has the roots of what it is a view of. An input is a root too, borrowed
+unless it is given; constants, and what cannot be written to, lie in `FOREIGN`. An operation may
+write into an operand that is not used again, if its roots are neither foreign nor borrowed and
+nothing that is used at the same time or later shares one. Scalars share no memory with anything:
+the plan makes NumPy scalars of them. `analyze` decides from the graph alone, and where it cannot
+tell it says no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.checks import checked
+from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.elementwise import where
+from lanewise.ops.indexing import gather, scatter, take_along_axis
+from lanewise.ops.movement import (
+    cast,
+    concatenate,
+    pad,
+    reshape,
+    slice_,
+    transpose,
+    update_slice,
+)
+from lanewise.ops.reduction import accumulate, reduce
+from lanewise.ops.regions import DIVERGENT, SEQUENTIAL, map_
+from lanewise.ops.slicing import put_slice
+from lanewise.ops.sorting import argsort, sort
+from lanewise.runtime.expressions import is_scalar
+from lanewise.runtime.rows import updated_by_map
+
+#: Operations that give their first operand with some elements changed.
+UPDATES = (scatter, update_slice, put_slice)
+#: Operations whose results lie in memory that they allocate, besides all of NumPy's ufuncs.
+_ALLOCATING = (
+    accumulate, argsort, cast, concatenate, pad, put_slice, scatter, sort, take_along_axis,
+    update_slice, where,
+)  # fmt: skip
+
+#: Operations that give a view of their first operand, or a copy, or the operand itself.
+_VIEWS = (reshape, transpose, slice_, checked)
+
+Root = Value | None
+FOREIGN: Root = None
+_FOREIGN: frozenset[Root] = frozenset((FOREIGN,))
+
+
+@dataclass(slots=True)
+class Memory:
+    """What the analysis of one graph found; the regions of its operations have their own."""
+
+    #: Updates that write into their first operand.
+    in_place: set[Operation] = field(default_factory=set)
+    #: Of a loop, the positions among its operands of the carries that it must first copy.
+    copied: dict[Operation, frozenset[int]] = field(default_factory=dict)
+    #: Of a divergent map, the positions of the operands that it may write to.
+    given: dict[Operation, frozenset[int]] = field(default_factory=dict)
+    regions: dict[Operation, tuple[Memory, ...]] = field(default_factory=dict)
+    #: The roots that are written to.
+    written: set[Root] = field(default_factory=set)
+    roots: dict[Value, frozenset[Root]] = field(default_factory=dict)
+    #: The inputs that are not given.
+    borrowed: frozenset[Value] = frozenset()
+
+    def is_own(self, roots: frozenset[Root]) -> bool:
+        """Return whether the plan may write to memory, as far as others are concerned."""
+        return FOREIGN not in roots and roots.isdisjoint(self.borrowed)
+
+
+def analyze(graph: Graph, given: Iterable[int] = ()) -> Memory:
+    """Return what a plan of the graph may write to.
+
+    The inputs at the positions `given` are the graph's own to write to: nobody else reads them, and
+    they share memory with no other input.
+    """
+    return _analyze(graph, frozenset(given), {})
+
+
+#: What was found about regions: loops look at their bodies again and again.
+_Known = dict[tuple[Graph, frozenset[int]], Memory]
+
+
+def _analyze(graph: Graph, given: frozenset[int], known: _Known) -> Memory:
+    memory = known.get((graph, given))
+    if memory is None:
+        memory = known[graph, given] = _Analysis(graph, given, known).run()
+    return memory
+
+
+class _Analysis:
+    def __init__(self, graph: Graph, given: frozenset[int], known: _Known) -> None:
+        self.graph = graph
+        self.known = known
+        self.memory = Memory()
+        self.roots = self.memory.roots
+        self.holders: dict[Root, list[Value]] = {}
+        #: The position of the last operation that uses a value; beyond the last for outputs.
+        self.last: dict[Value, int] = {}
+        for position, op in enumerate(graph.operations):
+            for value in op.operands:
+                self.last[value] = position
+        for value in graph.outputs:
+            self.last[value] = len(graph.operations)
+        inputs = enumerate(graph.inputs)
+        self.memory.borrowed = frozenset([value for i, value in inputs if i not in given])
+        self.enter_fresh(graph.inputs)
+
+    def run(self) -> Memory:
+        for position, op in enumerate(self.graph.operations):
+            if op.primitive in BRANCHES:
+                self.branch(op, position)
+            elif op.primitive is while_ or op.primitive is scan:
+                self.loop(op, position)
+            elif op.primitive is map_ and op.params["order"] == DIVERGENT:
+                self.divergent(op, position)
+            elif op.primitive in _VIEWS:
+                self.enter(op.results[0], self.roots[op.operands[0]] | {op.results[0]})
+            elif op.primitive in UPDATES and self.is_free(op.operands[0], op, position):
+                self.memory.in_place.add(op)
+                roots = self.roots[op.operands[0]]
+                self.memory.written |= roots
+                self.enter(op.results[0], roots)
+            elif _allocates(op):
+                self.enter_fresh(op.results)
+            else:
+                for result in op.results:
+                    self.enter(result, self.reachable(op))
+        return self.memory
+
+    def enter(self, value: Value, roots: frozenset[Root]) -> None:
+        if is_scalar(value.type):
+            roots = frozenset()
+        self.roots[value] = roots
+        for root in roots:
+            self.holders.setdefault(root, []).append(value)
+
+    def enter_fresh(self, values: Iterable[Value]) -> None:
+        for value in values:
+            self.enter(value, frozenset((value,)))
+
+    def reachable(self, op: Operation) -> frozenset[Root]:
+        """Return the roots that a result may have of which nothing better is known."""
+        return _FOREIGN.union(*[self.roots[value] for value in op.operands])
+
+    def is_free(self, value: Value, op: Operation, position: int) -> bool:
+        """Return whether an operation may have the memory of an operand for itself."""
+        roots = self.roots[value]
+        if not roots or not self.memory.is_own(roots) or self.last[value] != position:
+            return False
+        return op.operands.count(value) == 1 and not any(
+            self.last.get(holder, -1) >= position
+            for root in roots
+            for holder in self.holders[root]
+            if holder is not value
+        )
+
+    def branch(self, op: Operation, position: int) -> None:
+        operands = op.operands[1:]
+        given = frozenset(i for i, x in enumerate(operands) if self.is_free(x, op, position))
+        inner = tuple([_analyze(region, given, self.known) for region in op.regions])
+        self.memory.regions[op] = inner
+        for i in given:
+            if any(r.inputs[i] in m.written for r, m in zip(op.regions, inner, strict=True)):
+                self.memory.written |= self.roots[operands[i]]
+        found: list[set[Root]] = [set() for _ in op.results]
+        for region, memory in zip(op.regions, inner, strict=True):
+            place = dict(zip(region.inputs, operands, strict=True))
+            local: dict[Root, Root] = {FOREIGN: FOREIGN}
+            for i, value in enumerate(region.outputs):
+                for root in memory.roots[value]:
+                    if root in place:
+                        found[i] |= self.roots[place[root]]
+                    else:
+                        found[i].add(local.setdefault(root, op.results[i]))
+        for result, roots in zip(op.results, found, strict=True):
+            self.enter(result, frozenset(roots))
+
+    def loop(self, op: Operation, position: int) -> None:
+        first = op.params["captures"]
+        body = op.regions[-1]
+        inputs, carried = body.inputs[first:], len(op.operands) - first
+        if op.primitive is scan:
+            carried = op.params["carry"]
+        inputs, outputs = inputs[:carried], body.outputs[:carried]
+        own = {i for i, value in enumerate(inputs) if not is_scalar(value.type)}
+        while True:
+            memory = _analyze(body, frozenset(first + i for i in own), self.known)
+            kept = own - _shared(memory, outputs)
+            kept = _needed(memory, inputs, outputs, kept)
+            if kept == own:
+                break
+            own = kept
+        others = [_analyze(region, frozenset(), self.known) for region in op.regions[:-1]]
+        self.memory.regions[op] = (*others, memory)
+        copied = set()
+        for i in own:
+            operand = op.operands[first + i]
+            if self.is_free(operand, op, position):
+                self.memory.written |= self.roots[operand]
+            else:
+                copied.add(first + i)
+        self.memory.copied[op] = frozenset(copied)
+        # Any other carry may be what it was at first, or what one of the others was.
+        place = dict(zip(body.inputs, op.operands, strict=True))
+        roots: set[Root] = set(op.results[:1])
+        for operand in op.operands[first : first + carried]:
+            roots |= self.roots[operand]
+        for value in outputs:
+            for root in memory.roots[value]:
+                if root in place:
+                    roots |= self.roots[place[root]]
+                elif root is FOREIGN:
+                    roots.add(FOREIGN)
+        for i, result in enumerate(op.results):
+            is_fresh = i in own or i >= carried
+            self.enter(result, frozenset((result,) if is_fresh else roots))
+
+    def divergent(self, op: Operation, position: int) -> None:
+        given = {
+            k for k in updated_by_map(op).values() if self.is_free(op.operands[k], op, position)
+        }
+        for k in given:
+            self.memory.written |= self.roots[op.operands[k]]
+        self.memory.given[op] = frozenset(given)
+        self.enter_fresh(op.results)  # its runner sees to that
+
+
+def _shared(memory: Memory, outputs: Sequence[Value]) -> set[int]:
+    """Return which outputs lie in memory that is foreign or that another one lies in."""
+    seen: dict[Root, int] = {}
+    for value in outputs:
+        for root in memory.roots[value]:
+            seen[root] = seen.get(root, 0) + 1
+    return {
+        i
+        for i, value in enumerate(outputs)
+        if not memory.is_own(memory.roots[value])
+        or any(seen[root] > 1 for root in memory.roots[value])
+    }
+
+
+def _needed(
+    memory: Memory, inputs: Sequence[Value], outputs: Sequence[Value], own: set[int]
+) -> set[int]:
+    """Return which carries a loop must own to write where it does, one turn after the other."""
+    place = {value: i for i, value in enumerate(inputs)}
+    needed: set[int] = set()
+    todo = [place[root] for root in memory.written if root in place]
+    while todo:
+        i = todo.pop()
+        if i in own and i not in needed:
+            needed.add(i)
+            todo += [place[root] for root in memory.roots[outputs[i]] if root in place]
+    return needed
+
+
+def _allocates(op: Operation) -> bool:
+    if op.primitive is reduce:
+        return bool(op.params["axes"])
+    if op.primitive is gather:  # with nothing but scalars for indices it is a view
+        return any(not is_scalar(value.type) for value in op.operands[1:])
+    if op.primitive is map_:
+        return op.params["order"] == SEQUENTIAL and all(op.params["out_mapped"])
+    return op.primitive in _ALLOCATING or isinstance(op.primitive.ufunc, np.ufunc)

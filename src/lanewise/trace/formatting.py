@@ -1,0 +1,166 @@
+"""Text of traced values: placeholders that stand for numbers until the graph runs.
+
+While a message is put together (``f"bad {x}"`` behind a ``raise``, the arguments of ``print``),
+`Tensor` formats itself as a placeholder; the `Collection` of the message remembers which value a
+placeholder stands for, and how it is to be written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any, NamedTuple, NoReturn
+from weakref import ref
+
+from lanewise.errors import ConcretizationError, at
+from lanewise.ir.location import here
+from lanewise.trace.trace import state
+
+_numbers = count(1)
+
+
+class Field(NamedTuple):
+    """What a placeholder stands for: a tensor (or a text), and how it is converted to text."""
+
+    value: Any
+    conversion: str  # "s", "r" or "a"; "%..." for a conversion of printf; "" for format()
+    spec: str
+
+
+class Collection:
+    """The placeholders made while a message is put together, each with what it stands for.
+
+    It lasts as long as somebody holds it: where putting the message together fails, it ends.
+    """
+
+    __slots__ = ("__weakref__", "fields")
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Field] = {}
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[ref[Collection]] = []
+
+
+_open = _Open()
+
+
+def deferred() -> Collection | None:
+    """Begin to collect formatted tensors in this thread; None where nothing is traced."""
+    if state.trace is None:
+        return None
+    collection = Collection()
+    _open.stack.append(ref(collection))
+    return collection
+
+
+def finish(collection: Collection | None) -> dict[str, Field]:
+    """End a collection, and whatever began within it; return its placeholders."""
+    if collection is None:
+        return {}
+    stack = _open.stack
+    while stack and stack.pop()() is not collection:
+        pass
+    return collection.fields
+
+
+def collecting() -> Collection | None:
+    """Return the collection that formatted tensors go to, if there is one."""
+    stack = _open.stack
+    while stack:
+        collection = stack[-1]()
+        if collection is not None:
+            return collection
+        stack.pop()
+    return None
+
+
+def placeholder(value: Any, conversion: str, spec: str, sample: Any) -> Text | None:
+    """Return what stands for the text of a value in a message, or None outside of one.
+
+    `sample` is a number or an array like those that will be formatted: what it refuses is refused
+    now.
+    """
+    collection = collecting()
+    if collection is None:
+        return None
+    if spec:
+        format(sample, spec)
+    elif conversion.startswith("%"):
+        conversion % (sample,)
+    key = f"<{type(value).__name__} #{next(_numbers)}>"
+    found = {key: Field(value, conversion, spec)}
+    collection.fields.update(found)
+    return Text(key, found)
+
+
+class Text(str):
+    """A string parts of which are known only when the graph runs.
+
+    It may be put into longer ones, printed and raised; what would look at its characters raises.
+    """
+
+    fields: dict[str, Field]
+
+    def __new__(cls, string: str, fields: dict[str, Field]) -> Text:
+        text = super().__new__(cls, string)
+        text.fields = {key: field for key, field in fields.items() if key in str.__str__(string)}
+        return text
+
+    def __bool__(self) -> bool:
+        return True  # the text of a number is never empty
+
+    def __str__(self) -> str:
+        return self._shown("s", "")
+
+    def __repr__(self) -> str:
+        return self._shown("r", "")
+
+    def __format__(self, spec: str) -> str:
+        return self._shown("", spec)
+
+    def _shown(self, conversion: str, spec: str) -> str:
+        plain = str.__str__(self)
+        collection = collecting()
+        if collection is None:
+            return repr(plain) if conversion == "r" else plain
+        if spec or conversion == "r":
+            return placeholder(self, conversion, spec, plain) or plain
+        collection.fields.update(self.fields)
+        return plain
+
+    def __add__(self, other: Any) -> Any:
+        return _joined(self, other) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return _joined(other, self) if isinstance(other, str) else NotImplemented
+
+
+def _joined(*parts: str) -> Text:
+    fields = {key: f for part in parts for key, f in getattr(part, "fields", {}).items()}
+    return Text("".join(map(str.__str__, parts)), fields)
+
+
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ConcretizationError(
+            f"str.{name} needs the text {str.__str__(self)!r}, which holds traced numbers that are "
+            f"not known while tracing{at(here())}. Such a text can be printed, raised, and put "
+            "into another one; compare the numbers themselves"
+        )
+
+    refuse.__name__ = name
+    return refuse
+
+
+def _refuse_on(cls: type, names: Iterable[str]) -> None:
+    for name in names:
+        setattr(cls, name, _refusing(name))
+
+
+_ALLOWED = {"__new__", "__repr__", "__str__", "__format__", "__add__", "__getattribute__",
+            "__sizeof__", "__doc__"}  # fmt: skip
+_refuse_on(Text, [name for name in vars(str) if name not in _ALLOWED])

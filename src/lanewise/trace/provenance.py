@@ -1,0 +1,164 @@
+"""What is known of integers from how they were computed: that two differ by a constant, or agree.
+
+Shapes must be known while tracing. ``a[i:i + 3]`` has three elements whatever i is; to see it, the
+operations that were recorded for its ends are followed back.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lanewise.ir.graph import Operation, Value
+from lanewise.trace.tensor import Tensor, read
+from lanewise.trace.trace import Trace, require_trace
+
+#: How many operations are followed back at most: an unrolled loop may have made very many.
+_LIMIT = 200
+
+
+class Node(NamedTuple):
+    """A value, and the trace in which it was made."""
+
+    trace: Trace
+    value: Value
+
+
+def node_of(tensor: Tensor) -> Node:
+    """Return where what a tensor holds now was made."""
+    return _made(Node(require_trace("an index"), read(tensor)))
+
+
+def _made(node: Node) -> Node:
+    """Return the node outside that a captured value stands for; any other is its own."""
+    while _operation(node) is None:
+        outside = [s for s, inner in node.trace.captures if inner is node.value]
+        if not outside or not isinstance(outside[0], tuple):
+            break
+        node = Node(*outside[0])
+    return node
+
+
+def _operation(node: Node) -> Operation | None:
+    """Return the operation that made a value, None for an input; values are numbered in order."""
+    operations, index = node.trace.operations, node.value.index
+    low, high = 0, len(operations)
+    while low < high:
+        middle = probe = (low + high) // 2
+        while probe < high and not operations[probe].results:
+            probe += 1
+        if probe == high or operations[probe].results[0].index > index:
+            high = middle
+        elif operations[probe].results[-1].index < index:
+            low = probe + 1
+        else:
+            return operations[probe]
+    return None
+
+
+def _captured(node: Node) -> int | None:
+    """Return the integer that a captured NumPy scalar or array of one element is."""
+    for source, inner in node.trace.captures:
+        if inner is node.value and not isinstance(source, tuple):
+            return int(source.ravel()[0]) if source.size == 1 else None
+    return None
+
+
+def _operands(node: Node, op: Operation) -> list[Node]:
+    return [_made(Node(node.trace, value)) for value in op.operands]
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two tensors, or Python ints, surely hold the same: made by the same operations."""
+    if not isinstance(first, Tensor) or not isinstance(second, Tensor):
+        return type(first) is type(second) and first == second
+    return first is second or _same(node_of(first), node_of(second), [_LIMIT])
+
+
+def _same(first: Node, second: Node, left: list[int]) -> bool:
+    if first == second:
+        return True
+    left[0] -= 1
+    made, again = _operation(first), _operation(second)
+    if left[0] < 0 or made is None or again is None or made.signature is not again.signature:
+        return False
+    if made.signature.must_run or not made.signature.is_interned:
+        return False
+    if made.results.index(first.value) != again.results.index(second.value):
+        return False
+    pairs = zip(_operands(first, made), _operands(second, again), strict=True)
+    return all(_same(a, b, left) for a, b in pairs)
+
+
+class _Linear(NamedTuple):
+    """A sum of multiples of nodes, and a constant."""
+
+    terms: tuple[tuple[Node, int], ...]
+    constant: int
+
+    def plus(self, other: _Linear, factor: int = 1) -> _Linear:
+        """Return this plus `factor` times the other."""
+        terms = list(self.terms)
+        for node, count in other.terms:
+            at = next((i for i, (known, _) in enumerate(terms) if _same(known, node, [50])), None)
+            if at is None:
+                terms.append((node, count * factor))
+            else:
+                terms[at] = (terms[at][0], terms[at][1] + count * factor)
+        kept = tuple([term for term in terms if term[1]])
+        return _Linear(kept, self.constant + other.constant * factor)
+
+
+def distance(start: Any, stop: Any) -> int | None:
+    """Return ``stop - start`` of two integers where it is the same for all data, else None.
+
+    Integers that wrap around are taken for such that do not: whoever relies on the answer checks it
+    when the graph runs.
+    """
+    first = node_of(start) if isinstance(start, Tensor) else None
+    # Where the one was computed from the other, it need not be followed further back.
+    for until in dict.fromkeys((first, None)):
+        left = [_LIMIT]
+        difference = _linear(stop, until, left).plus(_linear(start, until, left), -1)
+        if not difference.terms:
+            return difference.constant
+    return None
+
+
+def _linear(x: Any, until: Node | None, left: list[int]) -> _Linear:
+    if not isinstance(x, Tensor):
+        return _Linear((), operator.index(x))
+    return _follow(node_of(x), until, left)
+
+
+def _follow(node: Node, until: Node | None, left: list[int]) -> _Linear:
+    """Return a value as a sum of multiples of others, as far as it can be followed back."""
+    itself = _Linear(((node, 1),), 0)
+    left[0] -= 1
+    op = _operation(node)
+    if op is None and (known := _captured(node)) is not None:
+        return _Linear((), known)
+    if node == until or op is None or left[0] < 0 or node.value.type.dtype.kind not in "iu":
+        return itself
+    name = op.primitive.name
+    if name == "constant":
+        number = np.frombuffer(op.params["data"], op.params["type"].dtype)
+        return _Linear((), int(number[0])) if number.size == 1 else itself
+    operands = _operands(node, op)
+    if name in ("cast", "checked"):
+        is_integer = operands[0].value.type.dtype.kind in "iu"
+        return _follow(operands[0], until, left) if is_integer else itself
+    ufunc = op.params["fn"] if name == "exact" else op.primitive.ufunc
+    if ufunc not in (np.add, np.subtract, np.multiply, np.negative):
+        return itself
+    first, *rest = [_follow(operand, until, left) for operand in operands]
+    if ufunc is np.negative:
+        return _Linear((), 0).plus(first, -1)
+    if ufunc is not np.multiply:
+        return first.plus(rest[0], 1 if ufunc is np.add else -1)
+    if first.terms and rest[0].terms:
+        return itself
+    number, other = (rest[0], first) if first.terms else (first, rest[0])
+    return _Linear((), 0).plus(other, number.constant)

@@ -1,0 +1,425 @@
+"""Regions: traces of a branch or of a loop's body, which are part of the function around them.
+
+Unlike a mapped function's, the trace of a region may change what lives outside of it: tensors,
+lists, dicts, attributes. Every such change is logged before it happens. When the region ends what
+was changed is put back, and the changes are handed over as results of the region: the operation
+that holds the region decides for which examples they happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.location import here
+from lanewise.ops.registry import Primitive
+from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.trace import Trace, resolve, state
+
+
+class Stop(BaseException):
+    """Ends the trace of a branch that raises: no example goes on from there."""
+
+
+class Missing:
+    """Stands for an entry or attribute that is not there."""
+
+
+class Slot:
+    """A place outside of a region that code in it has changed: what to read, and to put back."""
+
+    __slots__ = ("key", "name", "owner")
+
+    def __init__(self, key: Any, name: str, owner: Any) -> None:
+        self.key = key
+        self.name = name
+        self.owner = owner  # kept alive, so that the key stays its own
+
+    def get(self) -> Any:
+        """Return what the place holds now."""
+        raise NotImplementedError
+
+    def set(self, value: Any) -> None:
+        """Make `value` what the place holds."""
+        raise NotImplementedError
+
+
+class TensorSlot(Slot):
+    """What a tensor holds."""
+
+    __slots__ = ()
+
+    def __init__(self, tensor: Tensor) -> None:
+        super().__init__(("tensor", id(tensor)), "an array", tensor)
+
+    def get(self) -> Tensor:
+        return Tensor(self.owner._trace, self.owner._value)
+
+    def set(self, value: Tensor) -> None:
+        self.owner._trace, self.owner._value = value._trace, value._value
+
+
+class ItemSlot(Slot):
+    """The entry of a list or dict under one key."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, container: Any, item: Any) -> None:
+        super().__init__(("item", id(container), item), f"the entry [{item!r}]", container)
+        self.item = item
+
+    def get(self) -> Any:
+        try:
+            return self.owner[self.item]
+        except (KeyError, IndexError):
+            return Missing
+
+    def set(self, value: Any) -> None:
+        if value is not Missing:
+            self.owner[self.item] = value
+        elif self.get() is not Missing:
+            del self.owner[self.item]
+
+
+class AttributeSlot(Slot):
+    """An attribute of an object."""
+
+    __slots__ = ("attribute",)
+
+    def __init__(self, owner: Any, attribute: str) -> None:
+        name = f"the attribute {type(owner).__name__}.{attribute}"
+        super().__init__(("attribute", id(owner), attribute), name, owner)
+        self.attribute = attribute
+
+    def get(self) -> Any:
+        return getattr(self.owner, self.attribute, Missing)
+
+    def set(self, value: Any) -> None:
+        if value is not Missing:
+            setattr(self.owner, self.attribute, value)
+        elif hasattr(self.owner, self.attribute):
+            delattr(self.owner, self.attribute)
+
+
+class ContainerSlot(Slot):
+    """All that a list, dict, set or deque holds."""
+
+    __slots__ = ()
+
+    def __init__(self, container: Any) -> None:
+        super().__init__(("container", id(container)), f"a {type(container).__name__}", container)
+
+    def get(self) -> Any:
+        return self.owner.copy()
+
+    def set(self, value: Any) -> None:
+        self.owner.clear()
+        getattr(self.owner, "extend" if hasattr(self.owner, "extend") else "update")(value)
+
+
+class CellSlot(Slot):
+    """A variable of a function around the one that changes it."""
+
+    __slots__ = ()
+
+    def __init__(self, cell: Any) -> None:
+        super().__init__(("cell", id(cell)), "a nonlocal variable", cell)
+
+    def get(self) -> Any:
+        try:
+            return self.owner.cell_contents
+        except ValueError:
+            return Missing
+
+    def set(self, value: Any) -> None:
+        if value is Missing:
+            del self.owner.cell_contents
+        else:
+            self.owner.cell_contents = value
+
+
+class StateSlot(Slot):
+    """An object that says itself what its state is (``state_leaves``, ``set_state``)."""
+
+    __slots__ = ()
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(("state", id(owner)), f"a {type(owner).__name__}", owner)
+
+    def get(self) -> Any:
+        return self.owner.state_leaves()
+
+    def set(self, value: Any) -> None:
+        self.owner.set_state(value)
+
+
+class Region(Trace):
+    """The trace of a branch or of a loop's body.
+
+    Attributes
+    ----------
+    changes : dict of key to (Slot, old)
+        What code in the region has changed outside of it, and what that was before.
+    seen : dict of id to (Tensor, Value)
+        What tensors held at the end of the region, before changes were undone.
+    guards : dict of id to (Tensor, old, new)
+        What guards of tensors changed to in the region.
+    """
+
+    __slots__ = ("_born", "changes", "guards", "seen")
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self.changes: dict[Any, tuple[Slot, Any]] = {}
+        self.seen: dict[int, tuple[Tensor, Value]] = {}
+        self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
+        self._born: dict[int, Any] = {}
+
+    def open(self) -> None:
+        """Begin, or go on, recording into this region."""
+        if self.parent is None:
+            self.parent = state.trace
+        state.trace = self
+
+    def leave(self, held: Iterable[Tensor] = ()) -> dict[Any, tuple[Slot, Any]]:
+        """Stop recording into the region; return what it changed as it left it, and undo it.
+
+        ``held`` are tensors whose values will still be asked for, as they are now.
+        """
+        if self.changes:
+            self.seen = {id(tensor): (tensor, read(tensor)) for tensor in held}
+        left = {key: (slot, slot.get()) for key, (slot, _) in self.changes.items()}
+        self.undo()
+        return left
+
+    def undo(self) -> None:
+        """Stop recording into the region and put back what was changed outside of it."""
+        for slot, old in reversed(self.changes.values()):
+            slot.set(old)
+        for key, (tensor, old, _) in self.guards.items():
+            self.guards[key] = tensor, old, tensor._guard
+            tensor._guard = old
+        state.trace = self.parent
+
+    def log(self, slot: Slot) -> None:
+        """Remember what a place holds before it is changed for the first time."""
+        if slot.key not in self.changes and id(slot.owner) not in self._born:
+            self.changes[slot.key] = (slot, slot.get())
+
+    def bear(self, container: Any) -> None:
+        """Remember that a container was made in the region: its changes are nobody else's."""
+        self._born[id(container)] = container
+
+
+def set_guard(tensor: Tensor, guard: Any) -> None:
+    """Change what guards a tensor; in a branch, for this branch until it is joined."""
+    trace = state.trace
+    if isinstance(trace, Region):
+        trace.guards.setdefault(id(tensor), (tensor, tensor._guard, None))
+    tensor._guard = guard
+
+
+def unwind(trace: Trace | None) -> None:
+    """Undo all regions that were opened inside of `trace` and not left."""
+    while state.trace is not trace and state.trace is not None:
+        state.trace.undo()
+
+
+def retract(trace: Trace, first: int, token: Any) -> None:
+    """Take back effects and checks that were recorded since operation number `first`.
+
+    ``token`` is what ``trace.token`` was then. Other operations may stay: nobody uses them.
+    """
+    gone: set[Value] = set()
+    kept: list[Operation] = []
+    for op in trace.operations[first:]:
+        if op.signature.must_run or not gone.isdisjoint(op.operands):
+            gone.update(op.results)
+        else:
+            kept.append(op)
+    trace.operations[first:] = kept
+    if trace.token is not None and trace.token[1] in gone:
+        trace.token = token or (trace.token[0], trace.token[0])
+
+
+# --- changes, as they are about to happen ---------------------------------------------------------
+
+
+def in_region() -> bool:
+    """Whether what is being traced is a branch or a loop's body."""
+    return isinstance(state.trace, Region)
+
+
+def note(slot_of: Callable[..., Slot], *place: Any) -> None:
+    """Log that a place is about to be changed, if a region is being traced."""
+    trace = state.trace
+    if isinstance(trace, Region):
+        trace.log(slot_of(*place))
+
+
+def note_item(container: Any, key: Any) -> None:
+    """Log that ``container[key]`` is about to be set or deleted."""
+    note(ItemSlot, container, key)
+
+
+def note_attribute(owner: Any, name: str) -> None:
+    """Log that an attribute is about to be set or deleted."""
+    note(AttributeSlot, owner, name)
+
+
+def note_container(container: Any) -> None:
+    """Log that the contents of a list, dict, set or deque are about to change."""
+    note(ContainerSlot, container)
+
+
+def note_cell(cell: Any) -> None:
+    """Log that a variable of a function around is about to be set."""
+    note(CellSlot, cell)
+
+
+def note_state(owner: Any) -> None:
+    """Log that an object with a state of its own is about to change it."""
+    note(StateSlot, owner)
+
+
+def note_tensor(root: Tensor) -> None:
+    """Log that a tensor of a trace around is about to be written to.
+
+    Raises
+    ------
+    UnsupportedError
+        If a mapped function stands between: each example would write a different value.
+    """
+    trace = around = state.trace
+    while around is not root._trace:
+        if not isinstance(around, Region):
+            raise UnsupportedError(
+                "a mapped function writes to an array of the function around it"
+                f"{at(here())}: each example would write a different value to the same array. "
+                "Return the value instead"
+            )
+        around = around.parent
+    if trace is not root._trace:
+        assert isinstance(trace, Region)
+        trace.log(TensorSlot(root))
+
+
+def born(container: Any) -> Any:
+    """Return a container that was made just now; inside a region it is the region's own."""
+    trace = state.trace
+    if isinstance(trace, Region):
+        trace.bear(container)
+    return container
+
+
+def set_slot(slot: Slot, value: Any) -> None:
+    """Change a place to what an operation with regions left there."""
+    trace = state.trace
+    if isinstance(trace, Region) and not (
+        isinstance(slot, TensorSlot) and slot.owner._trace is trace
+    ):
+        trace.log(slot)
+    slot.set(value)
+
+
+# --- recording an operation with regions ----------------------------------------------------------
+
+
+@contextmanager
+def resumed(region: Trace) -> Any:
+    """Record into a region that was left, for a moment."""
+    before = state.trace
+    state.trace = region
+    try:
+        yield region
+    finally:
+        state.trace = before
+
+
+class Part(NamedTuple):
+    """A region with what it takes and gives beside its captures and the token."""
+
+    region: Region
+    carry: Sequence[Value] = ()
+    xs: Sequence[Value] = ()
+    outputs: Sequence[Value] = ()
+    ys: Sequence[Value] = ()
+    hands_token_on: bool = True
+
+
+def record(
+    primitive: Primitive,
+    parts: Sequence[Part],
+    *,
+    lead: Sequence[Value] = (),
+    carry: Sequence[Value] = (),
+    xs: Sequence[Value] = (),
+    params: Callable[[int, int], dict[str, Any]] = lambda captures, carry: {},
+) -> tuple[Value, ...]:
+    """Record an operation with regions in the current trace, and return its results.
+
+    The operands are `lead`, all that the regions capture, `carry`, the token if there is an effect
+    in a region, and `xs`; every region takes all of them but `lead`.
+
+    Parameters
+    ----------
+    params
+        Given the numbers of captures and of values carried, the static parameters.
+    """
+    trace = state.trace
+    assert trace is not None
+    captures = _captures_of(parts)
+    outer = [value for value, _ in captures]
+    has_token = any(part.region.token is not None for part in parts)
+    graphs = [
+        _close(part, [row[position] for _, row in captures], outer, has_token)
+        for position, part in enumerate(parts)
+    ]
+    carried = [*carry, trace.next_token()] if has_token else list(carry)
+    operands = (*lead, *outer, *carried, *xs)
+    results = trace.record(primitive, operands, params(len(captures), len(carried)), tuple(graphs))
+    if has_token:
+        at_token = len(parts[-1].outputs)
+        trace.set_token(results[at_token])
+        results = results[:at_token] + results[at_token + 1 :]
+    return results
+
+
+def _captures_of(parts: Sequence[Part]) -> list[tuple[Value, list[Value | None]]]:
+    """Return what the regions capture, in the current trace, each with the regions' own inputs."""
+    rows: dict[tuple[Value, int], list[Value | None]] = {}
+    for position, part in enumerate(parts):
+        for source, inner in part.region.captures:
+            outer = resolve(source[1], source[0]) if isinstance(source, tuple) else lift(source)
+            again = 0  # a region may have two inputs for one value, reached in two ways
+            while rows.setdefault((outer, again), [None] * len(parts))[position] is not None:
+                again += 1
+            rows[outer, again][position] = inner
+    return [(outer, row) for (outer, _), row in rows.items()]
+
+
+def _close(part: Part, inner: list[Value | None], outer: list[Value], has_token: bool) -> Graph:
+    """Return a region's graph, with the same inputs as the other regions beside it."""
+    region = part.region
+    captures = [
+        region.input(value.type) if own is None else own
+        for own, value in zip(inner, outer, strict=True)
+    ]
+    inputs = [*captures, *part.carry]
+    outputs = list(part.outputs)
+    if has_token:
+        last = region.next_token()
+        first, _ = region.token or (last, last)
+        inputs.append(first)
+        if part.hands_token_on:
+            outputs.append(last)
+        elif first is not last:
+            raise UnsupportedError(
+                f"the condition of a loop prints or calls host code{at(here())}. Do it in the "
+                "loop's body"
+            )
+    region.is_open = False
+    return Graph([*inputs, *part.xs], region.operations, [*outputs, *part.ys])

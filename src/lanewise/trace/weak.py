@@ -1,0 +1,112 @@
+"""Python numbers that are data: what operators give between them, in Python's own terms.
+
+A tensor whose ``_weak`` is bool, int, float or complex stands for a Python number, such as a loop
+index or ``int(t)``. Beside an array or a NumPy scalar it gives way to that dtype, as the literal
+``2`` does (NEP 50). Among themselves such numbers follow Python: ``/`` of ints is a float, division
+by zero raises, and ints do not wrap around (`lanewise.ops.exact`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import at
+from lanewise.ir.graph import Value
+from lanewise.ir.location import here
+from lanewise.ops.checks import checked
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.exact import PYTHON, exact
+from lanewise.ops.movement import cast
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, read
+from lanewise.trace.trace import Trace, require_trace
+
+_ORDER = (bool, int, float, complex)
+_OF_BOOLS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_not)
+_DIVISIONS = (np.divide, np.floor_divide, np.remainder, np.divmod)
+_DIVISION_MESSAGES = {
+    np.divide: "division by zero",
+    np.floor_divide: "integer division or modulo by zero",
+    np.remainder: "integer modulo by zero",
+    np.divmod: "integer division or modulo by zero",
+}
+
+
+def weak_kind(x: Any) -> type | None:
+    """Return what kind of Python number x is or stands for; None for anything else."""
+    if type(x) is Tensor:
+        return x._weak
+    return type(x) if type(x) in _ORDER else None
+
+
+def python_operator(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Apply an operator to Python numbers, at least one of which is data."""
+    trace = require_trace(ufunc.__name__)
+    kinds = [weak_kind(x) for x in operands]
+    kind: type = max([kind for kind in kinds if kind is not None], key=_ORDER.index)
+    shift = ufunc in (np.left_shift, np.right_shift)
+    common = kind
+    if kind is bool and ufunc not in _OF_BOOLS:
+        common = int
+    if common is int and ufunc is np.divide:
+        common = float
+    values = tuple([_as(trace, x, common) for x in operands])
+    if ufunc in _DIVISIONS:
+        message = _DIVISION_MESSAGES[ufunc] if common is int else "division by zero"
+        values = (values[0], _nonzero(trace, values[1], message))
+    if shift:
+        values = (values[0], _ensure(trace, values[1], np.greater_equal, "negative shift count"))
+    if common is int and ufunc in PYTHON:
+        return Tensor(trace, trace.record(exact, values, {"fn": ufunc})[0], None, int)
+    results = trace.record(elementwise(ufunc), values, {"dtype": None})
+    tensors = []
+    for result in results:
+        found = result.type.dtype.kind
+        weak = {"b": bool, "i": int, "f": float, "c": complex}.get(found)
+        tensors.append(Tensor(trace, result, None, weak))
+    return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _as(trace: Trace, x: Any, kind: type) -> Value:
+    dtype = WEAK_DTYPES[kind]
+    if type(x) is not Tensor:
+        return trace.scalar(kind(x), dtype)
+    value = read(x)
+    if value.type.dtype != dtype:
+        (value,) = trace.record(cast, (value,), {"dtype": dtype})
+    return value
+
+
+def _nonzero(trace: Trace, value: Value, message: str) -> Value:
+    zero = trace.scalar(0, value.type.dtype)
+    (ok,) = trace.record(elementwise(np.not_equal), (value, zero), {"dtype": None})
+    params = {"error": "ZeroDivisionError", "message": message}
+    return trace.record(checked, (value, ok), params)[0]
+
+
+def _ensure(trace: Trace, value: Value, test: np.ufunc, message: str) -> Value:
+    zero = trace.scalar(0, value.type.dtype)
+    (ok,) = trace.record(elementwise(test), (value, zero), {"dtype": None})
+    return trace.record(checked, (value, ok), {"error": "ValueError", "message": message})[0]
+
+
+def give_way(trace: Trace, value: Value, dtype: np.dtype) -> Value:
+    """Return the Python number that `value` stands for in the dtype of what it is combined with.
+
+    Like the literal, an int must fit: `OverflowError` at run time if it does not.
+    """
+    own = value.type.dtype
+    if own == dtype:
+        return value
+    if own.kind == "i" and dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        low = trace.scalar(max(info.min, -(2**63)), own)
+        high = trace.scalar(min(info.max, 2**63 - 1), own)
+        (above,) = trace.record(elementwise(np.greater_equal), (value, low), {"dtype": None})
+        (below,) = trace.record(elementwise(np.less_equal), (value, high), {"dtype": None})
+        (ok,) = trace.record(elementwise(np.logical_and), (above, below), {"dtype": None})
+        message = f"Python integer out of bounds for {dtype}{at(here())}"
+        params = {"error": "OverflowError", "message": message}
+        (value,) = trace.record(checked, (value, ok), params)
+    return trace.record(cast, (value,), {"dtype": dtype})[0]

@@ -1,0 +1,269 @@
+"""What converted code calls, for plain data only: the meaning of each hook in its shortest form.
+
+The converter is tested with these, so that a fault of its own is told from one of the hooks.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import math
+import operator
+
+import numpy as np
+
+slice = builtins.slice
+AssertionError = builtins.AssertionError
+BaseException = builtins.BaseException
+
+#: Whether reductions are folded; tests set it to reach both ways.
+FOLDING = False
+
+
+class Stop(builtins.BaseException):
+    """Never raised for plain data."""
+
+
+Failure = (Stop, Exception)
+
+
+class Undefined:
+    """Stands in a variable that has no value."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+def defined(value, free=False):
+    if type(value) is not Undefined:
+        return value
+    if free:
+        raise NameError(
+            f"cannot access free variable {value.name!r} where it is not associated with a value "
+            "in enclosing scope"
+        )
+    raise UnboundLocalError(
+        f"cannot access local variable {value.name!r} where it is not associated with a value"
+    )
+
+
+def returned(value):
+    return None if type(value) is Undefined else value
+
+
+class branches:  # noqa: N801
+    """One turn, with the branch that Python takes."""
+
+    def __init__(self, test, names, state, rest=()):
+        assert len(names) == len(state)
+        self.turns = [bool(test)]
+
+    def __iter__(self):
+        return iter(self.turns)
+
+    def stop(self, error):
+        return True
+
+    def end(self, state, rest=()):
+        return state + rest
+
+
+class while_:  # noqa: N801
+    """Turns until the test fails."""
+
+    def __init__(self, names, state):
+        assert len(names) == len(state)
+        self.state = state
+        self.going = True
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.going:
+            raise StopIteration
+        return None
+
+    def test(self, value):
+        self.going = bool(value)
+        return self.going
+
+    def stop(self, error):
+        return True
+
+    def next(self, state):
+        self.state = state
+
+
+class for_:  # noqa: N801
+    """One turn for each item, until the flag is set."""
+
+    def __init__(self, iterable, names, state, flag):
+        assert len(names) == len(state)
+        assert flag is None or flag in names
+        self.items = iter(iterable)
+        self.state = state
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.items is None:
+            raise StopIteration
+        try:
+            return next(self.items)
+        except StopIteration:
+            self.items = None
+            raise
+
+    def enter(self, flag=False):
+        assert flag is False
+        return True
+
+    def stop(self, error):
+        self.items = None
+        return True
+
+    def next(self, state, flag=False):
+        self.state = state
+        if flag:
+            self.items = None
+
+
+class and_:  # noqa: N801
+    """``value`` is the result where the first operand decides."""
+
+    def __init__(self, value):
+        self.value = value
+        self.done = not value
+
+    def end(self, value):
+        return value
+
+
+class or_(and_):  # noqa: N801
+    def __init__(self, value):
+        self.value = value
+        self.done = bool(value)
+
+
+class ifexp:  # noqa: N801
+    def __init__(self, test):
+        self.take_true = bool(test)
+        self.take_false = not self.take_true
+
+    def first(self, value):
+        return value
+
+    def end(self, first, second):
+        return first if self.take_true else second
+
+
+def not_(value):
+    return not value
+
+
+def is_none(value):
+    return value is None
+
+
+def compare(symbol, first, second):
+    return COMPARISONS[symbol](first, second)
+
+
+COMPARISONS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def in_(item, container):
+    return item in container
+
+
+getitem = operator.getitem
+delitem = operator.delitem
+delattr = builtins.delattr
+
+
+def setitem(container, key, value):
+    container[key] = value
+
+
+def setattr(owner, name, value):
+    builtins.setattr(owner, name, value)
+
+
+def setcell(cell, value):
+    cell.cell_contents = value
+
+
+def fn(function):
+    return function
+
+
+def born(container):
+    return container
+
+
+def deferred():
+    return None
+
+
+def text(handle, string):
+    return string
+
+
+def percent(template, args):
+    return template % args
+
+
+def print_(handle, function, *args, **kwargs):
+    return function(*args, **kwargs)
+
+
+_NOT_GIVEN = object()
+
+
+def raise_(handle, error, cause=_NOT_GIVEN):
+    kind = error if isinstance(error, type) else type(error)
+    if cause is _NOT_GIVEN or not issubclass(kind, builtins.BaseException):
+        return error
+    error = error() if isinstance(error, type) else error
+    cause = cause() if isinstance(cause, type) else cause
+    if cause is not None and not isinstance(cause, builtins.BaseException):
+        raise TypeError("exception causes must derive from BaseException")
+    error.__cause__ = cause
+    return error
+
+
+def mark():
+    return None
+
+
+def unwind(mark):
+    return None
+
+
+def catching(kinds):
+    return contextlib.nullcontext()
+
+
+def foldable(function, iterable):
+    known = (any, all, sum, min, max, len, math.fsum, math.prod, np.sum, np.mean, np.max, np.prod)
+    return FOLDING and any(function is one for one in known)
+
+
+class fold:  # noqa: N801
+    """Collects the values, then calls the function."""
+
+    start = ()
+
+    def __init__(self, function, *args, **kwargs):
+        self.call = lambda values: function(list(values), *args, **kwargs)
+
+    def add(self, values, value):
+        return (*values, value)
+
+    def result(self, values):
+        return self.call(values)

@@ -1,0 +1,366 @@
+"""assert, raise, print and errors: what they say, of which example, at which line."""
+
+from __future__ import annotations
+
+import math
+import re
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+X = np.array([1.0, 4.0, -2.0, 9.0, -3.0])
+N = np.array([3, 0, 2, 5, 1])
+
+
+class OwnError(Exception):
+    def __init__(self, value, *, code=7):
+        super().__init__(f"own: {value}")
+        self.value, self.code = value, code
+
+
+def asserts(x):
+    y = x * 2
+    assert y > 0, f"y is {y}, not positive"  # the assert
+    return y
+
+
+def asserts_plainly(x):
+    assert x > 0  # the assert
+    return x
+
+
+def raises(x):
+    if x < 0:
+        raise ValueError(f"no root of {x:.1f}")  # the raise
+    return math.sqrt(x)
+
+
+def raises_own(x):
+    if x < 0:
+        raise OwnError(x, code=3)
+    return x
+
+
+def raises_class(x):
+    if x < 0:
+        raise ValueError
+    return x
+
+
+def raises_in_else(x):
+    if x >= 0:
+        y = x
+    else:
+        raise ValueError("negative")
+    return y
+
+
+def raises_in_loop(x, n):
+    for k in range(n):
+        if x + k < -1.5:
+            raise RuntimeError(f"turn {k} of x = {x}")
+        x += 1
+    return x
+
+
+def raises_in_while(x, n):
+    while n > 0:
+        n -= 1
+        if n == 1 and x < 0:
+            raise RuntimeError("in the loop")
+    return n
+
+
+def raises_in_helper(x):
+    return raises(x) + 1
+
+
+def raises_in_lambda(x):
+    check = lambda v: v if v > 0 else raises(v)  # noqa: E731
+    return check(x)
+
+
+def raises_from(x):
+    if x < 0:
+        raise ValueError("outer") from KeyError("inner")
+    return x
+
+
+def raises_in_match(x):
+    match int(x):
+        case 1 | 4 | 9:
+            return x
+        case other:
+            raise LookupError(f"unknown {other}")
+
+
+def raises_if_all_but_one(x):
+    if x != 9:
+        raise ValueError("not nine")
+    return x
+
+
+@pytest.mark.parametrize(
+    ("func", "error", "message"),
+    [
+        (asserts, AssertionError, r"y is -4.0, not positive(?s:.)*example 2(?s:.)*# the assert"),
+        (asserts_plainly, AssertionError, r"example 2"),
+        (raises, ValueError, r"no root of -2.0(?s:.)*example 2(?s:.)*# the raise"),
+        (raises_own, OwnError, r"own: -2.0"),
+        (raises_class, ValueError, None),
+        (raises_in_else, ValueError, r"negative(?s:.)*example 2"),
+        (raises_in_helper, ValueError, r"no root of -2.0(?s:.)*example 2(?s:.)*# the raise"),
+        (raises_in_lambda, ValueError, r"no root of -2.0(?s:.)*example 2"),
+        (raises_from, ValueError, "outer"),
+        (raises_in_match, LookupError, r"unknown -2(?s:.)*example 2"),
+        (raises_if_all_but_one, ValueError, r"not nine(?s:.)*example 0"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_raised_for_the_example_that_comes_there(func, error, message, chunk):
+    with pytest.raises(error, match=message) as info:
+        lw.vmap(func, chunk_size=chunk)(X)
+    assert type(info.value) is error
+    good = X[X > 0] if func is not raises_if_all_but_one else X[3:4]
+    np.testing.assert_array_equal(lw.vmap(func)(good), [func(x) for x in good])
+    with pytest.raises(error):
+        func(X[2])
+    with pytest.raises(error):
+        lw.map_fn(func, X)
+
+
+@pytest.mark.parametrize("func", [raises_in_loop, raises_in_while])
+def test_raised_in_loops(func):
+    with pytest.raises(RuntimeError, match=r"example 2") as info:
+        lw.vmap(func)(X, N)
+    assert func is not raises_in_loop or "turn 0 of x = -2.0" in str(info.value)
+    good = X > 0
+    np.testing.assert_array_equal(
+        lw.vmap(func)(X[good], N[good]), [func(x, n) for x, n in zip(X[good], N[good], strict=True)]
+    )
+
+
+def test_attributes_of_an_own_exception():
+    with pytest.raises(OwnError) as info:
+        lw.vmap(raises_own)(X)
+    assert info.value.code == 3 and float(info.value.value) == -2.0
+    assert "example 2" in str(info.value) or "example 2" in str(info.value.__notes__)
+
+
+def test_cause():
+    with pytest.raises(ValueError, match="outer") as info:
+        lw.vmap(raises_from)(X)
+    assert isinstance(info.value.__cause__, KeyError)
+
+
+def test_the_first_example_that_raises_is_named_whatever_is_raised_first():
+    def func(x):
+        if x < -2.5:
+            raise KeyError("late example, early line")
+        if x < 0:
+            raise ValueError("early example, late line")
+        return x
+
+    with pytest.raises((KeyError, ValueError), match=r"example [24]"):
+        lw.vmap(func)(X)
+
+
+def test_nobody_raises_in_an_empty_batch():
+    assert lw.vmap(raises)(np.zeros(0)).shape == (0,)
+
+
+def test_nested_maps_name_both_indices_or_the_outer_one():
+    with pytest.raises(ValueError, match=r"example"):
+        lw.vmap(lw.vmap(raises))(X.reshape(5, 1))
+
+
+def test_a_raise_that_catches_itself_or_is_refused():
+    def func(x):
+        try:
+            if x < 0:
+                raise ValueError("negative")
+            y = x
+        except ValueError:
+            y = 0.0
+        return y
+
+    try:
+        got = lw.vmap(func)(X)
+    except lw.UnsupportedError as error:
+        assert "test_constructs_messages.py:" in str(error)
+    else:
+        np.testing.assert_array_equal(got, [func(x) for x in X])
+
+
+def test_an_error_that_every_example_would_raise():
+    def func(x):
+        if x > -100:
+            raise OwnError("always")
+        return x
+
+    with pytest.raises(OwnError, match="always"):
+        lw.vmap(func)(X)
+
+
+# --- print ----------------------------------------------------------------------------------------
+
+
+def prints(x, n):
+    if x < 0:
+        print("negative", x, f"{n:3d}|{x:.2f}")
+    elif n:
+        print(f"n={n}", end=";\n")
+    for k in range(n):
+        if k == 1:
+            print(k, x + k, sep=",")
+    return x
+
+
+def test_print_once_for_each_example_in_order(capsys):
+    lw.vmap(prints)(X, N)
+    got = capsys.readouterr().out
+    for x, n in zip(X, N, strict=True):
+        prints(x, n)
+    want = capsys.readouterr().out
+    assert got == want and "negative -2.0   2|-2.00" in want
+
+
+def test_print_of_what_does_not_depend_on_the_data(capsys):
+    def func(x):
+        print("hello", 3)
+        return x
+
+    lw.vmap(func)(X)
+    got = capsys.readouterr().out
+    assert got.count("hello 3\n") in (1, len(X))
+
+
+def test_print_of_an_array_and_of_an_unmapped_number(capsys):
+    def func(row, k):
+        if row[0] > 0:
+            print(row, k, {"a": row[0]}, [k])
+        return row
+
+    rows = np.arange(6.0).reshape(3, 2) - 1
+    lw.vmap(func, (0, None))(rows, 4)
+    got = capsys.readouterr().out
+    for row in rows:
+        func(row, 4)
+    assert got == capsys.readouterr().out
+
+
+# --- where ----------------------------------------------------------------------------------------
+
+
+def fails_in_function(x):
+    y = x + 1
+    if x > 0:
+        y = np.linalg.inv(np.ones((2, 2)) * y)[0, 0]  # singular
+    return y
+
+
+def test_the_line_of_an_operation_in_a_branch():
+    with pytest.raises(np.linalg.LinAlgError, match=r"Singular(?s:.)*example 0 \(.*# singular"):
+        lw.vmap(fails_in_function)(X)
+    assert lw.vmap(fails_in_function)(X[[2, 4]]).tolist() == [-1, -2]
+    with pytest.raises(np.linalg.LinAlgError, match=r"example 2"):
+        lw.vmap(fails_in_function)(X[[2, 4, 1]])
+
+
+def wrong_while_tracing(x):
+    total = x
+    for k in range(3):
+        if x > k:
+            total = total + undefined_name  # noqa: F821
+    return total
+
+
+def test_errors_while_tracing_have_the_traceback_of_the_source():
+    with pytest.raises(NameError, match="undefined_name") as info:
+        lw.vmap(wrong_while_tracing)(X)
+    rows = [f for f in traceback.extract_tb(info.tb) if f.name == "wrong_while_tracing"]
+    assert rows and "undefined_name" in str(rows[-1].line)
+    assert rows[-1].filename.endswith("test_constructs_messages.py")
+    code = wrong_while_tracing.__code__
+    assert rows[-1].lineno == code.co_firstlineno + 4
+
+
+def deep(x):
+    return wrong_in_call(x) if x > 0 else x
+
+
+def wrong_in_call(x):
+    return np.reshape(x, (2, 2))  # the reshape
+
+
+def test_errors_of_shapes_in_branches_of_helpers():
+    with pytest.raises(ValueError, match=r"reshape") as info:
+        lw.vmap(deep)(X)
+    rows = traceback.extract_tb(info.tb)
+    assert any("# the reshape" in str(row.line) for row in rows)
+
+
+def index_out_of_bounds(x, n):
+    a = np.arange(3.0)
+    if n != 5:
+        x = x + a[n]  # the index
+    return x
+
+
+def test_indices_out_of_bounds_in_a_branch_taken():
+    with pytest.raises(IndexError, match=r"(?s)(bounds|range).*example 0.*# the index"):
+        lw.vmap(index_out_of_bounds)(X, N)
+    ok = N != 3
+    np.testing.assert_array_equal(
+        lw.vmap(index_out_of_bounds)(X[ok], N[ok]),
+        [index_out_of_bounds(x, n) for x, n in zip(X[ok], N[ok], strict=True)],
+    )
+
+
+def test_python_numbers_divide_by_zero_as_in_python():
+    def func(n):
+        k = int(n)
+        return 10 // k if k < 5 else 0
+
+    with pytest.raises(ZeroDivisionError, match="example 1"):
+        lw.vmap(func)(N)
+    assert lw.vmap(func)(N[[0, 2, 3]]).tolist() == [3, 5, 0]
+
+
+def test_math_domain_errors():
+    def func(x):
+        return math.sqrt(x) if x > -2.5 else 0.0
+
+    with pytest.raises(ValueError, match=r"(?s)(domain|nonnegative).*example 2"):
+        lw.vmap(func)(X)
+    assert lw.vmap(func)(X[[0, 1, 4]]).tolist() == [1, 2, 0]
+
+
+def test_no_warnings_of_lanewises_own():
+    def func(x, n):
+        total = 0.0
+        for k in range(n):
+            total += x / (k + 1) if x > 0 else -x
+        return total
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lw.vmap(func)(X, N)
+
+
+def test_messages_name_no_inner_names():
+    def func(x):
+        if x > 0:  # noqa: SIM108
+            pair = (x,)
+        else:
+            pair = (x, x)
+        return pair
+
+    with pytest.raises(TypeError) as info:
+        lw.vmap(func)(X)
+    assert "ag__" not in str(info.value) and "pair" in str(info.value)
+    assert re.search(r"test_constructs_messages\.py:\d+", str(info.value))
