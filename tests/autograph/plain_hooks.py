@@ -163,6 +163,10 @@ def not_(value):
     return not value
 
 
+def changing(value):
+    pass
+
+
 def is_none(value):
     return value is None
 

@@ -84,6 +84,32 @@ def raises_in_lambda(x):
     return check(x)
 
 
+def fail(x):
+    raise ValueError(f"no {x}")
+
+
+def raises_in_conditional_expression(x):
+    y = fail(x) if x < 0 else 0.5
+    return y + x
+
+
+def raises_in_or(x):
+    x > 0 or fail(x)
+    return x
+
+
+def raises_in_and(x):
+    return x < 0 and fail(x)
+
+
+def raises_in_argument(x):
+    return abs(x + (fail(x) if x < 0 else 1.0))
+
+
+def raises_in_nested_expression(x):
+    return 1.0 if x > 5 else (2.0 if x > 0 else fail(x))
+
+
 def raises_from(x):
     if x < 0:
         raise ValueError("outer") from KeyError("inner")
@@ -115,6 +141,11 @@ def raises_if_all_but_one(x):
         (raises_in_else, ValueError, r"negative(?s:.)*example 2"),
         (raises_in_helper, ValueError, r"no root of -2.0(?s:.)*example 2(?s:.)*# the raise"),
         (raises_in_lambda, ValueError, r"no root of -2.0(?s:.)*example 2"),
+        (raises_in_conditional_expression, ValueError, r"no -2.0(?s:.)*example 2"),
+        (raises_in_or, ValueError, r"no -2.0(?s:.)*example 2"),
+        (raises_in_and, ValueError, r"no -2.0(?s:.)*example 2"),
+        (raises_in_argument, ValueError, r"no -2.0(?s:.)*example 2"),
+        (raises_in_nested_expression, ValueError, r"no -2.0(?s:.)*example 2"),
         (raises_from, ValueError, "outer"),
         (raises_in_match, LookupError, r"unknown -2(?s:.)*example 2"),
         (raises_if_all_but_one, ValueError, r"not nine(?s:.)*example 0"),

@@ -109,6 +109,13 @@ def recursion(n):
     return down(n)
 
 
+def countdown(k):
+    """Calls itself by a global name."""
+    if k > 0:
+        return [k, *countdown(k - 1)]
+    return []
+
+
 def globals_change(x):
     global SWITCH, NEW
     before = SWITCH
@@ -199,6 +206,7 @@ def decorated_within(x):
         late_binding,
         unbound_for_a_nested_function,
         recursion,
+        countdown,
         globals_change,
         classes_within,
         generators_within,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import warnings
 
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from autograph import plain_hooks
 from autograph.comparing import define, same, same_lines
 from lanewise.autograph.convert import convert
+
+#: Set it to look for bugs with more programs: LANEWISE_EXAMPLES=20000.
+EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -189,7 +193,7 @@ def program(seed):
             return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=int(EXAMPLES or 60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(-2, 3), st.integers(-2, 3))
 def test_random_programs(seed, a, b):
     func = program(seed)

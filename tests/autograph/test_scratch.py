@@ -679,8 +679,9 @@ def test_a_write_in_a_region_is_the_regions():
         own[0] = 1.0
         assert type(own) is Scratch
         inside = tensor_of(z)._value
-        (change,) = region.leave().values()
-        assert change[1]._value is inside
+        ((slot, _),) = region.changes.values()
+        assert slot.get()._value is inside
+        region.leave()
         assert type(z) is Lifted and type(view) is Lifted
         assert tensor_of(z)._value is not inside
         return z

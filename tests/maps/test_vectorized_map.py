@@ -174,3 +174,14 @@ def test_a_refusal_names_the_host_call_inside_a_nested_map():
 
     with pytest.raises(ValueError, match=r"py_func cannot be vectorized.*test_vectorized_map\.py"):
         lw.vectorized_map(rows, np.ones((2, 3, 4)), fallback_to_while_loop=False)
+
+
+@pytest.mark.parametrize("mapped", [lw.vectorized_map, lw.map_fn])
+def test_control_flow_follows_the_data_unless_told_not_to(mapped):
+    def func(x):
+        return x if x > 0 else -2 * x
+
+    x = np.array([1.0, -2.0])
+    np.testing.assert_array_equal(mapped(func, x), [1, 4])
+    with pytest.raises(lw.ConcretizationError):
+        mapped(func, x, autograph=False)

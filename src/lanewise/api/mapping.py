@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.errors import at, function_name
+from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Value
-from lanewise.ir.types import array_type
+from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
@@ -50,6 +50,14 @@ def refuse_generators(func: Any) -> None:
             f"{function_name(func)} is a generator or coroutine function, which cannot be mapped: "
             "write a function that returns its result"
         )
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether `as_array` would return this very object."""
+    if type(leaf) is not np.ndarray:
+        return False
+    dtype = leaf.dtype
+    return dtype.kind in NUMERIC_KINDS and dtype.isnative
 
 
 def as_array(leaf: Any, path: Callable[[], str]) -> np.ndarray:
@@ -122,6 +130,11 @@ def run_map(
         try:
             result = call(tensors)
         except Stop:  # all of its branches raise: nothing is left to return
+            if current_trace() is not trace:
+                raise UnsupportedError(
+                    f"{function_name(func)} raises within an expression that the data decide, "
+                    "which is not followed there. Write an if statement"
+                ) from None
             result = None
         if type(result) is Tensor:  # the usual case: no tree to take apart
             structure, dims, outputs = None, out_dims(result, 1), [read(result)]
@@ -129,17 +142,12 @@ def run_map(
             leaves, structure = tree.flatten(result)
             dims = out_dims(result, len(leaves))
             outputs = [_output(leaf, index, result, func) for index, leaf in enumerate(leaves)]
-    for index, (dim, value) in enumerate(zip(dims, outputs, strict=True)):
-        if dim and not -len(value.type.shape) - 1 <= dim <= len(value.type.shape):
-            raise ValueError(
-                f"vmap({function_name(func)}): out_dims is {dim} for "
-                f"{tree.paths(result, 'the result')[index]}, which has {len(value.type.shape) + 1} "
-                f"dimensions with the batch{where()}"
-            )
+    if any(dims):
+        _check_out_dims(func, result, outputs, dims)
     if None in dims:
         _refuse_varying(func, trace, in_dims, result, outputs, dims)
     graph = _close(trace, outputs, len(tensors))
-    sources = [source for source, _ in trace.captures]
+    sources = [source for source, _ in trace.captures] if trace.captures else []
     has_effects = trace.token is not None
     unmapped = len(graph.inputs) - len(tensors)
     axes = (*in_dims, *[None] * unmapped)
@@ -175,6 +183,16 @@ def run_map(
     if has_effects:
         found.pop()
     return _assemble(structure, own(found, arguments), dims)
+
+
+def _check_out_dims(func: Any, result: Any, outputs: list[Value], dims: list[int | None]) -> None:
+    for index, (dim, value) in enumerate(zip(dims, outputs, strict=True)):
+        if dim and not -len(value.type.shape) - 1 <= dim <= len(value.type.shape):
+            raise ValueError(
+                f"vmap({function_name(func)}): out_dims is {dim} for "
+                f"{tree.paths(result, 'the result')[index]}, which has {len(value.type.shape) + 1} "
+                f"dimensions with the batch{where()}"
+            )
 
 
 def _refuse_varying(

@@ -15,7 +15,11 @@ from lanewise.trace.trace import where
 
 
 def vectorized_map(
-    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True
+    fn: Callable[[Any], Any],
+    elems: Any,
+    fallback_to_while_loop: bool = True,
+    *,
+    autograph: bool = True,
 ) -> Any:
     """Apply a function to every element of nested arrays, all elements at once.
 
@@ -28,6 +32,8 @@ def vectorized_map(
         Arrays whose first dimensions agree, or are 1 and broadcast.
     fallback_to_while_loop : bool
         Whether an operation that cannot be vectorized may run one element at a time.
+    autograph : bool
+        Whether Python's control flow in `fn` follows the data, as for `vmap`.
 
     Returns
     -------
@@ -50,12 +56,11 @@ def vectorized_map(
     >>> lw.vectorized_map(lambda p: p["x"] + p["y"], points)
     array([11., 12.])
     """
-    return _map_elements(
-        "vectorized_map", fn, elems, Options(fallback=bool(fallback_to_while_loop))
-    )
+    options = Options(fallback=bool(fallback_to_while_loop), autograph=bool(autograph))
+    return _map_elements("vectorized_map", fn, elems, options)
 
 
-def map_fn(fn: Callable[[Any], Any], elems: Any) -> Any:
+def map_fn(fn: Callable[[Any], Any], elems: Any, *, autograph: bool = True) -> Any:
     """Apply a function to every element of nested arrays, one element after the other.
 
     The function is traced once; what was recorded runs for each element in turn, in order. The
@@ -67,6 +72,8 @@ def map_fn(fn: Callable[[Any], Any], elems: Any) -> Any:
         As for `vectorized_map`.
     elems : array_like or tree of array_like
         Arrays whose first dimensions agree, or are 1 and broadcast.
+    autograph : bool
+        Whether Python's control flow in `fn` follows the data, as for `vmap`.
 
     Returns
     -------
@@ -85,7 +92,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any) -> Any:
     >>> lw.map_fn(lambda row: (row.sum(), row.max()), np.arange(4.0).reshape(2, 2))
     (array([1., 5.]), array([1., 3.]))
     """
-    return _map_elements("map_fn", fn, elems, Options(order=SEQUENTIAL))
+    return _map_elements("map_fn", fn, elems, Options(order=SEQUENTIAL, autograph=bool(autograph)))
 
 
 def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Options) -> Any:
@@ -125,6 +132,7 @@ def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Opti
         axes.append(None if repeated else 0)
 
     def call(tensors: list[Tensor]) -> Any:
-        return followed(fn)(tree.unflatten(structure, tensors))
+        function = followed(fn) if options.autograph else fn
+        return function(tree.unflatten(structure, tensors))
 
     return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.autograph.calls import fn
 from lanewise.errors import function_name
 from lanewise.ir.types import NUMERIC_KINDS
@@ -19,6 +19,7 @@ from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import where
 
 RANDOMNESS = ("error", "different", "same")
+_USUAL = Options()
 
 
 def vmap(
@@ -105,7 +106,8 @@ def vmap(
         in_dims = _checked_in_dims(tree.axes(in_dims, "in_dims"), axis_size)
     if type(out_dims) is not int:
         out_dims = tree.axes(out_dims, "out_dims")
-    options = Options(chunk=chunk_size, autograph=bool(autograph))
+    usual = chunk_size is None and autograph is True
+    options = _USUAL if usual else Options(chunk=chunk_size, autograph=bool(autograph))
     return Mapped(func, in_dims, out_dims, options, axis_size)
 
 
@@ -196,7 +198,7 @@ def map_call(
             else:
                 continue  # a number or any other object: every example gets it as it is
         else:
-            if type(leaf) is Tensor:
+            if type(leaf) is Tensor or is_array(leaf):
                 operand = leaf
             else:
                 operand = as_array(leaf, partial(_path, args, kwargs, position))
@@ -249,7 +251,10 @@ def map_call(
 
 def _has_container(args: tuple[Any, ...]) -> bool:
     """Whether any argument could be more than one array."""
-    return any([type(arg) is not np.ndarray and type(arg) is not Tensor for arg in args])
+    for arg in args:  # noqa: SIM110 - this stands in the way of every call, and any() takes longer
+        if type(arg) is not np.ndarray and type(arg) is not Tensor:
+            return True
+    return False
 
 
 def _entries(

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from lanewise.autograph.state import Absent, Maybe, kind_of
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.regions import Region, set_guard
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Region, Slot, StateSlot, TensorSlot, set_guard
 from lanewise.trace.scratch import Scratch, settled
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.views import root_of
@@ -31,12 +33,17 @@ class Alias:
 
     def __init__(self, name: str, shown: Iterable[Tensor], frozen: bool) -> None:
         self.name = name
-        self.shown = [(root, root._value) for root in shown]
+        self.shown = [(root, root._value, root._guard) for root in shown]
+        for root, _, _ in list(self.shown):
+            guard = root._guard.beneath if isinstance(root._guard, Absent) else root._guard
+            self.shown += guard.shown if isinstance(guard, Alias) else ()
         self.frozen = frozen
 
     def reading(self) -> None:
         """Raise if one of the arrays that may be shown has changed since."""
-        for root, seen in self.shown:
+        for root, seen, guard in self.shown:
+            if isinstance(root._guard, Stale) and root._guard is not guard:
+                root._guard.reading()
             if root._value is not seen:
                 raise ControlFlowError(
                     f"{self.name} may be (a view of) an array that was written to since"
@@ -51,7 +58,7 @@ class Alias:
                 "which one depends on the data. Assign a copy, with .copy()"
             )
         self.reading()
-        for root, _ in self.shown:
+        for root, _, _ in self.shown:
             make_stale(root, self.name)
         set_guard(tensor, None)
 
@@ -77,6 +84,14 @@ class Stale:
         self.reading()
 
 
+def watch(tensor: Tensor, alias: Alias) -> None:
+    """Guard a tensor made just now, which may be None for some examples already."""
+    if isinstance(tensor._guard, Absent):
+        tensor._guard.beneath = alias
+    else:
+        tensor._guard = alias
+
+
 def make_stale(root: Tensor, name: str) -> None:
     """Let every further use of an array raise, since nobody knows what it holds."""
     set_guard(root, Stale(name))
@@ -97,9 +112,13 @@ def settle(value: Any) -> Any:
     """
     if isinstance(value, Scratch):
         return settled(value)
-    if isinstance(value, (list, tuple, dict)):
+    if isinstance(value, Maybe):
+        return Maybe(value.name, settle(value.value), value.flag)
+    if isinstance(value, Ragged):
+        return value.in_front()
+    if kind_of(value) is None:
         leaves, structure = tree.flatten(value)
-        if any(isinstance(leaf, Scratch) for leaf in leaves):
+        if any(leaf is not value and isinstance(leaf, (Scratch, Ragged)) for leaf in leaves):
             return tree.unflatten(structure, [settle(leaf) for leaf in leaves])
     return value
 
@@ -108,9 +127,30 @@ def arrays_in(value: Any) -> list[Tensor]:
     """Return the tensors with dimensions in what a variable holds."""
     if type(value) is Tensor:
         return [value] if value.shape else []
-    if isinstance(value, (list, tuple, dict)):
-        return [x for x in tree.flatten(value)[0] if type(x) is Tensor and x.shape]
-    return []
+    if isinstance(value, Maybe):
+        return arrays_in(value.value)
+    if isinstance(value, Ragged):
+        return [value.data] if value.origin is None else [value.data, value.origin]
+    if kind_of(value) is not None:
+        return []
+    leaves = tree.flatten(value)[0]
+    if len(leaves) == 1 and leaves[0] is value:
+        return []
+    return [x for leaf in leaves for x in arrays_in(leaf)]
+
+
+def is_place(slot: Slot) -> bool:
+    """Whether a slot is a place that holds objects, such as an entry of a list."""
+    return not isinstance(slot, (TensorSlot, StateSlot))
+
+
+def left_by(region: Region) -> dict[Any, tuple[Slot, Any]]:
+    """Return what the open region has changed, and what is there now, settled."""
+    found = {key: (slot, slot.get()) for key, (slot, _) in region.changes.items()}
+    return {
+        key: (slot, settle(value) if is_place(slot) else value)
+        for key, (slot, value) in found.items()
+    }
 
 
 def mark_aliases(
@@ -152,4 +192,4 @@ def mark_aliases(
         frozen = any(len(users[id(root)]) > 1 for root in (*inner, *outer))
         if outer or frozen:
             for tensor in fresh:
-                tensor._guard = Alias(name, outer, frozen)
+                watch(tensor, Alias(name, outer, frozen))

@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 
+from lanewise.autograph.build import children
 from lanewise.autograph.jumps import LOOPS
 from lanewise.autograph.scopes import (
     COMPREHENSIONS,
@@ -52,13 +53,13 @@ class Analysis:
     def __init__(
         self, body: Sequence[ast.stmt], scope: Scope, flags: Mapping[ast.stmt, str], result: str
     ) -> None:
-        made = NOTHING.union(*map(bound, body))
+        self._bound: dict[ast.AST, Set] = {}
+        made = NOTHING.union(*[bound(node, self._bound) for node in body])
         self.locals = (scope.locals | made) - scope.globals - scope.nonlocals
         self.flags = flags
         self.state: dict[ast.stmt, tuple[str, ...]] = {}
         self.restored: dict[ast.stmt, tuple[str, ...]] = {}
         self.unsure: set[ast.Name] = set()
-        self._bound: dict[ast.AST, Set] = {}
         self._uses: dict[ast.AST, Uses] = {}
         self._sure: dict[ast.stmt, Set] = {}
         self._later: dict[ast.stmt, Set] = {}
@@ -78,9 +79,7 @@ class Analysis:
     # --- what the parts of code bind and read, remembered
 
     def bound(self, node: ast.AST) -> Set:
-        if node not in self._bound:
-            self._bound[node] = bound(node) & self.locals
-        return self._bound[node]
+        return bound(node, self._bound) & self.locals
 
     def uses(self, node: ast.AST) -> Uses:
         if node not in self._uses:
@@ -216,7 +215,7 @@ class Analysis:
                     if part is not first and not isinstance(part, ast.comprehension):
                         self.reading(part, NOTHING if lazy else sure, hidden | targets(node))
             return
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.reading(child, sure, hidden)
 
     def certain(self, node: ast.AST) -> Set:
@@ -237,7 +236,7 @@ class Analysis:
             elif isinstance(part, ast.Compare):
                 stack += [part.left, part.comparators[0]]
             elif not isinstance(part, (ast.Lambda, *COMPREHENSIONS)):
-                stack.extend(ast.iter_child_nodes(part))
+                stack += children(part)
         return self.locals & found
 
     # --- backwards: which variables are live

@@ -12,8 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.aliases import arrays_in, join_guards, mark_aliases, settle
-from lanewise.autograph.state import DONT_CARE, Merge, bare, is_optional, tensor_of
+from lanewise.autograph.aliases import (
+    arrays_in,
+    is_place,
+    join_guards,
+    left_by,
+    mark_aliases,
+    settle,
+)
+from lanewise.autograph.state import DONT_CARE, Merge, bare, called, is_optional, tensor_of
 from lanewise.autograph.values import traced
 from lanewise.errors import at
 from lanewise.ir.graph import Value
@@ -21,7 +28,7 @@ from lanewise.ir.location import here
 from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast, reshape
-from lanewise.trace.regions import Part, Region, Slot, Stop, record, set_slot
+from lanewise.trace.regions import Aside, Part, Region, Slot, Stop, record, set_slot
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import require_trace
 
@@ -65,10 +72,10 @@ class Fork:
         self.changes: list[dict[Any, tuple[Slot, Any]]] = []
         self.stopped = 0
 
-    def open(self) -> None:
+    def open(self, kind: type[Region] = Region) -> None:
         """Begin the next branch."""
         trace = require_trace("a branch")
-        region = Region(trace.function)
+        region = kind(trace.function)
         region.open()
         self.regions.append(region)
 
@@ -77,8 +84,22 @@ class Fork:
         state = None if state is None else tuple([settle(value) for value in state])
         self.ends.append(state)
         self.stopped += state is None
-        held = [array for value in state or () for array in arrays_in(value)]
-        self.changes.append(self.regions[-1].leave(held))
+        left = left_by(self.regions[-1])
+        held = () if state is None else (*state, *[value for _, value in left.values()])
+        self.regions[-1].leave([array for value in held for array in arrays_in(value)])
+        self.changes.append(left)
+
+    def close_operand(self, value: Any) -> None:
+        """End a branch that is an operand of an expression."""
+        region = self.regions[-1]
+        self.close(None if isinstance(region, Aside) and region.has_stopped else (value,))
+
+    def join_operands(self, lead: Value) -> Any:
+        """Record the choice between two operands, and return its result."""
+        (result,) = self.join(cond, lead)
+        if self.stopped == 2:
+            raise Stop
+        return result
 
     def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
         """Record the operation, carry out what the branches changed, and return the variables."""
@@ -92,8 +113,10 @@ class Fork:
         for changes in self.changes:
             slots.update({key: slot for key, (slot, _) in changes.items()})
         slot_builders = []
+        names, ends = list(self.names), [end if end is None else list(end) for end in self.ends]
         for key, slot in slots.items():
             before = next(r.changes[key][1] for r in self.regions if key in r.changes)
+            before = settle(before) if is_place(slot) else before
             left = [changes[key][1] if key in changes else before for changes in self.changes]
             left = [
                 DONT_CARE if end is None else value
@@ -101,17 +124,25 @@ class Fork:
             ]
             if self.stopped < count:
                 slot_builders.append((slot, merge.variable(slot.name, left)))
+                if is_place(slot):
+                    names.append(slot.name)
+                    for end, value in zip(ends, left, strict=True):
+                        if end is not None:
+                            end.append(value)
         parts = [
             Part(region, outputs=outputs)
             for region, outputs in zip(self.regions, merge.outputs, strict=True)
         ]
         values = record(primitive, parts, lead=(lead,))
         results = [tensor_of(v, kind) for v, kind in zip(values, merge.kinds, strict=True)]
+        places = []
         for slot, build in slot_builders:
-            set_slot(slot, build(results))
+            held = build(results)
+            set_slot(slot, held)
+            places += [held] * is_place(slot)
         state = tuple([build(results) for build in builders])
         join_guards(self.regions)
-        mark_aliases(self.names, self.regions, self.ends, state)
+        mark_aliases(names, self.regions, ends, (*state, *places))
         return state
 
 
@@ -147,7 +178,7 @@ class Branches:
         self, test: Tensor, names: tuple[str, ...], state: tuple[Any, ...], rest: tuple[Any, ...]
     ) -> None:
         self._test = truth(test)
-        self._fork = Fork([f"the variable {name!r}" for name in names])
+        self._fork = Fork([called(name) for name in names])
         self._before = state
         self._rest = rest
         self._has_stopped = False
@@ -233,19 +264,19 @@ class Either:
         self._is_and = is_and
         self._test = truth(first)
         self._fork = Fork([f"the result of `{'and' if is_and else 'or'}`"])
-        self._fork.open()
+        self._fork.open(Aside)
 
     def end(self, second: Any) -> Any:
         """Return the result, b having been recorded."""
         fork = self._fork
-        fork.close((second,))
+        fork.close_operand(second)
         fork.open()
         fork.close((self._first,))
         test = self._test
         if not self._is_and:
             trace = require_trace("or")
             (test,) = trace.record(elementwise(np.logical_not), (test,), {"dtype": None})
-        return fork.join(cond, test)[0]
+        return fork.join_operands(test)
 
 
 def and_(first: Any) -> Any:
@@ -295,23 +326,23 @@ class TracedChoice:
     @property
     def take_true(self) -> bool:
         """Always: the first branch begins."""
-        self._fork.open()
+        self._fork.open(Aside)
         return True
 
     def first(self, value: Any) -> None:
         """End the first branch."""
-        self._fork.close((value,))
+        self._fork.close_operand(value)
 
     @property
     def take_false(self) -> bool:
         """Always: the second branch begins."""
-        self._fork.open()
+        self._fork.open(Aside)
         return True
 
     def end(self, first: Any, second: Any) -> Any:
         """Return the result."""
-        self._fork.close((second,))
-        return self._fork.join(cond, self._test)[0]
+        self._fork.close_operand(second)
+        return self._fork.join_operands(self._test)
 
 
 def ifexp(test: Any) -> Any:

@@ -5,6 +5,7 @@ Each is called only in the place of the builtin in a traced function, and hands 
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import collections
 import copy
@@ -50,7 +51,7 @@ from lanewise.ops.python import integer_of, python_call
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, born, in_region, note_container
 from lanewise.trace.scratch import is_traced
-from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
+from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
 from lanewise.trace.weak import weak_kind
@@ -448,7 +449,7 @@ def contains(container: Any, item: Any) -> Any:
         return TracedRange(container.start, container.stop, container.step).contains(item)
     if isinstance(container, np.ndarray):
         return weak(np.any(as_tensor(container) == item), bool)
-    if isinstance(container, (str, bytes)):
+    if isinstance(container, str):
         return item in container  # raises
     elements = list(container)
     is_long = len(elements) > 4 and traced(item) is not None and not is_traced(elements)
@@ -488,6 +489,36 @@ for _function in (
     collections.defaultdict, collections.OrderedDict, collections.Counter, copy.copy,
 ):  # fmt: skip
     ROWS[_function] = _born_result(ROWS.get(_function, _function))
+
+
+@replaces(builtins.chr)
+def chr_(i: Any) -> str:
+    """``chr(i)``: refused for data, as there is no traced text."""
+    if is_traced(i):
+        raise UnsupportedError(
+            f"chr() of a traced value{at(here())}: there is no traced text. Compare the code "
+            "itself, with ord('e'), or `in` a text's codes, b'eE'"
+        )
+    return builtins.chr(i)
+
+
+def _searching(function: Any, side: str) -> None:
+    """Follow a search of `bisect` in sorted numbers."""
+
+    @replaces(function)
+    def search(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
+        if not is_traced((a, x, lo, hi)):
+            return function(a, x, lo, hi, key=key)
+        if key is not None or is_traced((lo, hi)):
+            raise UnsupportedError(
+                f"bisect with a key, or with bounds that are data{at(here())}. Use np.searchsorted"
+            )
+        items = as_tensor(stack_nested(a) if is_traced(a) else np.asarray(a))
+        return weak(np.searchsorted(items[lo:hi], x, side) + lo, int)
+
+
+_searching(bisect.bisect_left, "left")
+_searching(bisect.bisect_right, "right")
 
 
 @replaces(copy.deepcopy)

@@ -24,13 +24,14 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from lanewise.autograph.convert import convert
+from lanewise.autograph.state import DONT_CARE
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import born, in_region, note_attribute
+from lanewise.trace.regions import Aside, Stop, born, in_region, note_attribute
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
-from lanewise.trace.tensor import TABLE
+from lanewise.trace.tensor import TABLE, Tensor
 from lanewise.trace.trace import state
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,8 +59,24 @@ def fn(f: Any) -> Any:
     """Return what to call in place of `f`: where nothing is traced, `f` itself."""
     if state.trace is None:
         return f
-    make = MAKERS.get(type(f))
-    return _other(f) if make is None else make(f)
+    kind = type(f)
+    if kind is MethodType and type(f.__self__) is Tensor:  # most calls of all, so asked first
+        return f
+    make = MAKERS.get(kind)
+    found = _other(f) if make is None else make(f)
+    return functools.partial(_until_stop, found) if type(state.trace) is Aside else found
+
+
+def _until_stop(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function in an operand of an expression; if it always raises, so does the operand."""
+    region = state.trace
+    assert isinstance(region, Aside)
+    try:
+        return f(*args, **kwargs)
+    except Stop:
+        assert state.trace is region
+        region.has_stopped = True
+        return DONT_CARE
 
 
 # --- Python functions -----------------------------------------------------------------------------
@@ -83,11 +100,6 @@ def _remember(code: CodeType, stays: bool) -> bool:
 
 def _function(f: Any) -> Any:
     code = f.__code__
-    if _stays(code):
-        return ROWS.get(f, f)
-    # A closure may hold the function itself: kept here, it would never go away.
-    if f.__closure__ is not None:
-        return _convert(f)
     known = _converted.get(id(f))
     if (
         known is not None
@@ -97,9 +109,12 @@ def _function(f: Any) -> Any:
         and known[3] is f.__kwdefaults__
     ):
         return known[4]
+    if _stays(code):
+        return ROWS.get(f, f)
     result = _convert(f)
-    key = id(f)
-    if result is not f:
+    # A closure may hold the function itself: kept here, it would never go away.
+    if result is not f and f.__closure__ is None:
+        key = id(f)
         reference = ref(f, lambda _: _converted.pop(key, None))
         _converted[key] = reference, code, f.__defaults__, f.__kwdefaults__, result
     return result

@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import (
+    Alias,
     Stale,
     arrays_in,
+    is_place,
     join_guards,
     make_stale,
     mark_aliases,
     settle,
+    watch,
 )
 from lanewise.autograph.state import (
     DONT_CARE,
     SAME_OBJECT,
-    SAME_STRUCTURE,
     TURNS,
     Kind,
     Maybe,
@@ -39,6 +41,7 @@ from lanewise.autograph.state import (
     may_be_none,
     optional,
     refuse,
+    refuse_structure,
     tensor_of,
     unflatten,
     value_of,
@@ -48,6 +51,8 @@ from lanewise.errors import ControlFlowError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
+from lanewise.trace import tree
+from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, Slot, resumed, set_slot
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import Tensor
@@ -64,6 +69,8 @@ class Variable:
     ----------
     kinds : list of Kind or None
         For each leaf what is carried; None where the leaf stays what it is.
+    shown : list of Tensor
+        What an array of a length that is data may be a view of.
     """
 
     def __init__(self, name: str, entry: Any, is_changed: bool) -> None:
@@ -75,6 +82,8 @@ class Variable:
         self.fresh: list[tuple[Tensor, Value, Any]] = []
         #: Whether a value that is missing is None, rather than not assigned.
         self.may_be_none = False
+        #: Lists and dicts within, which stay the same from turn to turn.
+        self.sealed = tree.lists_within(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if is_optional(entry):
             self._become_optional()
@@ -91,14 +100,17 @@ class Variable:
         _, value = self._apart(self.entry)
         self.is_maybe = is_maybe
         self.is_known = value is not DONT_CARE
+        self.shown = arrays_in(value) if isinstance(value, Ragged) else []
         self.kinds, self.leaves, self.structure = [], [], None
         if self.is_known:
-            self.leaves, self.structure = flatten(value)
+            self.leaves, self.structure = flatten(value, self.sealed)
             # An array that keeps its name is likely to be changed in place, if at all.
             for leaf in self.leaves:
                 kind = kind_of(leaf)
                 keeps = kind is None or (kind.shape and not is_changed)
                 self.kinds.append(None if keeps else kind)
+            if is_changed or is_maybe:
+                self.leaves = [settle(leaf) for leaf in self.leaves]
 
     @property
     def is_carried(self) -> bool:
@@ -123,7 +135,10 @@ class Variable:
             return result
         flag = region.input(array_type(_FLAG.dtype, ()))
         inputs.append(flag)
-        return self._missing(result, Tensor(region, flag, None, bool))
+        result = self._missing(result, Tensor(region, flag, None, bool))
+        if is_optional(result):
+            self.fresh = [(result, value, leaf) for _, value, leaf in self.fresh]
+        return result
 
     def _missing(self, value: Any, flag: Tensor) -> Any:
         """Return a value that only some examples have."""
@@ -142,7 +157,11 @@ class Variable:
             self.is_maybe, stable = True, False
         if value is DONT_CARE:
             return stable
-        leaves, structure = flatten(value)
+        if self.sealed and not self.sealed <= tree.lists_within(value):
+            self.sealed = set()  # another list takes the place of one: look inside
+            self._begin_with(self.is_maybe, True)
+            stable = False
+        leaves, structure = flatten(value, self.sealed)
         if not self.is_known:
             self.is_known = self.is_maybe = True
             self.structure = structure
@@ -151,7 +170,7 @@ class Variable:
             return False
         if structure != self.structure:
             before = self._apart(self.entry)[1]
-            refuse(self.name, TURNS, describe(before), describe(value), SAME_STRUCTURE)
+            refuse_structure(self.name, TURNS, before, value)
         for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
             kind, found = self.kinds[position], kind_of(leaf)
             if kind is None and is_same(as_state(own), leaf):
@@ -170,7 +189,7 @@ class Variable:
         if not self.is_carried:
             return
         flag, value = self._apart(end)
-        leaves = self.leaves if value is DONT_CARE else flatten(value)[0]
+        leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
         for leaf, kind in zip(leaves, self.kinds, strict=True):
             if kind is not None:
                 yield value_of(DONT_CARE if value is DONT_CARE else leaf, kind)
@@ -209,6 +228,11 @@ class Carry:
         for slot, variable in self.slots.values():
             region.log(slot)
             slot.set(variable.begin(region, inputs))
+        for variable in self._holders():  # in the first turn they are what they were outside
+            for tensor, _, entry in variable.fresh:
+                if tensor.shape and type(entry) is Tensor:
+                    shown = {id(r): r for r in map(root_of, [entry, *variable.shown])}
+                    watch(tensor, Alias(variable.name, shown.values(), False))
         return region, inputs, held
 
     def meet(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
@@ -247,35 +271,42 @@ class Carry:
         return given
 
     def finish(
-        self, region: Region, end: Any, values: Sequence[Value], has_turns: bool = False
+        self,
+        region: Region,
+        left: dict[Any, tuple[Slot, Any]],
+        end: Any,
+        values: Sequence[Value],
+        has_turns: bool = False,
     ) -> tuple[Any, ...]:
         """Carry out what the loop changed; return what the variables hold after it.
 
         ``has_turns`` says that what they held before it is certainly gone.
         """
         results = iter(values)
-        entries = [v.entry if not v.is_carried else settle(v.entry) for v in self.variables]
         state = tuple([variable.result(results) for variable in self.variables])
+        held = list(state)
         for slot, variable in self.slots.values():
-            set_slot(slot, variable.result(results))
-        names = [variable.name for variable in self.variables]
+            value = variable.result(results)
+            set_slot(slot, value)
+            held += [value] * is_place(slot)
+        holders = self._holders()
+        entries = [v.entry if not v.is_carried else settle(v.entry) for v in holders]
+        names = [variable.name for variable in holders]
         join_guards([region])
-        for variable in self.variables:
-            for tensor, _, entry in variable.fresh:
-                if isinstance(tensor._guard, Stale) and type(entry) is Tensor:
-                    make_stale(root_of(entry), variable.name)
-        origins = {
-            id(tensor): root_of(entry)
-            for variable in self.variables
-            for tensor, _, entry in variable.fresh
-            if type(entry) is Tensor
-        }
-        mark_aliases(names, [region], [end] if has_turns else [entries, end], state, origins)
+        origins = {}
+        for variable in holders:
+            for tensor, first, entry in variable.fresh:
+                if type(entry) is Tensor:
+                    origins[id(tensor)] = root_of(entry)
+                    if isinstance(tensor._guard, Stale) or _is_written(tensor, first):
+                        make_stale(root_of(entry), variable.name)
+        ends = None if end is None else [value for _, value in self._ends(left, end)]
+        mark_aliases(names, [region], [ends] if has_turns else [entries, ends], held, origins)
         return state
 
-    def refuse_views(self, region: Region, end: Any) -> None:
+    def refuse_views(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
         """Raise for a loop that makes views of views, turn by turn: what they show is not known."""
-        for variable, value in zip(self.variables, end or (), strict=False):
+        for variable, value in self._ends(left, end):
             fresh = [tensor for tensor, _, _ in variable.fresh]
             for array in arrays_in(value):
                 root = root_of(array)
@@ -287,23 +318,21 @@ class Carry:
                         f"{at(here())}: which one depends on the turn. Assign a copy, with .copy()"
                     )
 
-    def check_sharing(self, end: Any) -> None:
-        """See to arrays that the body both writes to in place and gives up for others.
+    def check_sharing(self, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
+        """See to arrays that the body both writes to in place and hands on.
 
         Raises
         ------
         ControlFlowError
             If two variables are one array after a turn, and the next turn writes to it.
         """
-        written = set()
-        for variable in self.variables:
-            for tensor, first, entry in variable.fresh:
-                if tensor._value is not first and tensor.shape:
-                    written.add(variable.name)
-                    if type(entry) is Tensor:
-                        make_stale(root_of(entry), variable.name)
+        written = {
+            variable.name
+            for variable in self._holders()
+            if any(_is_written(tensor, first) for tensor, first, _ in variable.fresh)
+        }
         holders: dict[int, list[str]] = {}
-        for variable, value in zip(self.variables, end or (), strict=False):
+        for variable, value in self._ends(left, end):
             for root in {id(root_of(array)) for array in arrays_in(value)}:
                 holders.setdefault(root, []).append(variable.name)
         for names in holders.values():
@@ -315,3 +344,24 @@ class Carry:
 
     def _all(self) -> list[Variable]:
         return [*self.variables, *[variable for _, variable in self.slots.values()]]
+
+    def _holders(self) -> list[Variable]:
+        """Return what may hold an array that others hold as well."""
+        places = [variable for slot, variable in self.slots.values() if is_place(slot)]
+        return [*self.variables, *places]
+
+    def _ends(self, left: dict[Any, tuple[Slot, Any]], end: Any) -> list[tuple[Variable, Any]]:
+        """Return what each of the holders holds after a turn; nothing if it never ends."""
+        if end is None:
+            return []
+        places = [
+            left[key][1] if key in left else variable.entry
+            for key, (slot, variable) in self.slots.items()
+            if is_place(slot)
+        ]
+        return list(zip(self._holders(), [*end, *places], strict=True))
+
+
+def _is_written(tensor: Tensor, first: Value) -> bool:
+    """Whether an array that a turn was given, as `first`, was written to in place."""
+    return bool(tensor.shape) and tensor._value is not first

@@ -14,7 +14,7 @@ from typing import Any
 
 from lanewise.autograph.builtins import sorted_
 from lanewise.autograph.calls import METHODS, ROWS, fn
-from lanewise.autograph.tables import in_range, list_index, pick, refuse
+from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
 from lanewise.trace.regions import born, in_region, note_container
 from lanewise.trace.scratch import is_traced
@@ -75,6 +75,12 @@ def _index(items: Any, method: Any, item: Any, *bounds: Any) -> Any:
         return place
     problem = ValueError(f"x is not in {type(items).__name__}")
     return weak(ensure(as_tensor(place), found, problem), int)
+
+
+def _get(entries: Any, method: Any, key: Any, default: Any = None) -> Any:
+    if traced(key) is None:
+        return method(key, default)
+    return look_up_or(entries, key, default)
 
 
 def _count(items: Any, method: Any, item: Any) -> Any:
@@ -165,6 +171,7 @@ _FOLLOWING: dict[type, dict[str, Callable[..., Any]]] = {
     list: {"index": _index, "count": _count, "remove": _remove, "pop": _pop, "insert": _insert,
            "sort": _sort},
     tuple: {"index": _index, "count": _count},
+    dict: {"get": _get},
 }  # fmt: skip
 
 

@@ -129,6 +129,7 @@ def _while(node: ast.While, names: Names) -> list[ast.stmt]:
         before = [assign(flag, constant(False))]
         done = [assign(flag, constant(True)), *done]
         after = [if_(load(flag), node.orelse)]
-    node.body = [place(if_(node.test, node.body, place_all(done, node)), node)]
+    turn = place(if_(node.test, node.body, place_all(done, node)), node)
+    node.body = [*_conditional_bindings(turn, names), turn]
     node.test, node.orelse = place(constant(True), node.test), []
     return place_all([*before, node, *after], node)

@@ -318,8 +318,8 @@ def _is_hook(node: ast.expr) -> bool:
 
 def _is_own(func: ast.expr) -> bool:
     """Return whether a called function is one of ours, or prepared by us."""
-    if isinstance(func, ast.Attribute):
-        func = func.value
+    if isinstance(func, ast.Attribute):  # but not a method of what a hook gives: d["k"].append
+        return isinstance(func.value, ast.Name) and is_ours(func.value.id)
     if isinstance(func, ast.Lambda):
         return bool(func.args.args) and is_ours(func.args.args[0].arg)
     return _is_hook(func) or (isinstance(func, ast.Name) and is_ours(func.id))

@@ -14,7 +14,15 @@ from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
 from lanewise.autograph.messages import catching, deferred, percent, print_, raise_, text
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
-from lanewise.autograph.subscripts import delattr, delitem, getitem, setattr, setcell, setitem
+from lanewise.autograph.subscripts import (
+    changing,
+    delattr,
+    delitem,
+    getitem,
+    setattr,
+    setcell,
+    setitem,
+)
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import compare
 from lanewise.ops.checks import check
@@ -31,6 +39,7 @@ __all__ = [
     "born",
     "branches",
     "catching",
+    "changing",
     "compare",
     "deferred",
     "defined",

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.aliases import arrays_in, settle
+from lanewise.autograph.aliases import arrays_in, left_by, settle
 from lanewise.autograph.branches import Fork, not_, truth
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.sequences import as_sequence
+from lanewise.autograph.state import called
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import DimLike
@@ -49,7 +50,7 @@ def weight(op: Operation) -> int:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    return [f"the variable {name!r}" for name in names]
+    return [called(name) for name in names]
 
 
 class Turns:
@@ -70,8 +71,9 @@ class Turns:
         """End a turn; return whether the carry holds what it leaves, and that."""
         assert self.region is not None
         ends = None if ends is None else tuple([settle(value) for value in ends])
-        held = [array for value in ends or () for array in arrays_in(value)]
-        self.left = self.region.leave(held)
+        self.left = left_by(self.region)
+        held = () if ends is None else (*ends, *[value for _, value in self.left.values()])
+        self.region.leave([array for value in held for array in arrays_in(value)])
         return self.carry.meet(self.region, self.left, ends), ends
 
     def record_while(
@@ -79,7 +81,7 @@ class Turns:
     ) -> tuple[Any, ...]:
         """Record the loop with the region of its test; return what the variables hold after it."""
         assert self.region is not None
-        self.carry.check_sharing(ends)
+        self.carry.check_sharing(self.left, ends)
         given = self.carry.give(self.region, self.left, ends)
         parts = (
             Part(test, carry=tested, outputs=(go_on,), hands_token_on=False),
@@ -88,7 +90,7 @@ class Turns:
         values = record(
             while_, parts, carry=self.carry.entry(), params=lambda n, _: {"captures": n}
         )
-        return self.carry.finish(self.region, ends, values)
+        return self.carry.finish(self.region, self.left, ends, values)
 
     def record_scan(
         self,
@@ -113,9 +115,9 @@ class Turns:
             What the variables hold after the loop; and what each turn gave beside, stacked.
         """
         assert self.region is not None
-        self.carry.check_sharing(ends)
+        self.carry.check_sharing(self.left, ends)
         if has_turns:
-            self.carry.refuse_views(self.region, ends)
+            self.carry.refuse_views(self.region, self.left, ends)
         given = self.carry.give(self.region, self.left, ends)
         part = Part(self.region, carry=self.inputs, xs=slices, outputs=given, ys=ys)
 
@@ -125,7 +127,8 @@ class Turns:
         values = record(scan, (part,), carry=self.carry.entry(), xs=xs, params=params)
         trace = require_trace("a loop")
         stacked = [Tensor(trace, value) for value in values[len(given) :]]
-        state = self.carry.finish(self.region, ends, values[: len(given)], has_turns)
+        own = values[: len(given)]
+        state = self.carry.finish(self.region, self.left, ends, own, has_turns)
         return state, stacked
 
 
@@ -167,7 +170,8 @@ class While:
             test, tested = turns.region, turns.inputs
             yield None
             assert test is not None
-            if test.leave().keys() - turns.carry.slots.keys():  # those the body changes are carried
+            test.leave()
+            if test.changes.keys() - turns.carry.slots.keys():  # those the body changes are carried
                 raise UnsupportedError(
                     f"the condition of a loop changes something outside of it{at(here())}, while "
                     "data decide how many turns the loop takes. Do it in the loop's body"

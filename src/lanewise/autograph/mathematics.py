@@ -14,7 +14,6 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from lanewise.autograph.builtins import integer, sum_
 from lanewise.autograph.calls import ROWS
@@ -80,9 +79,23 @@ def _float(x: Any) -> Tensor:
 Check = Callable[[Any], Any]
 
 
+def _special(name: str) -> Callable[[Any], Any]:
+    """Return a function of `scipy.special`, which takes longer to import than all of Lanewise."""
+
+    def call(x: Any) -> Any:
+        from scipy import special
+
+        return getattr(special, name)(x)
+
+    return call
+
+
+_gammaln = _special("gammaln")
+
+
 def _lgamma(x: Any) -> Any:
     tiny = abs(x) < 1e-200  # where SciPy's overflows, and 1 / x is all that counts
-    ordinary = scipy.special.gammaln(np.where(tiny | (x == -np.inf), np.inf, x))
+    ordinary = _gammaln(np.where(tiny | (x == -np.inf), np.inf, x))
     return np.where(tiny, -np.log(np.where(tiny, abs(x), 1.0)), ordinary)
 
 
@@ -98,13 +111,13 @@ _UNARY: dict[str, tuple[Any, Check | None, bool]] = {
     "cos": (np.cos, lambda x: abs(x) == np.inf, False),
     "cosh": (np.cosh, None, True),
     "degrees": (lambda x: x * (180.0 / math.pi), None, False),
-    "erf": (scipy.special.erf, None, False),
-    "erfc": (scipy.special.erfc, None, False),
+    "erf": (_special("erf"), None, False),
+    "erfc": (_special("erfc"), None, False),
     "exp": (np.exp, None, True),
     "exp2": (np.exp2, None, True),
     "expm1": (np.expm1, None, True),
     "fabs": (np.fabs, None, False),
-    "gamma": (scipy.special.gamma, lambda x: (x <= 0) & (x == np.floor(x)), True),
+    "gamma": (_special("gamma"), lambda x: (x <= 0) & (x == np.floor(x)), True),
     "lgamma": (_lgamma, lambda x: (x <= 0) & (x == np.floor(x)) & (x != -np.inf), True),
     "log": (np.log, lambda x: x <= 0, False),
     "log10": (np.log10, lambda x: x <= 0, False),

@@ -230,7 +230,7 @@ class Statements:
             node.value = self.visit(node.value)
             if target in self.analysis.unsure and target.id in self.analysis.undefinable:
                 before = [assign(target.id, hook("defined", load(target.id)))]
-            return [*before, node]
+            return [*before, place(statement(hook("changing", load(target.id))), node), node]
         if isinstance(target, ast.Name):
             old = self.visit(load(target.id))
             kept_target: ast.expr = store(target.id)
@@ -248,7 +248,8 @@ class Statements:
         value = self.names.fresh("t")
         change = place(ast.AugAssign(store(value), node.op, self.visit(node.value)), node)
         stored = self.store(kept_target, load(value))
-        return [*before, assign(value, place(old, target)), change, *stored]
+        changing = place(statement(hook("changing", load(value))), node)
+        return [*before, assign(value, place(old, target)), changing, change, *stored]
 
     def Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
         return [made for target in node.targets for made in self.delete(target)]

@@ -6,11 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from lanewise.autograph.build import children
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_OPENING = (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)
 
 #: Functions that use up a generator before they return, so that it reads its names now, not later.
 CONSUMERS = frozenset(
@@ -91,20 +94,34 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
-            stack.extend(outside(node))
-        else:
-            stack.extend(ast.iter_child_nodes(node))
+        stack += _within(node)
 
 
-def bound(node: ast.AST) -> frozenset[str]:
-    """Return the names that a statement or an expression binds or deletes in its own scope."""
+def _within(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes right within a node that belong to the same scope."""
+    return outside(node) if isinstance(node, _OPENING) else children(node)
+
+
+def bound(node: ast.AST, known: dict[ast.AST, frozenset[str]] | None = None) -> frozenset[str]:
+    """Return the names that a statement or an expression binds or deletes in its own scope.
+
+    What the statements within it bind is kept in ``known``, and found there.
+    """
+    if known is not None and node in known:
+        return known[node]
     names: set[str] = set()
-    for part in own_nodes([node]):
+    stack = [node]
+    while stack:
+        part = stack.pop()
         if isinstance(part, ast.Name):
             if not isinstance(part.ctx, ast.Load):
                 names.add(part.id)
-        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if known is not None and part is not node and isinstance(part, ast.stmt):
+            names |= bound(part, known)
+            continue
+        stack += _within(part)
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names.add(part.name)
         elif isinstance(part, COMPREHENSIONS):
             names |= _walrus_targets(part)
@@ -114,7 +131,10 @@ def bound(node: ast.AST) -> frozenset[str]:
             names.update([part.name] if part.name else [])
         elif isinstance(part, ast.MatchMapping):
             names.update([part.rest] if part.rest else [])
-    return frozenset(names)
+    found = frozenset(names)
+    if known is not None:
+        known[node] = found
+    return found
 
 
 def _walrus_targets(node: Comprehension) -> frozenset[str]:
@@ -173,7 +193,7 @@ def _collect(node: ast.AST, now: set[str], later: set[str], consumed: bool) -> N
         later -= targets(node)
     else:
         eats = isinstance(node, ast.Call) and _consumes(node.func)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             _collect(child, now, later, eats)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             now.add(node.target.id)

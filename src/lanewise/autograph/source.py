@@ -201,8 +201,9 @@ def compile_within(node: ast.FunctionDef | ast.Lambda, code: CodeType, *names: s
         inner = ast.ClassDef(of_class, [], [], [inner], [])
         inner.__dict__["type_params"] = []
     body: list[ast.stmt] = [inner]
-    if of_class and of_class not in free:  # within it, its name is that of a global variable
-        body.insert(0, ast.Global([of_class]))
+    outermost = of_class or getattr(node, "name", None)
+    if outermost and outermost not in free:  # within it, its name is that of a global variable
+        body.insert(0, ast.Global([outermost]))
     made = function(_FACTORY, free, body)
     module = ast.Module([made], [])
     fill_places(module, (code.co_firstlineno, 0, 0))

@@ -8,11 +8,13 @@ that says for which examples it is: to use it for another example is the error t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from enum import Enum
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from lanewise.autograph.jumps import RETURN_VALUE
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import Shape
@@ -24,7 +26,7 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, resumed
+from lanewise.trace.regions import Region, resumed, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
 from lanewise.trace.weak import give_way
@@ -59,22 +61,34 @@ class Maybe:
 
 
 class Absent:
-    """Guards a value that is None for some examples: all but those of `flag`."""
+    """Guards a value that is None for some examples: all but those of `flag`.
 
-    __slots__ = ("flag",)
+    What else guards it is `beneath`.
+    """
 
-    def __init__(self, flag: Tensor) -> None:
+    __slots__ = ("beneath", "flag")
+
+    def __init__(self, flag: Tensor, beneath: Any = None) -> None:
         self.flag = flag
+        self.beneath = beneath
 
     def reading(self) -> None:
         """Record the check that nobody computes with None."""
-        error = TypeError(f"None is used where a number is needed{at(here())}")
-        trace = require_trace("a number or None")
-        trace.record(check, (lift(self.flag),), {"make": Templates({}).of(error)})
+        self._check()
+        if self.beneath is not None:
+            self.beneath.reading()
 
     def writing(self, tensor: Tensor) -> None:
         """Record the check, as for reading."""
-        self.reading()
+        self._check()
+        if self.beneath is not None:
+            self.beneath.writing(tensor)
+            set_guard(tensor, Absent(self.flag))
+
+    def _check(self) -> None:
+        error = TypeError(f"None is used where a number is needed{at(here())}")
+        trace = require_trace("a number or None")
+        trace.record(check, (lift(self.flag),), {"make": Templates({}).of(error)})
 
 
 def optional(value: Any, flag: Tensor) -> Tensor:
@@ -110,6 +124,14 @@ class _DontCare:
 
     def __repr__(self) -> str:
         return "<nothing>"
+
+    def _nothing(self, *others: Any) -> _DontCare:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _nothing
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _nothing
+    __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = __invert__ = __getitem__ = _nothing
+    __lt__ = __le__ = __gt__ = __ge__ = _nothing
 
 
 DONT_CARE = _DontCare()
@@ -228,7 +250,7 @@ def is_same(first: Any, second: Any) -> bool:
         return True
     if type(first) is not type(second):
         return False
-    if type(first) is Tensor:
+    if isinstance(first, (Tensor, list, dict)):
         return False
     if type(first) in WEAK_DTYPES:
         return first == second and repr(first) == repr(second)  # 0.0 is not -0.0
@@ -240,6 +262,10 @@ def is_same(first: Any, second: Any) -> bool:
         return False  # objects that cannot be compared are not the same
 
 
+#: Of how many elements a message says what they are.
+_FEW = 3
+
+
 def describe(value: Any) -> str:
     """Return what to call the value of a variable in a message."""
     kind = kind_of(value)
@@ -248,10 +274,27 @@ def describe(value: Any) -> str:
     if value is None or isinstance(value, str):
         return repr(value)
     if isinstance(value, (list, tuple, dict, set)):
-        return f"a {type(value).__name__} of {len(value)}"
+        holding = f" ({', '.join(map(describe, value))})" if 0 < len(value) <= _FEW else ""
+        return f"a {type(value).__name__} of {len(value)}{holding}"
+    if isinstance(value, Enum):
+        return str(value) if not isinstance(value, int) else repr(value)
     if isinstance(value, Undefined):
         return "not defined"
     return f"of type {type(value).__name__}"
+
+
+def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
+    """Raise `ControlFlowError` for a variable that differs in structure."""
+    must = SAME_STRUCTURE
+    if isinstance(first, list) and isinstance(second, list):
+        must += " (instead of a list that grows with the data use lw.TensorArray, or an array with "
+        must += "the number of its entries in use)"
+    refuse(name, sides, describe(first), describe(second), must)
+
+
+def called(name: str) -> str:
+    """Return what to call a variable of converted code in a message."""
+    return "the result" if name == RETURN_VALUE else f"the variable {name!r}"
 
 
 def refuse(name: str, sides: tuple[str, str], first: str, second: str, must: str) -> NoReturn:
@@ -288,9 +331,13 @@ class Structure(NamedTuple):
     __hash__ = None  # type: ignore[assignment]
 
 
-def flatten(value: Any) -> tuple[list[Any], Any]:
-    """Return the leaves of what a variable holds, and its structure."""
-    leaves, structure = tree.flatten(value)
+def flatten(value: Any, sealed: Container[int] = ()) -> tuple[list[Any], Any]:
+    """Return the leaves of what a variable holds, and its structure.
+
+    Lists and dicts of which the ids are in ``sealed`` stay whole: places of their own are changed.
+    """
+    is_leaf = (lambda node: id(node) in sealed) if sealed else None
+    leaves, structure = tree.flatten(value, is_leaf)
     if not any(isinstance(leaf, Ragged) for leaf in leaves):
         return leaves, structure
     flat: list[Any] = []
@@ -390,15 +437,16 @@ class Merge:
             return lambda results: first
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._leaf(name, ends)
-        leaves, structure = flatten(first)
+        sealed = set.intersection(*[tree.lists_within(end) for end in alive])
+        leaves, structure = flatten(first, sealed)
         rows = []
         for end in ends:
             if end is DONT_CARE:
                 rows.append([DONT_CARE] * len(leaves))
                 continue
-            own, its_structure = flatten(end)
+            own, its_structure = flatten(end, sealed)
             if its_structure != structure:
-                refuse(name, BRANCHES, describe(first), describe(end), SAME_STRUCTURE)
+                refuse_structure(name, BRANCHES, first, end)
             rows.append(own)
         builders = [self._leaf(name, column) for column in zip(*rows, strict=True)]
         return lambda results: unflatten(structure, [build(results) for build in builders])

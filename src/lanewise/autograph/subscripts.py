@@ -12,7 +12,7 @@ import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn, refuse_writing, replaces
 from lanewise.autograph.sequences import TracedRange
-from lanewise.autograph.tables import Picked, pick, put
+from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -51,6 +51,8 @@ def getitem(a: Any, k: Any) -> Any:
         return as_tensor(a)[k]
     if isinstance(a, (list, tuple)) and traced(k) is not None:
         return pick(a, k)
+    if isinstance(a, dict) and traced(k) is not None and not hasattr(kind, "__missing__"):
+        return look_up(a, k)
     if kind is range and traced(k) is not None:
         return TracedRange(a.start, a.stop, a.step)[k]
     _refuse_key(a, k)
@@ -61,8 +63,8 @@ def _refuse_key(a: Any, k: Any) -> NoReturn:
     kind = type(a).__name__
     if isinstance(a, dict):
         raise UnsupportedError(
-            f"a dict is looked up by a key that is traced{at(here())}: which entry that is depends "
-            "on the data. Use a list or an array indexed by ints, or if and elif"
+            f"a {kind} is looked up or changed by a key that is traced{at(here())}: which entry "
+            "that is depends on the data. Use a list or an array indexed by ints, or if and elif"
         )
     if isinstance(a, (str, bytes)):
         raise UnsupportedError(
@@ -151,6 +153,16 @@ def delitem(a: Any, k: Any) -> None:
     del a[k]
 
 
+def changing(x: Any) -> None:
+    """Note that ``x += v`` and the like come next, which may change x in place."""
+    if not in_region():
+        return
+    if isinstance(x, (list, dict, set, deque, bytearray)):
+        note_container(x)
+    elif type(x) is np.ndarray:
+        refuse_writing("a += v")
+
+
 # --- attributes and cells -------------------------------------------------------------------------
 
 
@@ -197,4 +209,4 @@ def object_setattr(o: Any, name: str, v: Any) -> None:
     object.__setattr__(o, name, v)
 
 
-__all__ = ["delattr", "delitem", "getitem", "setattr", "setcell", "setitem"]
+__all__ = ["changing", "delattr", "delitem", "getitem", "setattr", "setcell", "setitem"]

@@ -1,4 +1,4 @@
-"""Python lists and tuples read and written at an index that is data.
+"""Python lists, tuples and dicts read and written at an index that is data.
 
 Numbers and arrays that are alike are put side by side and gathered from. A list of lists gives a
 `Picked`: the list that the index chose, which reads and writes whichever it is.
@@ -6,13 +6,13 @@ Numbers and arrays that are alike are put side by side and gathered from. A list
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.state import Kind, join_kinds, kind_of, value_of
+from lanewise.autograph.state import Kind, join_kinds, kind_of, optional, value_of
 from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -136,6 +136,32 @@ def pick(items: Sequence[Any], index: Any) -> Any:
     if not items:
         raise IndexError(f"{type(items).__name__} index out of range")
     return Table(items, what).at(index)
+
+
+def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
+    """Return ``mapping[key]`` for a key that is data, or raise `KeyError` at run time."""
+    value, found = _entry(mapping, key)
+    require(found, KeyError("there is no entry for this number"))
+    return value
+
+
+def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any:
+    """Return ``mapping.get(key, default)`` for a key that is data."""
+    value, found = _entry(mapping, key)
+    if default is None and kind_of(value) is not None:
+        return optional(value, found)
+    return choose(found, value, default, "an entry of a dict")
+
+
+def _entry(mapping: Mapping[Any, Any], key: Any) -> tuple[Any, Tensor]:
+    """Return the entry of a number, or any where there is none, and whether there is one."""
+    tensor = traced(key)
+    numbers = [own for own in mapping if type(own) in WEAK_DTYPES or isinstance(own, np.number)]
+    if tensor is None or tensor.ndim or not numbers:
+        refuse("a dict", "but has no numbers among its keys. Use if and elif")
+    same = as_tensor(np.array(numbers)) == tensor
+    entry = Table([mapping[own] for own in numbers], "a dict").at(np.argmax(same))
+    return entry, np.any(same)
 
 
 def in_range(index: Any, length: Any, message: str) -> Any:

@@ -244,8 +244,11 @@ class Builder:
     def copy(self, op: Operation, values: dict[Value, Value]) -> None:
         """Record `op` again with operands looked up in `values`, and enter its results there."""
         operands = tuple([values[value] for value in op.operands])
-        self.location = op.location
-        results = self.emit(op.primitive, operands, op.params, op.regions)
+        self.location = op._place
+        if all([new.type is old.type for new, old in zip(operands, op.operands, strict=True)]):
+            results = self.append(op.signature, operands)
+        else:
+            results = self.emit(op.primitive, operands, op.params, op.regions)
         values.update(zip(op.results, results, strict=True))
 
     def finish(self, outputs: Sequence[Value]) -> Graph:

@@ -3,7 +3,8 @@
 Operations whose operands do not vary are hoisted as they stand; the others are batched by their own
 rules; what has no rule runs one example at a time, as a sequential map around that operation. Host
 code runs example by example too, with whatever lies between two calls of it, so that each example
-finishes before the next begins, just as in a loop. For control flow see passes/control.py.
+finishes before the next begins, just as in a loop. For control flow see passes/control.py and
+select.py.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from lanewise.passes.lanes import (
     repeated,
     with_axis_first,
 )
+from lanewise.passes.select import selected
 
 
 def vectorize(graph: Graph, report: Report | None = None) -> Graph:
@@ -148,6 +150,8 @@ class Mapper:
             if not op.has_effect or _takes_whole_batch(op):
                 found = push_into_control(self, op, lanes)
             if found is None and not op.has_effect:
+                found = self._select(op, lanes)
+            if found is None and not op.has_effect:
                 found, fate = diverge(self, op, lanes), DIVERGED
         elif op.primitive is map_:
             found = self._batch_map(op, lanes)
@@ -170,6 +174,16 @@ class Mapper:
             return None
         results = results if isinstance(results, (tuple, list)) else [results]
         return [Lane(result, not isinstance(result.type, TokenType)) for result in results]
+
+    def _select(self, op: Operation, lanes: list[Lane]) -> list[Lane] | None:
+        """Record cheap branches as straight-line code; None for others."""
+        plain = selected(op, [lane.mapped for lane in lanes])
+        if plain is None:
+            return None
+        known = dict(zip(plain.inputs, lanes, strict=True))
+        mapper = Mapper(self.size, self.fallback, known, self.report)
+        mapper.run(plain)
+        return [mapper.lanes[value] for value in plain.outputs]
 
     def loop(self, group: Sequence[Operation]) -> None:
         """Record operations as a sequential map: one example after the other runs them all."""

@@ -60,7 +60,7 @@ class Ragged:
     (array([3., 0.]), array([2.5, 5. ]))
     """
 
-    __slots__ = ("_quiet", "data", "extents")
+    __slots__ = ("_quiet", "data", "extents", "origin")
 
     # As for a tensor; NumPy asks a tensor first, which hands over.
     __array_priority__ = 1001
@@ -70,6 +70,8 @@ class Ragged:
     ) -> None:
         self.data = data
         self.extents = extents
+        #: What it was a view of, where the data are a copy that nobody writes to instead of that.
+        self.origin: Tensor | None = None
         #: The value that is quiet: what is written later may leave padding that is not.
         self._quiet = data._value if quiet else None
 
@@ -214,6 +216,16 @@ class Ragged:
             return self[index]
         place = extent.located(Tensor(require_trace("an index"), read(as_tensor(index))))
         return ragged(self.data[place], self.extents[1:], self.quiet)
+
+    def in_front(self) -> Ragged:
+        """Return it for joining with another one: its elements in front, all of it computed."""
+        packed = pack(self)
+        for extent in packed.extents:
+            if extent is not None:
+                extent.count()
+        if packed.data is not self.data:
+            packed.origin = self.data
+        return packed
 
     def state_leaves(self) -> list[Tensor]:
         """Return the tensors that say all of it, its elements in front."""

@@ -184,16 +184,14 @@ class Region(Trace):
             self.parent = state.trace
         state.trace = self
 
-    def leave(self, held: Iterable[Tensor] = ()) -> dict[Any, tuple[Slot, Any]]:
-        """Stop recording into the region; return what it changed as it left it, and undo it.
+    def leave(self, held: Iterable[Tensor] = ()) -> None:
+        """Stop recording into the region, and undo what it changed.
 
         ``held`` are tensors whose values will still be asked for, as they are now.
         """
         if self.changes:
             self.seen = {id(tensor): (tensor, read(tensor)) for tensor in held}
-        left = {key: (slot, slot.get()) for key, (slot, _) in self.changes.items()}
         self.undo()
-        return left
 
     def undo(self) -> None:
         """Stop recording into the region and put back what was changed outside of it."""
@@ -212,6 +210,20 @@ class Region(Trace):
     def bear(self, container: Any) -> None:
         """Remember that a container was made in the region: its changes are nobody else's."""
         self._born[id(container)] = container
+
+
+class Aside(Region):
+    """The region of one operand of an expression: ``x if c else y``, ``x and y``, ``x or y``.
+
+    A function called there may raise for every example; then the operand has no value
+    (`has_stopped`), and the rest of the expression goes on.
+    """
+
+    __slots__ = ("has_stopped",)
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self.has_stopped = False
 
 
 def set_guard(tensor: Tensor, guard: Any) -> None:

@@ -153,7 +153,7 @@ class Tensor:
         self._refuse(
             "bool(), which if, while, and, or, not call,",
             "Use np.where instead of if, or have the code converted: it needs its source, and "
-            "autograph=True",
+            "autograph=True. Never converted are library code, and the if of a list comprehension",
         )
 
     def __float__(self) -> float:
@@ -337,8 +337,10 @@ def lift(operand: Any, what: str = "an operand") -> Value:
     UnsupportedError
         For objects that are no arrays of numbers.
     """
+    if type(operand) is Tensor:
+        return read(operand)
     if isinstance(operand, Tensor):
-        return read(as_tensor(operand))
+        return read(operand._tensor)
     trace = require_trace(what)
     if isinstance(operand, (bool, int, float, complex)) and not isinstance(operand, np.generic):
         dtype = np.asarray(operand).dtype
@@ -422,7 +424,9 @@ def weak(tensor: Tensor, kind: type) -> Tensor:
 
 def as_tensor(operand: Any, what: str = "an operand") -> Tensor:
     """Return anything array-like as a tensor of the current trace."""
+    if type(operand) is Tensor:
+        return operand
     if isinstance(operand, Tensor):
-        return operand if type(operand) is Tensor else operand._tensor
+        return operand._tensor
     value = lift(operand, what)
     return Tensor(require_trace(what), value)

@@ -40,6 +40,12 @@ def _number(value: Any, kind: type, dtype: np.dtype) -> Signature:
     return _literal(value, dtype)
 
 
+_ENDLESS = (
+    "where only data end a recursion, both ways are recorded, and so it never ends: write a loop "
+    "with the stack in an array, or pass a depth that is a plain number, and end there"
+)
+
+
 class Trace(Builder):
     """One recording of a function: it builds the graph, and knows what was captured from outside.
 
@@ -58,7 +64,7 @@ class Trace(Builder):
                  "is_open", "names", "parent", "token")  # fmt: skip
 
     def __init__(self, function: Any) -> None:
-        super().__init__()
+        Builder.__init__(self)  # super() takes longer, and a trace is made for every call
         self.parent: Trace | None = None
         self.function = function
         self.captures: list[tuple[Any, Value]] = []
@@ -81,6 +87,8 @@ class Trace(Builder):
         while state.trace is not self and state.trace is not None:
             state.trace.undo()  # a region that an error left open
         state.trace = self.parent
+        if error is None:
+            return
         if isinstance(error, ValueError) and isinstance(error.__cause__, ConcretizationError):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
             raise error.__cause__ from None
@@ -88,6 +96,8 @@ class Trace(Builder):
             place = at(place_of(traceback))
             if place and place not in str(error):
                 annotate(error, f"while tracing{place}")
+                if isinstance(error, RecursionError):
+                    annotate(error, _ENDLESS)
 
     def undo(self) -> None:
         """Leave the trace unfinished."""

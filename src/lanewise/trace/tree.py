@@ -18,13 +18,30 @@ from lanewise.trace.trace import where
 NAMESPACE = "lanewise"
 
 
-def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """Return the leaves of a tree, in order, and its structure. None is an empty container."""
-    leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
+    """Return the leaves of a tree, in order, and its structure. None is an empty container.
+
+    ``is_leaf`` says of which containers the inside does not count.
+    """
+    leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
     for leaf in leaves:
         if hasattr(type(leaf), "__dataclass_fields__") and _register(type(leaf)):
-            return flatten(tree)
+            return flatten(tree, is_leaf)
     return leaves, structure
+
+
+def lists_within(tree: Any) -> set[int]:
+    """Return the ids of the lists and dicts inside of a tree, which may be changed elsewhere."""
+    found: set[int] = set()
+
+    def look(node: Any) -> bool:
+        if node is not tree and isinstance(node, (list, dict)):
+            found.add(id(node))
+        return False
+
+    if isinstance(tree, (list, tuple, dict)):
+        flatten(tree, look)
+    return found
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.graph import Signature, Value
 from lanewise.ir.location import here
+from lanewise.ir.types import array_type
 from lanewise.ops.contraction import dot_general, gufunc
 from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
@@ -31,18 +32,26 @@ class _NoValue:
 
 NO_VALUE = _NoValue()
 _PYTHON_NUMBERS = (bool, int, float, complex)
-_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+_COMPARISONS = frozenset(
+    (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+)
 
 
 def apply(ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None) -> Any:
     """Apply an elementwise ufunc; Python numbers take the dtype that NEP 50 gives them."""
-    values: list[Any] = [
-        x if type(x) in _PYTHON_NUMBERS else lift(x, ufunc.__name__) for x in inputs
-    ]
+    values: list[Any] = []
+    is_weak = False
+    for x in inputs:
+        if type(x) is Tensor:
+            values.append(read(x))
+            is_weak = is_weak or x._weak is not None
+        elif type(x) in _PYTHON_NUMBERS:
+            values.append(x)
+            is_weak = True
+        else:
+            values.append(lift(x, ufunc.__name__))
     trace = require_trace(ufunc.__name__)
-    kinds = [weak_kind(x) for x in inputs]
-    weak = any([kind is not None for kind in kinds])
-    operands = _give_way(trace, ufunc, values, kinds, dtype) if weak else tuple(values)
+    operands = _give_way(trace, ufunc, values, inputs, dtype) if is_weak else tuple(values)
     results = trace.record(_primitive(ufunc), operands, {"dtype": dtype})
     if len(results) == 1:
         return Tensor(trace, results[0])
@@ -64,14 +73,17 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
             if weak_kind(self) is not None and weak_kind(other) is not None:
                 return python_operator(ufunc, *((other, self) if swapped else (self, other)))
         elif trace is not None and (kind is Tensor or kind is float or kind is int):
-            own = read(self)
+            is_at_hand = self._view is None and self._guard is None and self._trace is trace
+            own = self._value if is_at_hand else read(self)
             try:
                 if kind is Tensor:
                     value = read(other)
+                    operands = (value, own) if swapped else (own, value)
+                    signature = _binary_signature(ufunc, operands[0].type, operands[1].type)
                 else:
-                    value = trace.scalar(other, _weak_dtype(ufunc, own.type, kind, position))
-                operands = (value, own) if swapped else (own, value)
-                signature = _binary_signature(ufunc, operands[0].type, operands[1].type)
+                    dtype, signature = _beside_number(ufunc, own.type, kind, position)
+                    value = trace.scalar(other, dtype)
+                    operands = (value, own) if swapped else (own, value)
             except (TypeError, ValueError, OverflowError):
                 pass  # apply() raises it again with the user's line, or knows what to do
             else:
@@ -102,10 +114,14 @@ def _defers(other: Any) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _weak_dtype(ufunc: np.ufunc, other: Any, number: type, position: int) -> np.dtype:
-    """Return the dtype that a Python number takes beside an operand of a type (NEP 50)."""
+def _beside_number(
+    ufunc: np.ufunc, other: Any, number: type, position: int
+) -> tuple[np.dtype, Signature]:
+    """Return the dtype that a Python number takes beside an operand (NEP 50), and what is done."""
     kinds = (number, other.dtype) if position == 0 else (other.dtype, number)
-    return loop_dtypes(ufunc, kinds, None)[position]
+    dtype = loop_dtypes(ufunc, kinds, None)[position]
+    scalar = array_type(dtype, ())
+    return dtype, _binary_signature(ufunc, *((scalar, other) if position == 0 else (other, scalar)))
 
 
 @lru_cache(maxsize=4096)
@@ -123,10 +139,11 @@ def _give_way(
     trace: Trace,
     ufunc: np.ufunc,
     values: list[Any],
-    weak: list[type | None],
+    inputs: tuple[Any, ...],
     dtype: np.dtype | None,
 ) -> tuple[Value, ...]:
     """Give the Python numbers among operands the dtypes that the other operands leave them."""
+    weak = [weak_kind(x) for x in inputs]
     if ufunc in _COMPARISONS:  # of integers are exact, and so need not give way
         weak = [
             None if isinstance(v, Value) and k is int else k

@@ -1,0 +1,195 @@
+"""Turn the cheapest branches into straight-line code: both are computed, one result is chosen.
+
+Where the predicate of a `cond` varies, its examples are gathered for each branch, and its results
+scattered. A few comparisons of all examples cost less (``if x > 0 and y > 0``), and so does one
+`where` of numbers that are nearly there. Two do not: on data without a pattern, `where` takes ten
+times as long as arithmetic, and several times as long as gathering. For that reason there is no
+`where` to protect operations from examples that are not theirs either (``where(y != 0, y, 1)``).
+
+No operation may show that it ran for an example that does not take its branch. So all of them are
+*quiet*: they give no warning and raise no error, whatever the numbers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.types import ArrayType
+from lanewise.ops.control import cond
+from lanewise.ops.creation import constant
+from lanewise.ops.elementwise import elementwise, where
+from lanewise.ops.movement import cast
+
+#: How many operations a branch may have, and how many results may be numbers, chosen by `where`.
+MOST_OPERATIONS = 8
+MOST_CHOICES = 1
+
+#: By ufunc, the kinds of dtype for which it is quiet: on NaN and infinity, on the largest integers.
+#: (Rounding and truth values of floats are not: they report a signaling NaN.)
+_QUIET = {
+    "equal": "biuf", "not_equal": "biuf", "less": "biuf", "less_equal": "biuf",
+    "greater": "biuf", "greater_equal": "biuf", "maximum": "biuf", "minimum": "biuf",
+    "fmax": "biuf", "fmin": "biuf", "isnan": "biuf", "isinf": "biuf", "isfinite": "biuf",
+    "signbit": "f", "copysign": "f", "positive": "iuf", "sign": "iuf", "negative": "iuf",
+    "absolute": "biuf", "add": "biu", "subtract": "biu", "multiply": "biu", "square": "biu",
+    "logical_and": "biu", "logical_or": "biu", "logical_xor": "biu", "logical_not": "biu",
+    "bitwise_and": "biu", "bitwise_or": "biu", "bitwise_xor": "biu", "invert": "biu",
+    "floor_divide": "iu", "remainder": "iu",
+}  # fmt: skip
+#: Those that wrap around: NumPy warns of that on scalars of integers, not on arrays.
+_WRAPPING = ("add", "subtract", "multiply", "square", "negative", "absolute")
+
+
+def selected(op: Operation, mapped: Sequence[bool]) -> Graph | None:
+    """Return a `cond` as straight-line code for one example; None where that is not worth it.
+
+    Parameters
+    ----------
+    op
+        The operation. Its predicate varies from example to example.
+    mapped
+        Which of its operands vary.
+    """
+    if not _is_small(op):
+        return None
+    builder = Builder()
+    inputs = [builder.input(value.type) for value in op.operands]
+    first: dict[Value, Value] = {}  # what is handed over twice is one value
+    operands = [first.setdefault(*pair) for pair in zip(op.operands, inputs, strict=True)]
+    with building(builder):
+        outputs = _choose(builder, op, operands, {})
+    graph = builder.finish(outputs)
+    varying = {value for value, varies in zip(inputs, mapped, strict=True) if varies}
+    return graph if _is_quiet(graph, varying) else None
+
+
+def _is_small(op: Operation) -> bool:
+    """Return whether an operation is a `cond` with few operations and choices in its branches."""
+    types = [value.type for value in op.results]
+    if op.primitive is not cond or not all(map(_is_number, types)):
+        return False
+    if sum(type.dtype.kind != "b" for type in types) > MOST_CHOICES:
+        return False
+    return all(
+        sum(inner.primitive is not constant for inner in region.operations) <= MOST_OPERATIONS
+        and all(_is_small(inner) for inner in region.operations if inner.regions)
+        for region in op.regions
+    )
+
+
+def _is_number(type: Any) -> bool:
+    return isinstance(type, ArrayType) and not type.shape and type.dtype.kind in "biuf"
+
+
+# --- straight-line code ---------------------------------------------------------------------------
+
+
+def _choose(
+    builder: Builder, op: Operation, operands: Sequence[Value], truths: dict[Value, bool]
+) -> list[Value]:
+    """Record both branches of a `cond`, and the choice between their results.
+
+    ``truths`` are the truth values among the constants.
+    """
+    pred, *rest = operands
+    found = []
+    for region in op.regions:
+        values = dict(zip(region.inputs, rest, strict=True))
+        for inner in region.operations:
+            if inner.primitive is cond:
+                given = [values[value] for value in inner.operands]
+                results = _choose(builder, inner, given, truths)
+                values.update(zip(inner.results, results, strict=True))
+                continue
+            builder.copy(inner, values)
+            if inner.primitive is constant and inner.results[0].type.dtype.kind == "b":
+                truths[values[inner.results[0]]] = bool(_data(inner))
+        found.append([values[value] for value in region.outputs])
+    builder.location = op._place
+    return [_chosen(pred, a, b, truths) for a, b in zip(*found, strict=True)]
+
+
+def _chosen(pred: Value, a: Value, b: Value, truths: dict[Value, bool]) -> Value:
+    """Record `a` where the predicate holds, else `b`; return the result."""
+    if a is b:
+        return a
+    if a.type.dtype.kind != "b":
+        return where(pred, a, b)
+    first = True if a is pred else truths.get(a)
+    second = False if b is pred else truths.get(b)
+    if first is not None and first is second:
+        return a
+    if first is True and second is False:
+        return pred
+    if first is True:
+        return _call(np.logical_or, pred, b)
+    if second is False:
+        return _call(np.logical_and, pred, a)
+    other = _call(np.logical_not, pred)
+    if first is False and second is True:
+        return other
+    if first is False:
+        return _call(np.logical_and, other, b)
+    if second is True:
+        return _call(np.logical_or, other, a)
+    # Four of these are faster than `where`.
+    yes, no = _call(np.logical_and, pred, a), _call(np.logical_and, other, b)
+    return _call(np.logical_or, yes, no)
+
+
+def _call(fn: np.ufunc, *operands: Value) -> Value:
+    return elementwise(fn)(*operands, dtype=None)
+
+
+def _data(op: Operation) -> np.ndarray:
+    return op.primitive.numpy(**op.params)
+
+
+# --- what is quiet --------------------------------------------------------------------------------
+
+
+def _is_quiet(graph: Graph, varying: set[Value]) -> bool:
+    """Return whether all operations of a graph are quiet; values that vary will be arrays."""
+    varying = set(varying)
+    constants: dict[Value, np.ndarray] = {}
+    for op in graph.operations:
+        if op.primitive is constant:
+            constants[op.results[0]] = _data(op)
+            continue
+        varies = not varying.isdisjoint(op.operands)
+        if not all(_is_number(value.type) for value in (*op.operands, *op.results)):
+            return False
+        if not _is_quiet_operation(op, varies, constants):
+            return False
+        if varies:
+            varying.update(op.results)
+    return True
+
+
+def _is_quiet_operation(op: Operation, varies: bool, constants: dict[Value, np.ndarray]) -> bool:
+    operands = [value.type.dtype for value in op.operands]
+    if op.primitive is where:
+        return operands[0].kind == "b" and operands[1] == operands[2]
+    if op.primitive is cast:
+        # Of floats not even to more bits: a signaling NaN is reported.
+        old, new = operands[0], op.params["dtype"]
+        return old.kind in "biu" and (new.kind in "biu" or new.itemsize >= 4)
+    fn = op.primitive.ufunc
+    if not isinstance(fn, np.ufunc) or op.params.get("dtype") is not None:
+        return False
+    name = fn.__name__
+    kinds = {dtype.kind for dtype in operands}
+    if getattr(np, name, None) is not fn or not kinds <= set(_QUIET.get(name, "")):
+        return False
+    if "f" in kinds:
+        return len(set(operands)) == 1
+    if name in ("floor_divide", "remainder"):
+        divisor = constants.get(op.operands[1])
+        if op.results[0].type.dtype.kind == "f" or divisor is None:
+            return False
+        return divisor not in (0, -1)  # the smallest integer by -1 overflows
+    return varies or name not in _WRAPPING

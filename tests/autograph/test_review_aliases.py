@@ -1,0 +1,348 @@
+"""Arrays that are reached by several names, entries or attributes, where branches and loops join.
+
+Each program gives what the loop over examples gives, or is refused by name: never something else.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from control_flow_oracle import assert_follows
+from lanewise.errors import ControlFlowError
+
+ROWS = (np.arange(96).reshape(6, 4, 4) * 37) % 11 - 5
+K = np.array([0, 3, -1, 2, 1, 3])
+REFUSED = r"an array that .* was once is used|may be \(a view of\)"
+
+
+class Holder:
+    pass
+
+
+@dataclasses.dataclass
+class Pair:
+    x: object
+    y: object
+
+
+# --- followed -------------------------------------------------------------------------------------
+
+
+def a_view_or_none(a, k):
+    row = None
+    if k > 1:
+        row = a[0]
+    if row is None:
+        return 1000
+    return row.sum()
+
+
+def the_last_row_or_none(a, k):
+    found = None
+    for row in a:
+        if row[0] > k:
+            found = row
+    return 1000 if found is None else found.sum()
+
+
+def a_view_or_none_of_a_loop(a, k):
+    row, i = None, 0
+    while i < 4:
+        if a[i, 0] > k:
+            row = a[i]
+        i += 1
+    return 1000 if row is None else row.sum()
+
+
+def an_entry_becomes_a_view_of_what_changed(a, k):
+    entries = [a[1]]
+    if k > 0:
+        a[0] += 1
+        entries[0] = a[0]
+    return entries[0].sum()
+
+
+def swapped_before_the_write(a, k):
+    x, y, i = a[0].copy(), a[1].copy(), 0
+    while i < k:
+        x, y = y, x
+        x[i] += 1
+        i += 1
+    return x, y
+
+
+def two_rows_of_a_table(a, k):
+    previous, current, i = a[0].copy(), np.zeros(4, int), 0
+    while i < k:
+        current[0] = previous[-1]
+        for j in range(1, 4):
+            current[j] = previous[j - 1] + current[j - 1] // 2
+        previous, current = current, previous
+        i += 1
+    return previous, current
+
+
+def two_rows_of_a_long_loop(a, k):
+    p, q = a[0].copy(), a[1].copy()
+    for i in range(20):
+        q[0] = p[1] + i
+        q[1:] = p[:3] % 97
+        p, q = q, p
+    return p, q
+
+
+def two_attributes_of_a_long_loop(a, k):
+    o = Holder()
+    o.p, o.q = a[0].copy(), a[1].copy()
+    for i in range(20):
+        o.q[0] = o.p[1] + i
+        o.q[1:] = o.p[:3] % 97
+        o.p, o.q = o.q, o.p
+    return o.p, o.q
+
+
+def an_entry_is_another_view_each_turn(a, k):
+    d = {"row": a[0]}
+    for i in range(20):
+        d["row"] = a[i % 4]
+        d["row"][0] += i
+    return a, d["row"]
+
+
+def part_of_a_length_that_is_data(a, k):
+    part = a[0][1 : abs(k)]
+    for i in range(4):
+        if i < k:
+            part = a[i][1 : abs(k)]
+    return part.sum()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        a_view_or_none,
+        the_last_row_or_none,
+        a_view_or_none_of_a_loop,
+        an_entry_becomes_a_view_of_what_changed,
+        swapped_before_the_write,
+        two_rows_of_a_table,
+        two_rows_of_a_long_loop,
+        two_attributes_of_a_long_loop,
+        an_entry_is_another_view_each_turn,
+        part_of_a_length_that_is_data,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_followed(program):
+    for repeats in (1, 9):
+        assert_follows(program, np.tile(ROWS, (repeats, 1, 1)), np.tile(K, repeats))
+
+
+# --- refused --------------------------------------------------------------------------------------
+
+
+def an_entry_read(a, k):
+    entries = [a[0]]
+    if k > 0:
+        entries[0] = entries[0] * 3
+    a[0] += 1
+    return entries[0]
+
+
+def an_entry_written(a, k):
+    entries = [a[0]]
+    if k > 0:
+        entries[0] = a[1]
+    entries[0] += 1
+    return a
+
+
+def a_reversed_list(a, k):
+    rows = [a[0], a[1]]
+    if k > 0:
+        rows.reverse()
+    rows[0][0] = 9
+    return a
+
+
+def a_view_of_an_array_made_inside(a, k):
+    z = np.zeros((3, 4))
+    rows = [z[0]]
+    if k > 0:
+        rows[0] = z[1]
+    rows[0][0] = 5
+    return z
+
+
+def an_attribute(a, k):
+    o = Holder()
+    o.row = a[0]
+    if k > 0:
+        o.row = a[1]
+    o.row[0] = 77
+    return a
+
+
+def an_attribute_for_a_copy(a, k):
+    o = Holder()
+    o.x = a[0].copy()
+    o.y = o.x
+    if k > 0:
+        o.y = o.x * 2
+    o.x[0] = 3
+    return o.y
+
+
+def a_nonlocal_variable(a, k):
+    row = a[0]
+
+    def choose():
+        nonlocal row
+        if k > 0:
+            row = a[1]
+
+    choose()
+    row[0] = 77
+    return a
+
+
+def a_variable_of_one_side(a, k):
+    if k > 0:
+        row = a[0]
+    a[0] = 0
+    if k > 0:
+        return row.sum()
+    return 0
+
+
+def a_variable_of_one_side_written(a, k):
+    if k > 0:
+        row = a[0]
+    if k > 0:
+        row[0] = 77
+    return a
+
+
+def a_row_or_none_written(a, k):
+    row = None
+    if k > 0:
+        row = a[0]
+    if row is not None:
+        row[0] = 77
+    return a
+
+
+def an_attribute_of_a_loop(a, k):
+    o = Holder()
+    o.current, i = a[0], 0
+    while i < k:
+        o.current = a[i]
+        i += 1
+    o.current[1] = 5
+    return a
+
+
+def what_is_carried_was_a_view(a, k):
+    row, i = a[0], 0
+    while i < k:
+        a[0] += 1
+        if i == 1:
+            row = row * 3
+        i += 1
+    return row
+
+
+def what_is_carried_has_two_names(a, k):
+    p = a[0].copy()
+    q, i = p, 0
+    while i < k:
+        p[0] += 1
+        if i == 1:
+            q = q * 2
+        i += 1
+    return p, q
+
+
+def an_entry_that_is_carried_was_a_view(a, k):
+    rows, i = [a[0]], 0
+    while i < k:
+        a[0] += 1
+        if i == 1:
+            rows[0] = rows[0] * 3
+        i += 1
+    return rows[0]
+
+
+def a_choice_of_a_choice(a, k):
+    x = a[0] if k > 0 else a[1]
+    y = x if k > 1 else x * 2
+    a[0] = 0
+    a[1] = 0
+    return y
+
+
+def a_part_written(a, k):
+    row = a[0]
+    part = row[: abs(k)] if k > 0 else row[1 : abs(k) + 1]
+    part[...] = 5
+    return a
+
+
+def a_part_read(a, k):
+    row = a[0]
+    part = row[: abs(k)]
+    if k > 2:
+        part = part * 2
+    row[0] = 99
+    return part.sum()
+
+
+def a_field(a, k):
+    pair = Pair(a[0], a[1])
+    if k > 0:
+        pair = Pair(a[1], a[2])
+    pair.x[0] = 8
+    return a
+
+
+def a_rotated_deque(a, k):
+    rows = collections.deque([a[0], a[1], a[2]])
+    if k > 0:
+        rows.rotate(1)
+    rows[0][0] = 5
+    return a
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        a_field,
+        a_rotated_deque,
+        an_entry_read,
+        an_entry_written,
+        a_reversed_list,
+        a_view_of_an_array_made_inside,
+        an_attribute,
+        an_attribute_for_a_copy,
+        a_nonlocal_variable,
+        a_variable_of_one_side,
+        a_variable_of_one_side_written,
+        a_row_or_none_written,
+        an_attribute_of_a_loop,
+        what_is_carried_was_a_view,
+        what_is_carried_has_two_names,
+        an_entry_that_is_carried_was_a_view,
+        a_choice_of_a_choice,
+        a_part_written,
+        a_part_read,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_refused(program):
+    with pytest.raises(ControlFlowError, match=REFUSED):
+        lw.vmap(program)(ROWS, K)
