@@ -346,3 +346,85 @@ def a_rotated_deque(a, k):
 def test_refused(program):
     with pytest.raises(ControlFlowError, match=REFUSED):
         lw.vmap(program)(ROWS, K)
+
+
+# --- containers that a variable may be ------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Spot:
+    x: float
+    y: float
+
+
+def changed_object(a, c):
+    p, q = Spot(a, 1.0), Spot(2.0, a)
+    r = p if c else q
+    r.y += 5
+    return p.y + q.y
+
+
+def changed_row(a, c):
+    rows = [[a, 1.0], [2.0, a]]
+    row = rows[1] if c else rows[0]
+    row[0] = 7.0
+    return rows[0][0] + rows[1][0]
+
+
+def appended_row(a, c):
+    rows = [[a, 1.0], [2.0, a]]
+    row = rows[1] if c else rows[0]
+    row.append(7.0)
+    return rows[0][0] + rows[1][0]
+
+
+def changed_original(a, c):
+    rows = [[a, 1.0], [2.0, a]]
+    row = rows[1] if c else rows[0]
+    rows[0][0] = 9.0
+    return row[0]
+
+
+def extended_in_a_branch(a, c):
+    rows = {"p": [a, 1.0], "q": [2.0, a]}
+    row = rows["p"] if c else rows["q"]
+    if a > 1:
+        row += [2.0]
+    else:
+        row += [3.0]
+    return sum(rows["p"])
+
+
+@pytest.mark.parametrize(
+    "func", [changed_object, changed_row, appended_row, changed_original, extended_in_a_branch]
+)
+def test_containers_that_may_be_one_of_several_are_not_changed(func):
+    with pytest.raises(lw.ControlFlowError, match="as the data decide"):
+        lw.vmap(func)(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+
+
+def read_row(a, c):
+    rows = [[a, 1.0], [2.0, a]]
+    row = rows[1] if c else rows[0]
+    return row[0] + row[1]
+
+
+def changed_where_the_data_decide(a, c):
+    p, q = Spot(a, 1.0), Spot(2.0, a)
+    if c:
+        p.y += 5
+    else:
+        q.y += 5
+    return p.y + q.y
+
+
+def made_in_the_branches(a, c):
+    row = [a, 2.0] if c else [1.0, a]
+    row[0] += 1
+    row.append(a)
+    return sum(row)
+
+
+@pytest.mark.parametrize("func", [read_row, changed_where_the_data_decide, made_in_the_branches])
+def test_containers_of_ones_own(func):
+    assert_follows(func, np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))

@@ -16,7 +16,7 @@ from lanewise.autograph.builtins import sorted_
 from lanewise.autograph.calls import METHODS, ROWS, fn
 from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
-from lanewise.trace.regions import born, in_region, note_container
+from lanewise.trace.regions import born, in_region, is_watched, note_container
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 
@@ -28,7 +28,7 @@ Method = Callable[..., Any]
 
 def _changing(method: Any) -> Method:
     """Return the method, logging the change that it is about to make."""
-    return partial(_log_and_call, method) if in_region() else method
+    return partial(_log_and_call, method) if is_watched() else method
 
 
 def _log_and_call(method: Any, *args: Any, **kwargs: Any) -> Any:

@@ -26,7 +26,7 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, resumed, set_guard
+from lanewise.trace.regions import Region, lend, resumed, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
 from lanewise.trace.weak import give_way
@@ -449,7 +449,21 @@ class Merge:
                 refuse_structure(name, BRANCHES, first, end)
             rows.append(own)
         builders = [self._leaf(name, column) for column in zip(*rows, strict=True)]
-        return lambda results: unflatten(structure, [build(results) for build in builders])
+        outer = [
+            container
+            for region, end in zip(self.regions, ends, strict=True)
+            for container in tree.containers(end)
+            if id(container) not in sealed and not region.has_born(container)
+        ]
+
+        def whole(results: Sequence[Tensor]) -> Any:
+            value = unflatten(structure, [build(results) for build in builders])
+            if outer:
+                own = [x for x in tree.containers(value) if id(x) not in sealed]
+                lend([*outer, *own], name)
+            return value
+
+        return whole
 
     def _leaf(self, name: str, leaves: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         alive = [leaf for leaf in leaves if leaf is not DONT_CARE]

@@ -20,6 +20,7 @@ from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import (
     born,
     in_region,
+    is_watched,
     note_attribute,
     note_cell,
     note_container,
@@ -89,7 +90,7 @@ def setitem(a: Any, k: Any, v: Any) -> None:
         if type(k) not in _PLAIN_KEYS and is_traced(k):
             _set_traced(a, k, v)
             return
-        if in_region():
+        if is_watched():
             _note(a, k)
         a[k] = v
     else:
@@ -107,7 +108,7 @@ def _set_other(a: Any, k: Any, v: Any) -> None:
     elif is_traced(k):
         _set_traced(a, k, v)
         return
-    elif in_region():
+    elif is_watched():
         _note(a, k)
     a[k] = v
 
@@ -148,18 +149,18 @@ def delitem(a: Any, k: Any) -> None:
                 fn(a.pop)(k)
                 return
             _refuse_key(a, k)
-        if isinstance(a, (list, dict)) and in_region():
+        if isinstance(a, (list, dict)) and is_watched():
             note_container(a)
     del a[k]
 
 
 def changing(x: Any) -> None:
     """Note that ``x += v`` and the like come next, which may change x in place."""
-    if not in_region():
+    if not is_watched():
         return
     if isinstance(x, (list, dict, set, deque, bytearray)):
         note_container(x)
-    elif type(x) is np.ndarray:
+    elif type(x) is np.ndarray and in_region():
         refuse_writing("a += v")
 
 
@@ -177,14 +178,14 @@ def setattr(o: Any, name: str, v: Any) -> None:
         if type(method) is FunctionType:
             fn(method)(o, name, v)
             return
-        if in_region():
+        if is_watched():
             note_attribute(o, name)
     builtins.setattr(o, name, v)
 
 
 def delattr(o: Any, name: str) -> None:
     """``del o.name``."""
-    if in_region():
+    if is_watched():
         note_attribute(o, name)
     builtins.delattr(o, name)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from lanewise.errors import UnsupportedError, at
+from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import here
 from lanewise.ops.registry import Primitive
@@ -180,8 +180,9 @@ class Region(Trace):
 
     def open(self) -> None:
         """Begin, or go on, recording into this region."""
-        if self.parent is None:
+        if self.parent is None and state.trace is not None:
             self.parent = state.trace
+            self.lent = self.parent.lent
         state.trace = self
 
     def leave(self, held: Iterable[Tensor] = ()) -> None:
@@ -206,6 +207,10 @@ class Region(Trace):
         """Remember what a place holds before it is changed for the first time."""
         if slot.key not in self.changes and id(slot.owner) not in self._born:
             self.changes[slot.key] = (slot, slot.get())
+
+    def has_born(self, container: Any) -> bool:
+        """Whether a container was made in the region."""
+        return id(container) in self._born
 
     def bear(self, container: Any) -> None:
         """Remember that a container was made in the region: its changes are nobody else's."""
@@ -265,9 +270,34 @@ def in_region() -> bool:
     return isinstance(state.trace, Region)
 
 
-def note(slot_of: Callable[..., Slot], *place: Any) -> None:
-    """Log that a place is about to be changed, if a region is being traced."""
+def is_watched() -> bool:
+    """Whether changes of lists, dicts and objects have to be noted before they happen."""
     trace = state.trace
+    return trace is not None and (isinstance(trace, Region) or bool(trace.lent))
+
+
+def lend(containers: Iterable[Any], name: str) -> None:
+    """Remember containers that a variable may be, as the data decide: they must not change."""
+    trace = state.trace
+    assert trace is not None
+    trace.lent.update({id(container): (container, name) for container in containers})
+
+
+def note(slot_of: Callable[..., Slot], *place: Any) -> None:
+    """Log that a place is about to be changed, if a region is being traced.
+
+    Raises
+    ------
+    ControlFlowError
+        If the data decided whether it is reached under another name too.
+    """
+    trace = state.trace
+    if trace is not None and id(place[0]) in trace.lent:
+        container, name = trace.lent[id(place[0])]
+        raise ControlFlowError(
+            f"a {type(container).__name__} is changed{at(here())} that is, or may be, what {name} "
+            "stands for, as the data decide. Make the change where the data decide, or copy it"
+        )
     if isinstance(trace, Region):
         trace.log(slot_of(*place))
 

@@ -58,10 +58,22 @@ class Trace(Builder):
     captures : list of (source, Value)
         What the region takes from outside, in order: an array or a value of an outer trace (with
         that trace), each with the region's input that stands for it.
+    lent : dict of id to (container, name)
+        Lists, dicts and objects of which the data decided that a variable is one of them.
     """
 
-    __slots__ = ("_by_array", "_by_value", "_scalars", "captures", "function",
-                 "is_open", "names", "parent", "token")  # fmt: skip
+    __slots__ = (
+        "_by_array",
+        "_by_value",
+        "_scalars",
+        "captures",
+        "function",
+        "is_open",
+        "lent",
+        "names",
+        "parent",
+        "token",
+    )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
         Builder.__init__(self)  # super() takes longer, and a trace is made for every call
@@ -73,6 +85,7 @@ class Trace(Builder):
         self.names = 0
         self._by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
         self._by_value: dict[Value, Value] = {}
+        self.lent: dict[int, tuple[Any, str]] = {}
         self._scalars: dict[Any, Value] = {}
 
     def __enter__(self) -> Trace:

@@ -30,6 +30,19 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     return leaves, structure
 
 
+def containers(tree: Any) -> list[Any]:
+    """Return the lists, dicts and dataclass objects that a tree consists of, which may change."""
+    found: list[Any] = []
+
+    def look(node: Any) -> bool:
+        if isinstance(node, (list, dict)) or hasattr(type(node), "__dataclass_fields__"):
+            found.append(node)
+        return False
+
+    flatten(tree, look)
+    return found
+
+
 def lists_within(tree: Any) -> set[int]:
     """Return the ids of the lists and dicts inside of a tree, which may be changed elsewhere."""
     found: set[int] = set()
