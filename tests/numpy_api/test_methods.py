@@ -159,7 +159,7 @@ def test_the_attributes_of_arrays_are_there():
     missing = {name for name in dir(np.ndarray) if not hasattr(lw.Tensor, name)}
     assert missing == set(ABSENT)
     extra = {name for name in dir(lw.Tensor) if not name.startswith("_")} - set(dir(np.ndarray))
-    assert not extra
+    assert extra == {"is_integer", "bit_count", "bit_length"}  # of scalars, which are tensors too
 
 
 def test_base():
@@ -258,3 +258,14 @@ def test_elements_as_python_numbers(func):
 def test_python_ints_have_64_bits():
     with pytest.raises(OverflowError, match="example 1"):
         lw.vmap(lambda x: x.item())(np.array([1, 2**63], np.uint64))
+
+
+def test_methods_of_numbers():
+    x = np.array([1.0, 2.5, -3.0, np.inf, np.nan])
+    n = np.array([0, 5, -8, 2**62, -(2**63) + 1])
+    assert_maps(lambda v: v.is_integer(), x)
+    assert_maps(lambda v: float(v).is_integer() if v < 9 else False, x)
+    assert_maps(lambda v: (v.is_integer(), v.bit_count(), int(v).bit_length()), n)
+    for name, v in (("is_integer", X), ("bit_length", n), ("bit_count", x)):
+        with pytest.raises(AttributeError, match=name):
+            lw.vmap(lambda v, name=name: getattr(v, name)())(v)

@@ -10,7 +10,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
-from lanewise.trace.tensor import TABLE, TAKES_OVER, UFUNC_CALL, Tensor
+from lanewise.trace.tensor import TABLE, TAKES_OVER, UFUNC_CALL, Tensor, weak
 from lanewise.trace.views import bitcast_view, flat_view, imag_view, real_view, store, writable
 
 UFUNC_CALL.append(ufunc_methods.call)
@@ -121,6 +121,42 @@ Tensor.__contains__ = _contains  # type: ignore[attr-defined]
 Tensor.__floor__ = lambda self: np.floor(self).astype(np.intp)  # type: ignore[attr-defined]
 Tensor.__ceil__ = lambda self: np.ceil(self).astype(np.intp)  # type: ignore[attr-defined]
 Tensor.__trunc__ = lambda self: np.trunc(self).astype(np.intp)  # type: ignore[attr-defined]
+
+
+def _is_integer(x: Tensor) -> Any:
+    if x.dtype.kind in "iu":
+        return True
+    return weak(np.logical_and(np.isfinite(x), np.floor(x) == x), bool)
+
+
+def _bit_length(x: Tensor) -> Tensor:
+    bits = np.absolute(Tensor(x._trace, x._value))
+    for shift in (1, 2, 4, 8, 16, 32):  # all bits below the highest are set
+        bits = bits | (bits >> shift)
+    return weak(np.bitwise_count(bits), int)
+
+
+#: Methods of numbers that arrays do not have: for which kinds of dtype, of Python's only or not.
+_OF_NUMBERS: dict[str, tuple[str, bool, Callable[[Tensor], Any]]] = {
+    "is_integer": ("iuf", False, _is_integer),
+    "bit_count": ("iu", False, lambda x: weak(np.bitwise_count(x), int)),
+    "bit_length": ("i", True, _bit_length),
+}
+
+
+def _of_numbers(name: str) -> property:
+    kinds, is_pythons, function = _OF_NUMBERS[name]
+
+    def get(self: Tensor) -> Callable[[], Any]:
+        if self.shape or self.dtype.kind not in kinds or (is_pythons and self._weak is not int):
+            raise AttributeError(f"a {self._type!r} has no attribute {name!r}")
+        return lambda: function(self)
+
+    return property(get, doc=f"As the method ``{name}`` of a number.")
+
+
+for _name in _OF_NUMBERS:
+    setattr(Tensor, _name, _of_numbers(_name))
 
 # Methods that are the NumPy function of the same name, the array first.
 for _name in (
