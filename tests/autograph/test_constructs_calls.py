@@ -363,3 +363,27 @@ def test_map_inside_of_a_called_function():
         return rows(-matrix, n)
 
     assert_follows(func, np.arange(72.0).reshape(6, 4, 3) % 7, N)
+
+
+@pytest.mark.parametrize(
+    ("func", "error", "message"),
+    [
+        (lambda v: lw.cond(v > 0, 3, abs, v), TypeError, r"true_fn of lw\.cond .* not int"),
+        (lambda v: lw.cond(v > 0, abs, None, v), TypeError, r"false_fn of lw\.cond .* NoneType"),
+        (lambda v: lw.switch_case(0, [abs, 1], v), TypeError, r"branches\[1\] of lw\.switch_case"),
+        (lambda v: lw.switch_case(v, [abs], v), TypeError, "must be an integer"),
+        (lambda v: lw.while_loop(1, abs, v), TypeError, r"cond_fn of lw\.while_loop"),
+        (lambda v: lw.fori_loop(0, 3, "f", v), TypeError, r"body_fn of lw\.fori_loop"),
+        (lambda v: lw.scan(lambda c, x: c + x, v, np.ones(3)), TypeError, "next carry and a res"),
+        (lambda v: lw.scan(abs, v, np.ones(3), length=4), ValueError, r"\[3, 4\]"),
+        (
+            lambda v: lw.while_loop(lambda s: s < v, lambda s: (s, s), 0.0),
+            lw.ControlFlowError,
+            "the state is a Python float before",
+        ),
+    ],
+)
+def test_bad_arguments_of_the_named_forms(func, error, message):
+    with pytest.raises(error, match=message) as raised:
+        lw.vmap(func)(X)
+    assert "test_constructs_calls.py:" in str(raised.value)

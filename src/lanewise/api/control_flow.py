@@ -60,10 +60,19 @@ def cond(
     >>> lw.vmap(root)(np.array([4.0, -4.0, 9.0]))
     array([2., 0., 3.])
     """
+    _check_callable("cond", true_fn=true_fn, false_fn=false_fn)
     tensor = traced(pred)
     if tensor is None:
         return fn(true_fn if pred else false_fn)(*operands)
     return choose(cond_op, truth(tensor), [fn(true_fn), fn(false_fn)], operands)
+
+
+def _check_callable(name: str, **functions: Any) -> None:
+    """Raise `TypeError` for an argument that is no function, naming it."""
+    for argument, function in functions.items():
+        if not callable(function):
+            kind = type(function).__name__
+            raise TypeError(f"{argument} of lw.{name} must be a function, not {kind}{at(here())}")
 
 
 def switch_case(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -101,6 +110,7 @@ def switch_case(index: Any, branches: Sequence[Callable[..., Any]], *operands: A
     """
     if not branches:
         raise ValueError(f"switch_case has no branches{at(here())}")
+    _check_callable("switch_case", **{f"branches[{i}]": f for i, f in enumerate(branches)})
     tensor = traced(index)
     if tensor is None:
         return fn(branches[operator.index(index)])(*operands)
@@ -143,6 +153,7 @@ def while_loop(cond_fn: Callable[[Any], Any], body_fn: Callable[[Any], Any], sta
     >>> lw.vmap(halvings)(np.array([1.0, 5.0, 1000.0]))
     array([ 0,  3, 10])
     """
+    _check_callable("while_loop", cond_fn=cond_fn, body_fn=body_fn)
     return repeat(fn(cond_fn), fn(body_fn), state)
 
 
@@ -176,6 +187,7 @@ def fori_loop(lower: Any, upper: Any, body_fn: Callable[[Any, Any], Any], state:
     >>> lw.vmap(factorial)(np.array([0, 3, 5]))
     array([  1,   6, 120])
     """
+    _check_callable("fori_loop", body_fn=body_fn)
     return count(range_(lower, upper), fn(body_fn), state)
 
 
@@ -222,6 +234,7 @@ def scan(
     (array([3., 7.]), array([[0., 1.],
            [0., 3.]]))
     """
+    _check_callable("scan", step=step)
     rows = tree.flatten(xs)[0]
     lengths: list[Any] = [np.shape(row)[0] if np.ndim(row) else None for row in rows]
     lengths += [] if length is None else [operator.index(length)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import require_trace, state
 
 
-class Fold:
+class Fold(ABC):
     """How a function reduces elements one by one.
 
     Attributes
@@ -34,9 +35,9 @@ class Fold:
 
     start: Any
 
+    @abstractmethod
     def add(self, total: Any, element: Any) -> Any:
         """Return the accumulator with one more element."""
-        raise NotImplementedError
 
     def result(self, total: Any) -> Any:
         """Return what the function returns."""

@@ -17,7 +17,7 @@ from lanewise.autograph.aliases import arrays_in, left_by, settle
 from lanewise.autograph.branches import Fork, not_, truth
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.sequences import as_sequence
-from lanewise.autograph.state import called
+from lanewise.autograph.state import called, describe
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import DimLike
@@ -431,7 +431,13 @@ def accumulate(
         assert region is not None
         slices = [region.input(example_type(value.type, 0)) for value in values]
         given = tree.unflatten(structure, [Tensor(region, value) for value in slices])
-        carry, out = step(held, given)
+        result = step(held, given)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"the step of scan returns the next carry and a result, not {describe(result)}"
+                f"{at(here())}"
+            )
+        carry, out = result
         leaves, out_structure = tree.flatten(out)
         ys = [lift(leaf) for leaf in leaves]
         is_stable, ends = turns.end((carry,))

@@ -7,6 +7,7 @@ its length is known it can be iterated natively, which unrolls the loop.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from lanewise.trace.tensor import Tensor, as_tensor, weak
 from lanewise.trace.tensor_array import TensorArray
 
 
-class Items:
+class Items(ABC):
     """A sequence of items by position.
 
     Attributes
@@ -46,9 +47,9 @@ class Items:
         self.length = length
         self._taken = 0
 
+    @abstractmethod
     def at(self, position: Any) -> Any:
         """Return the item at a position, an int or a traced one, within the length."""
-        raise NotImplementedError
 
     @property
     def can_roll(self) -> bool:

@@ -294,7 +294,9 @@ def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any)
 
 def called(name: str) -> str:
     """Return what to call a variable of converted code in a message."""
-    return "the result" if name == RETURN_VALUE else f"the variable {name!r}"
+    if name == RETURN_VALUE:
+        return "the result"
+    return f"the variable {name!r}" if name.isidentifier() else name  # of `lw.while_loop`: a title
 
 
 def refuse(name: str, sides: tuple[str, str], first: str, second: str, must: str) -> NoReturn:

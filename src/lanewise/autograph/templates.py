@@ -8,6 +8,7 @@ the operands of the operation that fills the template in.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,14 +23,14 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis))
 _MADE_IN_PYTHON = 1 << 9
 
 
-class Template:
+class Template(ABC):
     """Something with numbers to be filled in."""
 
     __slots__ = ()
 
+    @abstractmethod
     def fill(self, numbers: Sequence[Any]) -> Any:
         """Return it with ``numbers[i]`` in the place of operand i."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

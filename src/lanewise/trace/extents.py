@@ -7,6 +7,7 @@ the places between two ends (``a[i:j]``), `Chosen` are those where a mask holds 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,7 +35,7 @@ INSTEAD = (
 )
 
 
-class Extent:
+class Extent(ABC):
     """The places that an array of a length that is data takes on an axis of `bound` elements.
 
     Attributes
@@ -65,8 +66,8 @@ class Extent:
         """The symbol of the length; it is the same where the length is the same value."""
         return Dim.symbol(f"n{self._origin().index}")
 
-    def _origin(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _origin(self) -> Any: ...
 
     def __str__(self) -> str:
         return f"{self.dim}<={self.bound}"
@@ -125,32 +126,28 @@ class Extent:
         k = emit(checked, k + (k < 0) * count, inside, error="IndexError", message=message)
         return self.located(k)
 
+    @abstractmethod
     def located(self, k: Any) -> Any:
         """Return where the elements of these numbers lie, which must be within the length."""
-        raise NotImplementedError
 
-    def sliced(self, entry: slice) -> Extent:
-        """Return the extent of a slice of the array."""
-        raise NotImplementedError
-
+    @abstractmethod
     def agrees(self, other: Any) -> bool:
         """Whether `other` surely has the same places, in the same order."""
-        raise NotImplementedError
 
-    def _count(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _count(self) -> Any: ...
 
-    def _mask(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _mask(self) -> Any: ...
 
-    def _first(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _first(self) -> Any: ...
 
-    def _order(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _order(self) -> Any: ...
 
-    def _rank(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _rank(self) -> Any: ...
 
 
 class Span(Extent):
@@ -240,6 +237,7 @@ class Span(Extent):
         return scaled if self.in_front else scaled + self.start
 
     def sliced(self, entry: slice) -> Span:
+        """Return the extent of a slice of the array."""
         step = step_of(entry)
         start, stop = ends(entry, self.count(), step)
         return Span(

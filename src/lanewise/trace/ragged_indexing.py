@@ -202,8 +202,8 @@ def _sliced(data: Tensor, entry: slice, extent: Extent | None, axis: int) -> Any
         return data, _ALL, Span(size, start, stop, step, what=_text(entry))
     if isinstance(extent, Chosen):
         data, extent = _front_view(data, extent, axis)
-    extent = extent.sliced(entry)
-    return data, _ALL, extent
+    assert isinstance(extent, Span)
+    return data, _ALL, extent.sliced(entry)
 
 
 def _text(entry: slice) -> str:

@@ -8,6 +8,7 @@ that holds the region decides for which examples they happen.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ class Missing:
     """Stands for an entry or attribute that is not there."""
 
 
-class Slot:
+class Slot(ABC):
     """A place outside of a region that code in it has changed: what to read, and to put back."""
 
     __slots__ = ("key", "name", "owner")
@@ -38,13 +39,13 @@ class Slot:
         self.name = name
         self.owner = owner  # kept alive, so that the key stays its own
 
+    @abstractmethod
     def get(self) -> Any:
         """Return what the place holds now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set(self, value: Any) -> None:
         """Make `value` what the place holds."""
-        raise NotImplementedError
 
 
 class TensorSlot(Slot):
