@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format bench-overhead bench-control-flow clean
+.PHONY: demo test check format bench bench-overhead bench-control-flow clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/digits.py
@@ -16,6 +16,10 @@ check: $(VENV)/.check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/ty check
+
+# With the peers, which are large; without them, `python -m benchmarks.suite` leaves them out.
+bench: $(VENV)/.peers
+	$(BIN)/python -m benchmarks.suite --write
 
 bench-overhead: $(VENV)/.test
 	$(BIN)/python benchmarks/overhead.py

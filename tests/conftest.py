@@ -6,3 +6,5 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["LANEWISE_VERIFY"] = "1"
+# Not the cache of whoever runs the tests; each process of them compiles for itself.
+os.environ["LANEWISE_CACHE"] = "0"

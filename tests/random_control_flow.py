@@ -25,6 +25,8 @@ Scope = dict[str, str]
 #: these o, a float or None, and k, a pair of an int and a float.
 ARGS: Scope = {"n": "i", "m": "i", "x": "f", "y": "f", "p": "b", "h": "s", "t": "t", "v": "v4",
                "w": "w3"}  # fmt: skip
+#: Kinds of arrays that programs have: those of the arguments v and w, and others.
+SHORT, LONG = ("v4", "w3", "v3"), ("v45", "w41", "v42")
 PRELUDE = """\
 import math
 import numpy as np
@@ -55,8 +57,16 @@ def clip(x):
 class Writer:
     """Writes one function, statement by statement."""
 
-    def __init__(self, draw: Draw, args: Scope, results: list[str], budget: int) -> None:
+    def __init__(
+        self,
+        draw: Draw,
+        args: Scope,
+        results: list[str],
+        budget: int,
+        vectors: tuple[str, str, str] = SHORT,
+    ) -> None:
         self.draw, self.results, self.budget = draw, results, budget
+        self.vectors = vectors
         self.args = args
         self.lines: list[str] = []
         self.count = 0
@@ -284,7 +294,8 @@ class Writer:
         return bool(getattr(self, self.pick(*kinds))(indent, scope, loop))
 
     def assign(self, indent: int, scope: Scope, loop: str) -> None:
-        kind = self.pick("i", "f", "b", "i", "f", "s", "t", "v4", "v3", "w3", "o", "k")
+        v, w, other = self.vectors
+        kind = self.pick("i", "f", "b", "i", "f", "s", "t", v, other, w, "o", "k")
         free = [name for name in self.names(scope, kind) if name not in self.fixed]
         text = self.expr(kind, scope)
         if kind in "if" and self.chance(6) and len(free) > 1:
@@ -296,8 +307,10 @@ class Writer:
         scope[name] = kind
 
     def augment(self, indent: int, scope: Scope, loop: str) -> None:
-        kind = self.pick("i", "f", "f", "v4")
-        free = [name for name in self.names(scope, kind) if name not in self.fixed or kind == "v4"]
+        kind = self.pick("i", "f", "f", self.vectors[0])
+        free = [
+            name for name in self.names(scope, kind) if name not in self.fixed or kind[0] == "v"
+        ]
         if not free:
             return self.assign(indent, scope, loop)
         name = self.pick(*free)
@@ -505,7 +518,7 @@ class Writer:
         result = self.pick("i", "f", "b")
         name = self.new("f")
         args = {f"{'ab'[k]}{name}": kind for k, kind in enumerate(kinds)}
-        inner = Writer(self.draw, args, [result], self.draw(st.integers(1, 4)))
+        inner = Writer(self.draw, args, [result], self.draw(st.integers(1, 4)), self.vectors)
         inner.count = 100 * (1 + len(self.helpers))
         if self.chance(3):
             self.write(indent, f"{name} = lambda {', '.join(args)}: {inner.expr(result, args)}")
@@ -610,12 +623,13 @@ def _array(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> np.nd
 
 
 @st.composite
-def cases(draw: Draw) -> Case:
-    """Draw a program and a batch for it."""
-    results = draw(
-        st.sampled_from([["i"], ["f", "i"], ["i", "f", "v4"], ["b", "w3"], ["s", "t", "f"]])
-    )
-    source = Writer(draw, ARGS, results, draw(st.sampled_from([2, 4, 6, 8, 10, 14, 20]))).function()
+def cases(draw: Draw, vectors: tuple[str, str, str] = SHORT) -> Case:
+    """Draw a program, whose arrays are of these kinds, and a batch for it."""
+    v, w, _ = vectors
+    kinds = {**ARGS, "v": v, "w": w}
+    results = draw(st.sampled_from([["i"], ["f", "i"], ["i", "f", v], ["b", w], ["s", "t", "f"]]))
+    budget = draw(st.sampled_from([2, 4, 6, 8, 10, 14, 20]))
+    source = Writer(draw, kinds, results, budget, vectors).function()
     sizes = draw(st.sampled_from([[4], [7], [1], [3], [40], [2, 3], [3, 1], [5, 6]]))
     rng = np.random.default_rng(draw(st.integers(0, 50)))
     maps, shapes = [], {name: () for name in ARGS}
@@ -630,5 +644,5 @@ def cases(draw: Draw) -> Case:
             if dim == 0:
                 shapes[name] = (size, *shapes[name])
     # What no map maps is an array all the same: a number would be none of the trace's business.
-    arrays = [_array(rng, kind, shapes[name]) for name, kind in ARGS.items()]
+    arrays = [_array(rng, kind, shapes[name]) for name, kind in kinds.items()]
     return Case(source, [np.asarray(a) for a in arrays], maps)

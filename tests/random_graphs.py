@@ -23,29 +23,35 @@ TRUTH = array_type(np.dtype(bool), ())
 TYPES = (FLOAT, VECTOR, INTEGER)
 
 
-def random_graph(seed: int, depth: int = 3) -> tuple[Graph, list[Any]]:
-    """Return a graph that maps a random function over a batch, and arguments for it."""
+def random_graph(
+    seed: int, depth: int = 3, length: int = 3, counts: Sequence[int] = (0, 1, 4, 7)
+) -> tuple[Graph, list[Any]]:
+    """Return a graph that maps a random function over a batch, and arguments for it.
+
+    Vectors have `length` elements, and the batch one of `counts` examples.
+    """
     rng = random.Random(seed)
     size = Dim.symbol("batch")
-    types = [rng.choice(TYPES) for _ in range(4)]
+    writer = _Writer(rng, depth, length)
+    types = [rng.choice(writer.types) for _ in range(4)]
     mapped = [True, True, *rng.choices((True, False), k=2)]
     builder = Builder()
     operands = [
         builder.input(batched_type(type, size) if m else type)
         for type, m in zip(types, mapped, strict=True)
     ]
-    wanted = [rng.choice(TYPES) for _ in range(3)]
-    region = _Writer(rng, depth).region(types, wanted)
+    wanted = [rng.choice(writer.types) for _ in range(3)]
+    region = writer.region(types, wanted)
     params = {"size": size, "in_dims": tuple([0 if m else None for m in mapped]),
               "out_mapped": (True,) * 3, "order": "parallel", "chunk": None,
-              "fallback": True}  # fmt: skip
+              "fallback": True, "fastmath": False}  # fmt: skip
     if rng.random() < 0.15:
         params["chunk"] = 2
     elif rng.random() < 0.15:
         params["order"] = "sequential"
-    results = builder.emit(map_, tuple(operands), params, (region,))
+    results = builder.emit(map_, tuple(operands), map_.complete(params), (region,))
     data = np.random.default_rng(seed)
-    count = rng.choice((0, 1, 4, 7))
+    count = rng.choice(counts)
     arguments = [
         data.integers(-4, 5, shape) if type is INTEGER else data.normal(size=shape)
         for type, m in zip(types, mapped, strict=True)
@@ -57,9 +63,12 @@ def random_graph(seed: int, depth: int = 3) -> tuple[Graph, list[Any]]:
 class _Writer:
     """Writes operations into the current builder, at random."""
 
-    def __init__(self, rng: random.Random, depth: int) -> None:
+    def __init__(self, rng: random.Random, depth: int, length: int = 3) -> None:
         self.rng = rng
         self.depth = depth
+        self.length = length
+        self.vector = array_type(VECTOR.dtype, (length,))
+        self.types = (FLOAT, self.vector, INTEGER)
 
     def region(self, types: Sequence[ArrayType], wanted: Sequence[ArrayType]) -> Graph:
         """Return a region that takes and gives values of these types."""
@@ -111,14 +120,14 @@ class _Writer:
             values += self.rng.choice(simple)(values)
 
     def arithmetic(self, values: list[Value]) -> list[Value]:
-        type = self.rng.choice(TYPES)
+        type = self.rng.choice(self.types)
         first, second = self.pick(values, type), self.pick(values, type)
         if type is INTEGER:
             name = self.rng.choice(("add", "subtract", "maximum"))
             result = self.call(name, first, second)
             nine = constant(data=np.array(9).tobytes(), type=INTEGER)
             return [self.call("remainder", result, nine)]
-        if type is VECTOR and self.rng.random() < 0.3:
+        if type is self.vector and self.rng.random() < 0.3:
             second = self.pick(values, FLOAT)
         name = self.rng.choice(("add", "subtract", "multiply", "maximum"))
         return [self.call("sin", self.call(name, first, second))]
@@ -127,13 +136,13 @@ class _Writer:
         return [self.compare(values)]
 
     def branch(self, values: list[Value]) -> list[Value]:
-        operands, wanted = self.some(values), self.rng.choices(TYPES, k=self.rng.randint(1, 3))
+        operands, wanted = self.some(values), self.rng.choices(self.types, k=self.rng.randint(1, 3))
         types = [value.type for value in operands]
         regions = self.region(types, wanted), self.region(types, wanted)
         return _several(cond(self.pick(values, TRUTH), *operands, regions=regions))
 
     def choice(self, values: list[Value]) -> list[Value]:
-        operands, wanted = self.some(values), self.rng.choices(TYPES, k=self.rng.randint(1, 2))
+        operands, wanted = self.some(values), self.rng.choices(self.types, k=self.rng.randint(1, 2))
         types = [value.type for value in operands]
         regions = tuple([self.region(types, wanted) for _ in range(self.rng.randint(1, 3))])
         index = self.small(values, len(regions))
@@ -165,27 +174,27 @@ class _Writer:
         """Write a scan along one or two vectors."""
         captures = self.some(values)
         carry = self.rng.choices(values, k=self.rng.randint(0, 2))
-        xs = [self.pick(values, VECTOR) for _ in range(self.rng.randint(0, 2))]
-        ys = [FLOAT, self.rng.choice(TYPES)][: self.rng.randint(0 if carry else 1, 2)]
+        xs = [self.pick(values, self.vector) for _ in range(self.rng.randint(0, 2))]
+        ys = [FLOAT, self.rng.choice(self.types)][: self.rng.randint(0 if carry else 1, 2)]
         types = [*[value.type for value in (*captures, *carry)], *[FLOAT] * len(xs)]
         body = self.region(types, [*[value.type for value in carry], *ys])
         return _several(
             scan(*captures, *carry, *xs, regions=(body,), captures=len(captures),
-                 carry=len(carry), length=3, reverse=self.rng.random() < 0.3)
+                 carry=len(carry), length=self.length, reverse=self.rng.random() < 0.3)
         )  # fmt: skip
 
     def each(self, values: list[Value]) -> list[Value]:
-        """Write a map over three examples."""
-        operands = [self.pick(values, VECTOR), *self.some(values)]
-        in_dims = [0 if v.type is VECTOR and (not i or self.rng.random() < 0.5) else None
+        """Write a map over a few examples."""
+        operands = [self.pick(values, self.vector), *self.some(values)]
+        in_dims = [0 if v.type is self.vector and (not i or self.rng.random() < 0.5) else None
                    for i, v in enumerate(operands)]  # fmt: skip
         types = [FLOAT if axis == 0 else value.type
                  for value, axis in zip(operands, in_dims, strict=True)]  # fmt: skip
-        region = self.region(types, [FLOAT, self.rng.choice(TYPES)])
+        region = self.region(types, [FLOAT, self.rng.choice(self.types)])
         order = self.rng.choice(("parallel", "parallel", "parallel", "sequential"))
         chunk = 2 if order == "parallel" and self.rng.random() < 0.2 else None
         return _several(
-            map_(*operands, regions=(region,), size=3, in_dims=tuple(in_dims),
+            map_(*operands, regions=(region,), size=self.length, in_dims=tuple(in_dims),
                  out_mapped=(True, True), order=order, chunk=chunk)
         )  # fmt: skip
 

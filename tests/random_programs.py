@@ -514,14 +514,14 @@ def _array(draw: Draw, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @st.composite
-def cases(draw: Draw) -> Case:
+def cases(draw: Draw, sizes: st.SearchStrategy[int] = SIZES) -> Case:
     count = draw(st.integers(1, 3))
     args = list("abc"[:count])
-    sizes = [draw(st.sampled_from([3, 2, 1, 0])) for _ in range(draw(st.sampled_from([1, 1, 2])))]
-    maps = [Map(size, [], draw(st.sampled_from([None, None, 1, 2]))) for size in sizes]
+    counts = [draw(st.sampled_from([3, 2, 1, 0])) for _ in range(draw(st.sampled_from([1, 1, 2])))]
+    maps = [Map(size, [], draw(st.sampled_from([None, None, 1, 2]))) for size in counts]
     arrays, examples = [], []
     for position in range(count):
-        shape = tuple(draw(st.lists(SIZES, max_size=3)))
+        shape = tuple(draw(st.lists(sizes, max_size=3)))
         for level in maps:
             is_mapped = draw(st.integers(0, 3)) > 0 or position == 0
             dim = draw(st.integers(-len(shape) - 1, len(shape))) if is_mapped else None

@@ -4,6 +4,7 @@ from lanewise.api import along_axis as _along_axis  # noqa: F401  (enters np.app
 from lanewise.api.control_flow import cond, fori_loop, scan, switch_case, while_loop
 from lanewise.api.host import py_func
 from lanewise.api.spec import TensorSpec
+from lanewise.api.threads import get_num_threads, set_num_threads
 from lanewise.api.vectorize import vectorize
 from lanewise.api.vectorized_map import map_fn, vectorized_map
 from lanewise.api.vmap import vmap
@@ -32,9 +33,11 @@ __all__ = [
     "cond",
     "explain",
     "fori_loop",
+    "get_num_threads",
     "map_fn",
     "py_func",
     "scan",
+    "set_num_threads",
     "switch_case",
     "vectorize",
     "vectorized_map",

@@ -807,7 +807,7 @@ def test_errors_of_host_code_in_regions_name_the_line(depth):
     operands = builder.input(TOKEN), builder.input(array_type(F8, (N,)))
     params = {
         "size": N, "in_dims": (None, 0), "out_mapped": (False, True), "order": "parallel",
-        "chunk": None, "fallback": True,
+        "chunk": None, "fallback": True, "fastmath": False,
     }  # fmt: skip
     graph = builder.finish(builder.emit(map_, operands, params, (body,)))
     with pytest.raises(KeyError) as info:

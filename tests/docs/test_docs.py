@@ -25,7 +25,8 @@ def examples(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples(page: Path) -> None:
+def test_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)  # as users find it
     test = doctest.DocTestParser().get_doctest(examples(page), {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
     report: list[str] = []

@@ -1,4 +1,4 @@
-"""`explain`: what became of each line, and the bytes that it takes."""
+"""`explain` of what NumPy computes: what becomes of each line, and the bytes that it takes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ import lanewise as lw
 
 X = np.ones((8, 4))
 W = np.ones(4)
+
+
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch):
+    """Let NumPy compute, whatever the tests run with: test_explain_native.py is about kernels."""
+    monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
 
 
 def explained(func, *args, **kwargs):
@@ -117,7 +123,9 @@ def test_loops():
         (lw.vmap(lw.vmap(np.sin)), (X,), "vmap of sin: 8 examples"),
     ],
 )
-def test_headings(func, args, start):
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_headings(func, args, start, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
     assert str(lw.explain(func, *args)).startswith(start)
 
 

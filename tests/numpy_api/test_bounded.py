@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.oracle import assert_maps, assert_maps_everywhere, loop
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, DataDependentShapeError
+from tests.oracle import assert_maps, assert_maps_everywhere, loop
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(6, 7))

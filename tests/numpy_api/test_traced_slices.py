@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.oracle import assert_maps, assert_maps_everywhere, loop
 
 import lanewise as lw
+from tests.oracle import assert_maps, assert_maps_everywhere, loop
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(size=(4, 8))

@@ -32,6 +32,7 @@ class Options(NamedTuple):
     chunk: int | None = None
     fallback: bool = True
     autograph: bool = True
+    fastmath: bool = False
 
 
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -167,6 +168,7 @@ def run_map(
             "order": options.order,
             "chunk": chunk,
             "fallback": options.fallback,
+            "fastmath": options.fastmath,
         }
 
     if outer is not None and _belongs_to_trace(operands, sources, has_effects):

@@ -31,6 +31,7 @@ def vmap(
     chunk_size: int | None = None,
     axis_size: int | None = None,
     autograph: bool = True,
+    fastmath: bool = False,
 ) -> Callable[..., Any]:
     """Map a function of one example over a batch.
 
@@ -61,6 +62,10 @@ def vmap(
     autograph : bool
         Whether Python's control flow in `func`, and in functions that it calls, follows the data.
         If not, data that steer Python raise `ConcretizationError`.
+    fastmath : bool
+        Whether compiled code may round sums, products and quotients otherwise than NumPy: fuse a
+        product with a sum, take sums in another order, multiply by reciprocals. NaN and infinities
+        keep their meaning. By default every operation is rounded as IEEE 754 says.
 
     Returns
     -------
@@ -106,8 +111,10 @@ def vmap(
         in_dims = _checked_in_dims(tree.axes(in_dims, "in_dims"), axis_size)
     if type(out_dims) is not int:
         out_dims = tree.axes(out_dims, "out_dims")
-    usual = chunk_size is None and autograph is True
-    options = _USUAL if usual else Options(chunk=chunk_size, autograph=bool(autograph))
+    usual = chunk_size is None and autograph is True and not fastmath
+    options = _USUAL
+    if not usual:
+        options = Options(chunk=chunk_size, autograph=bool(autograph), fastmath=bool(fastmath))
     return Mapped(func, in_dims, out_dims, options, axis_size)
 
 

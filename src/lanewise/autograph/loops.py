@@ -25,10 +25,11 @@ from lanewise.ir.graph import Operation, Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.ops.control import cond, scan, while_
+from lanewise.ops.creation import iota
 from lanewise.ops.regions import example_type
 from lanewise.trace import tree
 from lanewise.trace.regions import Part, Region, Stop, record, retract, unwind
-from lanewise.trace.tensor import Tensor, lift
+from lanewise.trace.tensor import Tensor, emit, lift, read
 from lanewise.trace.trace import require_trace, state
 
 #: What the body of a ``for`` loop may raise that its driver wants to know of.
@@ -315,7 +316,8 @@ class For:
             if not is_stable:
                 continue
             if position is not None:
-                xs = require_trace("a loop").capture(np.arange(start, length))
+                # Recorded, not captured: whoever compiles it knows how far an index may go.
+                xs = read(emit(iota, length=length, dtype=_INDEX)[start:])
                 self.state, _ = turns.record_scan(
                     length - start, ends, (xs,), (position,), has_turns=True
                 )

@@ -41,6 +41,10 @@ class checked:
         (x,) = repeat_unmapped(Batch(b.size, b.mapped[:1]), x)
         return checked(x, ok, error=error, message=message)
 
+    def lanes(k, types, x, ok, *, error, message):
+        k.require(ok)
+        return x
+
     samples = (
         sample((2, 3), np.array([True, True]), error="ValueError", message="no"),
         sample((), np.zeros((0, 2), bool), error="IndexError", message="no"),
@@ -76,5 +80,9 @@ class check:
 
     def batch(b: Batch, ok, *operands, make):
         return check(*repeat_unmapped(b, ok, *operands), make=make)
+
+    def lanes(k, types, ok, *operands, make):
+        k.require(ok)
+        return ()
 
     samples = absent("it has no results; tests/ops/test_checks.py runs it")

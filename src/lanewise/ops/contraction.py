@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from typing import Any
@@ -14,6 +15,11 @@ from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.movement import align, pad_rank, transpose
 from lanewise.ops.registry import Batch, Primitive, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of
+
+#: Matrix products of more products of numbers than this are BLAS's.
+MOST_PRODUCTS = 32**3
+#: Smaller ones are written out, in registers.
+MOST_IN_REGISTERS = 256
 
 
 @op
@@ -64,6 +70,37 @@ class dot_general:
         at = len(batch) if in_x else rank_of(result) - _count_free(y, batch, contract)
         axes = (at, *(axis for axis in range(rank_of(result)) if axis != at))
         return result if at == 0 else transpose(result, axes=axes)
+
+    def lanes(k, types, x, y, *, batch, contract):
+        axes_x, axes_y, nx, _ = _layout(x.ndim, y.ndim, batch, contract)
+        x, y, lead = k.ready(x), k.ready(y), len(batch)
+        inner = [x.shape[i] for i, _ in contract]
+        if (
+            math.prod(types[0].shape) * math.prod(inner) > MOST_PRODUCTS
+            and types[0].shape
+            and inner
+        ):
+            k.leave("a large matrix product is left to BLAS")
+
+        def at(*i):
+            shared, free_x, free_y = i[:lead], i[lead : lead + nx], i[lead + nx :]
+            return k.sum_of_products(
+                types[0].dtype,
+                inner,
+                lambda *j: k.at(x, axes_x, (*shared, *free_x, *j)),
+                lambda *j: k.at(y, axes_y, (*shared, *free_y, *j)),
+            )
+
+        work = math.prod(inner)
+        is_plain = len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
+        if is_plain and work * math.prod(types[0].shape) > MOST_IN_REGISTERS:
+            return k.matrix_product(
+                types[0],
+                work,
+                lambda i, p: k.at(x, axes_x, (i, p)),
+                lambda p, j: k.at(y, axes_y, (j, p)),
+            )
+        return k.lazy(types[0].dtype, types[0].shape, at, (x, y), work=work)
 
     samples = (
         sample((3, 4), (4, 2), batch=(), contract=((1, 0),)),
@@ -240,6 +277,9 @@ class correlate:
 
     def batch(b: Batch, x, v, *, before, behind):
         return correlate(*align(b, x, v), before=before, behind=behind)
+
+    def lanes(k, types, x, v, *, before, behind):
+        return k.correlated(types[0], x, v, before)
 
     samples = (
         sample((7,), (3,), before=0, behind=0),

@@ -21,6 +21,10 @@ class constant:
     def numpy(*, data, type):
         return np.frombuffer(data, type.dtype).reshape(type.shape)
 
+    def lanes(k, types, *, data, type):
+        values = np.frombuffer(data, type.dtype)
+        return k.elements(type.dtype, type.shape, [k.constant(type.dtype, x) for x in values])
+
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of the text form cover it")
 
@@ -34,6 +38,9 @@ class iota:
 
     def numpy(*, length, dtype):
         return np.arange(length, dtype=dtype)
+
+    def lanes(k, types, *, length, dtype):
+        return k.lazy(dtype, (length,), lambda i: k.convert(k.index(i), dtype), ready=True)
 
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of symbolic dimensions cover it")

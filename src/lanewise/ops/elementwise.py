@@ -82,16 +82,38 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
 
         return [Sample(tuple(draw(shape) for shape in row[: fn.nin]), {}) for row in shapes]
 
+    def lanes(k: Any, types: Any, *operands: Any, dtype: np.dtype | None) -> Any:
+        loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
+        found, shape = k.loop(fn, loop), types[0].shape
+        parts = [aligned(x, len(shape)) for x in operands]
+
+        def at(*i: Any) -> Any:
+            return found(*[x(*i) for x in parts])
+
+        if fn.nout == 1:
+            return k.lazy(types[0].dtype, shape, at, operands, fails=k.loop_fails(fn, loop))
+        return k.several(types, shape, at, operands)
+
     primitive = Primitive(
         name,
         type=infer,
         numpy=numpy,
         batch=batch,
         samples=samples,
+        lanes=lanes,
         doc=f"Elementwise ``{name}`` of {fn.nin} operands.",
         ufunc=fn,
     )
     return primitive
+
+
+def aligned(x: Any, rank: int) -> Any:
+    """Return the function that reads an array of a kernel at an index it broadcasts to."""
+    missing = rank - x.ndim
+    if all(size != 1 for size in x.shape):
+        return x.at if not missing else lambda *i: x.at(*i[missing:])
+    fixed = [size == 1 for size in x.shape]
+    return lambda *i: x.at(*[0 if f else j for f, j in zip(fixed, i[missing:], strict=True)])
 
 
 @lru_cache(maxsize=4096)
@@ -160,6 +182,15 @@ class where:
     def batch(b: Batch, condition, x, y):
         return where(*align(b, condition, x, y))
 
+    def lanes(k, types, condition, x, y):
+        dtype, shape = types[0].dtype, types[0].shape
+        c, a, b = (aligned(v, len(shape)) for v in (condition, x, y))
+
+        def at(*i):
+            return k.choose(k.truth(c(*i)), k.convert(a(*i), dtype), k.convert(b(*i), dtype))
+
+        return k.lazy(dtype, shape, at, (condition, x, y))
+
     samples = (sample(np.array([True, False]), (3, 2), ()), sample(np.array(True), (0,), (1,)))
 
 
@@ -176,6 +207,9 @@ class real:
     def batch(b: Batch, x):
         return real(x)
 
+    def lanes(k, types, x):
+        return k.lazy(types[0].dtype, x.shape, lambda *i: k.parts(x.at(*i))[0], (x,))
+
     samples = (sample(np.array([1 + 2j, -3j])), sample((0, 2)))
 
 
@@ -191,6 +225,10 @@ class imag:
 
     def batch(b: Batch, x):
         return imag(x)
+
+    def lanes(k, types, x):
+        zero = k.constant(types[0].dtype, 0)
+        return k.lazy(types[0].dtype, x.shape, lambda *i: (*k.parts(x.at(*i)), zero)[1], (x,))
 
     samples = (sample(np.array([1 + 2j, -3j])), sample((0, 2)))
 
@@ -212,6 +250,15 @@ class complex_:
     def batch(b: Batch, x, y):
         return complex_(*align(b, x, y))
 
+    def lanes(k, types, x, y):
+        a, b = (aligned(v, len(types[0].shape)) for v in (x, y))
+
+        def at(*i):  # of float16 as of float32: there is no smaller complex dtype
+            parts = [k.convert(v(*i), types[0].dtype) for v in (a, b)]
+            return k.joined(*[k.parts(part)[0] for part in parts])
+
+        return k.lazy(types[0].dtype, types[0].shape, at, (x, y))
+
     samples = (sample((2, 3), (3,)), sample((), (0,)))
 
 
@@ -229,6 +276,10 @@ class i0:
 
     def batch(b: Batch, x):
         return i0(x)
+
+    def lanes(k, types, x):
+        dtype = types[0].dtype
+        return k.lazy(dtype, x.shape, lambda *i: k.i0(x.at(*i), dtype), (x,), work=50)
 
     samples = (sample((2, 3)), sample(()))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.types import array_type
+from lanewise.ops.elementwise import aligned
 from lanewise.ops.movement import align
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes
@@ -58,6 +59,15 @@ class exact:
 
     def batch(b: Batch, *operands, fn):
         return exact(*align(b, *operands), fn=fn)
+
+    def lanes(k, types, *operands, fn):
+        shape = types[0].shape
+        parts = [aligned(x, len(shape)) for x in operands]
+
+        def at(*i):
+            return k.exact(fn, *[x(*i) for x in parts])
+
+        return k.lazy(types[0].dtype, shape, at, operands, fails=True)
 
     samples = (
         sample(np.array([3, -4, 2**62]), np.array([5, 6, 2**61]), fn=np.add),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lanewise.ir.types import array_type
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, absent, op, sample
 
 
 def _check(n: int, norm: str | None) -> None:
@@ -29,6 +29,8 @@ class fft:
 
     def batch(b: Batch, x, *, axis, **params):
         return fft(x, axis=axis + 1, **params)
+
+    lanes = absent("NumPy's library transforms all rows in one call")
 
     samples = (
         sample((2, 5), n=5, axis=1, norm=None, inverse=False),
@@ -54,6 +56,8 @@ class rfft:
     def batch(b: Batch, x, *, axis, **params):
         return rfft(x, axis=axis + 1, **params)
 
+    lanes = absent("NumPy's library transforms all rows in one call")
+
     samples = (
         sample((2, 5), n=5, axis=1, norm=None),
         sample((4,), n=6, axis=0, norm="ortho"),
@@ -74,6 +78,8 @@ class irfft:
 
     def batch(b: Batch, x, *, axis, **params):
         return irfft(x, axis=axis + 1, **params)
+
+    lanes = absent("NumPy's library transforms all rows in one call")
 
     samples = (
         sample((2, 5), n=8, axis=1, norm=None),

@@ -46,6 +46,8 @@ class py_func:
         batched = tuple(batched_type(type, b.size) for type in types)
         return py_func(token, *operands, func=func, types=batched, vectorized=True)
 
+    lanes = absent("it calls Python")
+
     samples = absent("it runs any Python function; the tests of py_func cover it")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.creation import iota
+from lanewise.ops.elementwise import aligned
 from lanewise.ops.movement import align, repeat_unmapped, reshape, transpose
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of, shape_of
@@ -66,6 +67,20 @@ class gather:
         result = gather(x, *indices, axis=0)  # batch, index axes, axes before, axes behind
         at = max(map(rank_of, indices)) - 1
         return _move_axis(result, 1, at, 1 + axis)
+
+    def lanes(k, types, x, *indices, axis):
+        x = k.addressable(x)
+        indices = [k.ready(index) for index in indices]
+        rank = len(types[0].shape) - x.ndim + len(indices)
+        parts = [aligned(index, rank) for index in indices]
+        sizes = x.shape[axis : axis + len(indices)]
+
+        def at(*i):
+            own = i[axis : axis + rank]
+            found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
+            return x.at(*i[:axis], *found, *i[axis + rank :])
+
+        return k.lazy(x.dtype, types[0].shape, at, (x, *indices), fails=True)
 
     samples = (
         sample((4, 3), np.array([[0, -1], [2, 2]]), axis=0),
@@ -142,6 +157,19 @@ class scatter:
         result = scatter(x, values, *_batch_indices(b, indices), axis=0, fn=fn)
         return _move_axis(result, 1, len(indices), 1 + axis)
 
+    def lanes(k, types, x, values, *indices, axis, fn):
+        indices = [k.ready(index) for index in indices]
+        rank = values.ndim - x.ndim + len(indices)
+        parts = [aligned(index, rank) for index in indices]
+        sizes = x.shape[axis : axis + len(indices)]
+
+        def place(i):
+            own = i[axis : axis + rank]
+            found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
+            return [*i[:axis], *found, *i[axis + rank :]], None
+
+        return k.updated(x, values, values.shape, place, fn=fn, of=indices)
+
     samples = (
         sample((4, 3), (2, 3), np.array([1, -1]), axis=0, fn=None),
         sample((4, 3), (4, 2), np.array([1, 1]), axis=1, fn=np.add),
@@ -173,6 +201,16 @@ class take_along_axis:
             for v, mapped in zip((x, indices), b.mapped, strict=True)
         )
         return take_along_axis(x, indices, axis=axis + 1)
+
+    def lanes(k, types, x, indices, *, axis):
+        x, indices = k.addressable(x), k.ready(indices)
+        index = aligned(indices, indices.ndim)
+        rows = aligned(k.lazy(x.dtype, (*x.shape[:axis], 0, *x.shape[axis + 1 :]), x.at), x.ndim)
+
+        def at(*i):
+            return rows(*i[:axis], k.place(index(*i), x.shape[axis]), *i[axis + 1 :])
+
+        return k.lazy(x.dtype, types[0].shape, at, (x, indices), fails=True)
 
     samples = (
         sample((3, 4), np.array([[0, -1], [2, 2], [1, 3]]), axis=1),

@@ -13,7 +13,7 @@ import numpy as np
 from lanewise.ir.dims import dim_min
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.contraction import align_loops
-from lanewise.ops.registry import Batch, op, sample, spread
+from lanewise.ops.registry import Batch, absent, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
 _MATRIX = spread((3, 3)) + 3 * np.eye(3)
@@ -57,6 +57,9 @@ class cholesky:
     def batch(b: Batch, x, **params):
         return cholesky(x, **params)
 
+    def lanes(k, types, x, *, upper):
+        return k.cholesky(types[0], x, upper)
+
     samples = (sample(_POSITIVE, upper=False), sample(_STACK, upper=True))
 
 
@@ -85,6 +88,9 @@ class solve:
     def batch(b: Batch, a, y):
         return solve(*align_loops(b, (a, y), [2, 2]))
 
+    def lanes(k, types, a, y):
+        return k.solve(types[0], a, y)
+
     samples = (sample(_MATRIX, (3, 2)), sample(_STACK, (3, 1)), sample(_MATRIX, (3, 0)))
 
 
@@ -110,6 +116,9 @@ class inv:
     def batch(b: Batch, x, *, strict):
         return inv(x, strict=strict)
 
+    def lanes(k, types, x, *, strict):
+        return k.inv(types[0], x)
+
     samples = (
         sample(_MATRIX),
         sample(_STACK),
@@ -130,6 +139,9 @@ class det:
     def batch(b: Batch, x):
         return det(x)
 
+    def lanes(k, types, x):
+        return k.det(types[0], x)
+
     samples = (sample(_MATRIX), sample(_STACK))
 
 
@@ -146,6 +158,9 @@ class slogdet:
 
     def batch(b: Batch, x):
         return slogdet(x)
+
+    def lanes(k, types, x):
+        return k.slogdet(types, x)
 
     samples = (sample(_MATRIX), sample(_STACK))
 
@@ -176,6 +191,9 @@ class qr:
     def batch(b: Batch, x, *, mode):
         return qr(x, mode=mode)
 
+    def lanes(k, types, x, *, mode):
+        return k.qr(types, x, mode)
+
     samples = (
         sample((4, 2), mode="reduced"),
         sample((4, 2), mode="complete"),
@@ -204,6 +222,8 @@ class svd:
     def batch(b: Batch, x, *, full_matrices):
         return svd(x, full_matrices=full_matrices)
 
+    lanes = absent("the signs and phases of vectors are LAPACK's")
+
     samples = (sample((4, 2), full_matrices=False), sample((2, 2, 3), full_matrices=True))
 
 
@@ -222,6 +242,9 @@ class svdvals:
     def batch(b: Batch, x):
         return svdvals(x)
 
+    def lanes(k, types, x):
+        return k.svdvals(types[0], x)
+
     samples = (sample((4, 2)), sample((2, 2, 3)))
 
 
@@ -239,6 +262,8 @@ class eigh:
     def batch(b: Batch, x, *, uplo):
         return eigh(x, uplo=uplo)
 
+    lanes = absent("the signs and phases of vectors are LAPACK's")
+
     samples = (sample(_POSITIVE, uplo="L"), sample(_STACK, uplo="U"))
 
 
@@ -254,6 +279,9 @@ class eigvalsh:
 
     def batch(b: Batch, x, *, uplo):
         return eigvalsh(x, uplo=uplo)
+
+    def lanes(k, types, x, *, uplo):
+        return k.eigvalsh(types[0], x, uplo)
 
     samples = (sample(_POSITIVE, uplo="L"), sample(_STACK, uplo="U"))
 
@@ -277,6 +305,8 @@ class eig:
     def batch(b: Batch, x):
         return eig(x)
 
+    lanes = absent("in which order eigenvalues come is LAPACK's")
+
     samples = (sample(_MATRIX), sample(_STACK))
 
 
@@ -293,6 +323,8 @@ class eigvals:
 
     def batch(b: Batch, x):
         return eigvals(x)
+
+    lanes = absent("in which order eigenvalues come is LAPACK's")
 
     samples = (sample(_MATRIX), sample(_STACK))
 
@@ -331,6 +363,8 @@ class lstsq:
 
     def batch(b: Batch, a, y, rcond):
         return lstsq(*align_loops(b, (a, y, rcond), [2, 2, 0]))
+
+    lanes = absent("what counts as zero is LAPACK's to say")
 
     samples = (
         sample((4, 2), (4, 1), np.array(1e-10)),

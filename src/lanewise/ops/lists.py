@@ -246,6 +246,7 @@ class list_arena:
         return Arena()
 
     batch = absent("it has no operand that could be mapped")
+    lanes = absent("how long lists get is known only while they grow")
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
 
@@ -262,6 +263,8 @@ class list_append:
 
     def batch(b: Batch, arena, lists, value):
         return list_append(arena, *_repeated(b, lists, value))
+
+    lanes = absent("how long lists get is known only while they grow")
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
@@ -280,6 +283,8 @@ class list_write:
     def batch(b: Batch, arena, lists, index, value):
         return list_write(arena, *_repeated(b, lists, index, value))
 
+    lanes = absent("how long lists get is known only while they grow")
+
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
 
@@ -297,6 +302,8 @@ class list_read:
 
     def batch(b: Batch, arena, lists, index, *, dtype, shape):
         return list_read(arena, *_repeated(b, lists, index), dtype=dtype, shape=shape)
+
+    lanes = absent("how long lists get is known only while they grow")
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
@@ -326,5 +333,7 @@ class list_stack:
 
     def batch(b: Batch, arena, lists, **params):
         return list_stack(arena, *_repeated(b, lists), **params)
+
+    lanes = absent("how long lists get is known only while they grow")
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")

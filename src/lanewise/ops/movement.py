@@ -29,6 +29,9 @@ class reshape:
     def batch(b: Batch, x, *, shape):
         return reshape(x, shape=(b.size, *shape))
 
+    def lanes(k, types, x, *, shape):
+        return k.reshaped(x, shape)
+
     samples = (sample((2, 6), shape=(3, 4)), sample((0, 3), shape=(3, 0)), sample((1,), shape=()))
 
 
@@ -46,6 +49,10 @@ class transpose:
 
     def batch(b: Batch, x, *, axes):
         return transpose(x, axes=(0, *(axis + 1 for axis in axes)))
+
+    def lanes(k, types, x, *, axes):
+        where = [axes.index(axis) for axis in range(len(axes))]
+        return k.view(x, types[0].shape, lambda *i: [i[axis] for axis in where])
 
     samples = (sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=()), sample((0, 2), axes=(1, 0)))
 
@@ -72,6 +79,15 @@ class broadcast_to:
     def batch(b: Batch, x, *, shape):
         return broadcast_to(pad_rank(x, len(shape)), shape=(b.size, *shape))
 
+    def lanes(k, types, x, *, shape):
+        x = k.ready(x)
+        missing = len(shape) - x.ndim
+        return k.view(
+            x,
+            shape,
+            lambda *i: [0 if d == 1 else j for d, j in zip(x.shape, i[missing:], strict=True)],
+        )
+
     samples = (
         sample((3, 1), shape=(2, 3, 4)),
         sample((), shape=(2,)),
@@ -93,6 +109,9 @@ class slice_:
 
     def batch(b: Batch, x, *, index):
         return slice_(x, index=(None, *index))
+
+    def lanes(k, types, x, *, index):
+        return k.view(x, types[0].shape, lambda *i: k.sliced_at(index, i))
 
     samples = (
         sample((5, 4), index=((1, 5, 2), None)),
@@ -121,6 +140,11 @@ class update_slice:
     def batch(b: Batch, x, values, *, index):
         x, values = repeat_unmapped(b, x, values)
         return update_slice(x, values, index=(None, *index))
+
+    def lanes(k, types, x, values, *, index):
+        return k.updated(
+            x, values, values.shape, lambda i: (k.sliced_at(index, i), None), index=index
+        )
 
     samples = (
         sample((5, 4), (2, 4), index=((1, 5, 2), None)),
@@ -160,6 +184,9 @@ class concatenate:
     def batch(b: Batch, *operands, axis):
         return concatenate(*repeat_unmapped(b, *operands), axis=axis + 1)
 
+    def lanes(k, types, *operands, axis):
+        return k.concatenated(types[0], operands, axis)
+
     samples = (sample((2, 3), (2, 1), axis=1), sample((0,), (2,), axis=0), sample((1,), axis=0))
 
 
@@ -197,6 +224,9 @@ class pad:
         )
         return update_slice(border, x, index=(None, *index))
 
+    def lanes(k, types, x, value, *, widths):
+        return k.padded(types[0], x, value.at(), [before for before, _ in widths])
+
     samples = (
         sample((2, 3), (), widths=((1, 0), (2, 1))),
         sample((0,), (), widths=((1, 1),)),
@@ -219,6 +249,12 @@ class diagonal:
     def batch(b: Batch, x, *, offset):
         return diagonal(x, offset=offset)
 
+    def lanes(k, types, x, *, offset):
+        down, right = max(-offset, 0), max(offset, 0)
+        return k.view(
+            x, types[0].shape, lambda *i: [*i[:-1], k.plus(i[-1], down), k.plus(i[-1], right)]
+        )
+
     samples = (sample((3, 4), offset=1), sample((2, 3, 2), offset=-1), sample((2, 2), offset=5))
 
 
@@ -234,6 +270,9 @@ class cast:
 
     def batch(b: Batch, x, *, dtype):
         return cast(x, dtype=dtype)
+
+    def lanes(k, types, x, *, dtype):
+        return k.lazy(dtype, x.shape, lambda *i: k.convert(x.at(*i), dtype), (x,))
 
     samples = (sample((3,), dtype=np.dtype("i4")), sample((), dtype=np.dtype("c16")))
 
@@ -266,6 +305,9 @@ class bitcast:
 
     def batch(b: Batch, x, *, dtype):
         return bitcast(x, dtype=dtype)
+
+    def lanes(k, types, x, *, dtype):
+        return k.lazy(dtype, types[0].shape, lambda *i: k.bitcast(x.at(*i), dtype), (x,))
 
     samples = (
         sample((3,), dtype=np.dtype("i8")),

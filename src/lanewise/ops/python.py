@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 } | {"pow": pow, "round": round, "bit_length": int.bit_length, "bit_count": int.bit_count}
 
 #: Largest modulus whose residues can be multiplied in 64 bits.
-_SMALL_MODULUS = math.isqrt(2**63 - 1) + 1
+SMALL_MODULUS = math.isqrt(2**63 - 1) + 1
 
 
 @op
@@ -64,6 +64,9 @@ class python_call:
     def batch(b: Batch, *operands, fn, dtype, rows):
         return python_call(*align(b, *operands), fn=fn, dtype=dtype, rows=rows)
 
+    def lanes(k, types, *operands, fn, dtype, rows):
+        return k.python_call(types[0], operands, fn, rows)
+
     samples = (
         sample(np.array([5, 6]), np.array([[2], [3]]), fn="math.comb", dtype=np.dtype(int)),
         sample(np.array(2.675), np.array(2), fn="round", dtype=np.dtype(float)),
@@ -86,7 +89,7 @@ def _of_rows(fn: str, dtype: np.dtype, operands: tuple[Any, ...]) -> Any:
 
 def _is_small(base: Any, exponent: Any, modulus: Any) -> bool:
     """Whether NumPy's 64 bits hold what comes up; if not, Python computes, and raises."""
-    return bool(np.all(exponent >= 0) and np.all((modulus > 0) & (modulus <= _SMALL_MODULUS)))
+    return bool(np.all(exponent >= 0) and np.all((modulus > 0) & (modulus <= SMALL_MODULUS)))
 
 
 def _power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
@@ -125,5 +128,13 @@ class integer_of:
 
     def batch(b: Batch, x):
         return integer_of(x)
+
+    def lanes(k, types, x):
+        def at(*i):
+            number = k.convert(x.at(*i), np.dtype(float))
+            k.fail(~((number >= -(2.0**63)) & (number < 2.0**63)))
+            return number.to("i64")
+
+        return k.lazy(types[0].dtype, x.shape, at, (x,), fails=True)
 
     samples = (sample((2, 3)), sample(np.array(-2.5)), sample(np.zeros((0, 2), np.float32)))

@@ -34,6 +34,9 @@ class reduce:
     def batch(b: Batch, x, *, fn, axes, dtype):
         return reduce(x, fn=fn, axes=tuple([axis + 1 for axis in axes]), dtype=dtype)
 
+    def lanes(k, types, x, *, fn, axes, dtype):
+        return k.reduced(types[0], x, fn, axes)
+
     samples = (
         sample((2, 3, 4), fn=np.add, axes=(0, 2)),
         sample((2, 3), fn=np.maximum, axes=(1,)),
@@ -55,6 +58,9 @@ class accumulate:
 
     def batch(b: Batch, x, *, fn, axis, dtype):
         return accumulate(x, fn=fn, axis=axis + 1, dtype=dtype)
+
+    def lanes(k, types, x, *, fn, axis, dtype):
+        return k.accumulated(types[0], x, fn, axis)
 
     samples = (
         sample((2, 3), fn=np.add, axis=1),
@@ -83,6 +89,9 @@ class reduceat:
     def batch(b: Batch, x, *, fn, indices, axis, dtype):
         return reduceat(x, fn=fn, indices=indices, axis=axis + 1, dtype=dtype)
 
+    def lanes(k, types, x, *, fn, indices, axis, dtype):
+        return k.reduced_in_runs(types[0], x, fn, indices, axis)
+
     samples = (
         sample((5,), fn=np.add, indices=(0, 2, 1), axis=0),
         sample((2, 4), fn=np.maximum, indices=(1, 3), axis=1),
@@ -103,6 +112,9 @@ class argreduce:
 
     def batch(b: Batch, x, *, fn, axis):
         return argreduce(x, fn=fn, axis=axis + 1)
+
+    def lanes(k, types, x, *, fn, axis):
+        return k.found_best(types[0], x, fn == "argmax", axis)
 
     samples = (
         sample((2, 3), fn="argmax", axis=1),

@@ -16,6 +16,8 @@ from lanewise.ops.registry import absent, op
 
 #: How a map is run: pushed into the operations, example after example, or each its own way.
 PARALLEL, SEQUENTIAL, DIVERGENT = "parallel", "sequential", "divergent"
+#: ... or as a compiled kernel.
+NATIVE = "native"
 
 
 @op
@@ -36,10 +38,13 @@ class map_:
         ``"divergent"``: the region is one operation of control flow, without effects; examples
         that go the same way run together. Every operand is mapped along axis 0 or not at all, and
         every result has the batch as axis 0.
+        ``"native"``: the region is compiled, and runs with an example in each lane.
     chunk
         At most so many examples at a time, each chunk run as a parallel map; None for no bound.
     fallback
         Whether an operation without batching rule may run one example at a time.
+    fastmath
+        Whether a kernel may round arithmetic otherwise than IEEE 754 says.
     """
 
     def type(
@@ -51,10 +56,11 @@ class map_:
         order: str = PARALLEL,
         chunk: int | None = None,
         fallback: bool = True,
+        fastmath: bool = False,
     ) -> Any:
         (body,) = regions
-        if order not in (PARALLEL, SEQUENTIAL, DIVERGENT):
-            raise ValueError(f"a map is parallel, sequential or divergent, not {order!r}")
+        if order not in (PARALLEL, SEQUENTIAL, DIVERGENT, NATIVE):
+            raise ValueError(f"a map is parallel, sequential, divergent or native, not {order!r}")
         for operand, axis, inner in zip(operands, in_dims, body.inputs, strict=True):
             if example_type(operand, axis) != inner.type:
                 raise ValueError(f"the region takes {inner.type}, not a slice of {operand}")

@@ -9,10 +9,11 @@ A primitive is written as a class whose functions are its rules::
         def type(x, *, axis): ...            # checks, and gives the types of the results
         def numpy(x, *, axis): ...           # the reference meaning
         batch = along_axis                   # how it is mapped; or absent("reason")
+        def lanes(k, types, x, *, axis): ... # how a kernel computes it; if it has a native form
         samples = [((3, 4), {"axis": 1})]    # what the generated tests run it on
 
-Arrays are positional, static parameters are keywords. `jvp`, `transpose` and `lanes` (the rules of
-derivatives and of the native compiler) take their place here as those are built.
+Arrays are positional, static parameters are keywords. `jvp` and `transpose` (the rules of
+derivatives) take their place here as those are built.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from lanewise.ir.types import Type
 
 #: Rules that every primitive states, or declares absent with a reason.
 REQUIRED_RULES = ("type", "numpy", "batch", "samples")
+#: Rules that a primitive may state: what has no native form is computed by NumPy.
+OPTIONAL_RULES = ("lanes",)
 #: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it.
 FLAGS = ("has_effect", "must_run")
 
@@ -76,7 +79,7 @@ class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
     __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "batch", "doc",
-                 "must_run", "name", "numpy", "samples", "type", "ufunc")  # fmt: skip
+                 "lanes", "must_run", "name", "numpy", "samples", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -87,6 +90,7 @@ class Primitive:
         batch: BatchRule | Absent,
         samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | Absent,
         doc: str,
+        lanes: Callable[..., Any] | Absent = Absent("it is left to NumPy"),
         ufunc: np.ufunc | None = None,
         has_effect: bool = False,
         must_run: bool = False,
@@ -96,6 +100,8 @@ class Primitive:
         self.numpy = numpy
         self.batch = batch
         self.samples = samples
+        #: Writes it into a kernel: of the lowering, the types of the results, and the operands.
+        self.lanes = lanes
         self.doc = doc
         #: The ufunc that an elementwise primitive is; its plain call is the primitive's meaning.
         self.ufunc = ufunc
@@ -201,7 +207,9 @@ def op(definition: type) -> Primitive:
             f"the primitive {definition.__name__} lacks {', '.join(missing) or 'a docstring'}; "
             'give it, or declare it absent("reason")'
         )
-    given = {rule: rules[rule] for rule in (*REQUIRED_RULES, *FLAGS) if rule in rules}
+    given = {
+        rule: rules[rule] for rule in (*REQUIRED_RULES, *OPTIONAL_RULES, *FLAGS) if rule in rules
+    }
     return register(Primitive(definition.__name__.rstrip("_"), doc=definition.__doc__, **given))
 
 

@@ -38,6 +38,9 @@ class searchsorted:
         values = reshape(values, shape=(*(lead or (1,)), product(inner)))
         return reshape(_bisect(x, values, side), shape=(b.size, *inner))
 
+    def lanes(k, types, x, values, *, side):
+        return k.searchsorted(types[0], x, values, side)
+
     samples = (
         sample(np.arange(5.0), (2, 3), side="left"),
         sample(np.arange(3), np.array([1, 5]), side="right"),
@@ -119,6 +122,9 @@ class interp:
         if any(b.mapped[1:]):
             return absent("NumPy interpolates in one table at a time")
         return interp(x, xp, fp, left, right)
+
+    def lanes(k, types, x, xp, fp, left, right):
+        return k.interp(types[0], x, xp, fp, left, right)
 
     samples = (
         sample((2, 3), np.arange(4.0), (4,), np.array(-1.0), np.array(1.0)),

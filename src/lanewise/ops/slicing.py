@@ -11,7 +11,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import constant, iota
-from lanewise.ops.elementwise import elementwise
+from lanewise.ops.elementwise import aligned, elementwise
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import align, repeat_unmapped, reshape
 from lanewise.ops.registry import Batch, op, sample
@@ -42,6 +42,12 @@ class slice_bound:
 
     def batch(b: Batch, bound, size, *, backward):
         return slice_bound(*align(b, bound, size), backward=backward)
+
+    def lanes(k, types, bound, size, *, backward):
+        b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))
+        return k.lazy(
+            _INTP, types[0].shape, lambda *i: k.slice_bound(b(*i), s(*i), backward), (bound, size)
+        )
 
     samples = (
         sample(np.array([0, 2, 5, 9, -1, -5, -9]), np.array(5), backward=False),
@@ -75,6 +81,15 @@ class take_slice:
         mapped = (b.mapped[0], True)
         return gather.batch(Batch(b.size, mapped), x, at, axis=axis)  # ty: ignore[not-callable]
 
+    def lanes(k, types, x, start, stop, *, axis, step, length):
+        x = k.addressable(x)
+        first = k.slice_start(start.at(), stop.at(), x.shape[axis], step, length)
+        return k.view(
+            x,
+            types[0].shape,
+            lambda *i: [*i[:axis], k.plus(first, k.times(i[axis], step)), *i[axis + 1 :]],
+        )
+
     samples = (
         sample((5, 2), np.array(1), np.array(4), axis=0, step=1, length=3),
         sample((2, 6), np.array(-1), np.array(-5), axis=1, step=-2, length=2),
@@ -107,6 +122,14 @@ class put_slice:
         at = _places(*ends, shape_of(x)[axis + 1], step, length)
         every = Batch(b.size, (True,) * 3)
         return scatter.batch(every, x, values, at, axis=axis, fn=None)  # ty: ignore[not-callable]
+
+    def lanes(k, types, x, values, start, stop, *, axis, step, length):
+        first = k.slice_start(start.at(), stop.at(), x.shape[axis], step, length)
+
+        def place(i):
+            return [*i[:axis], k.plus(first, k.times(i[axis], step)), *i[axis + 1 :]], None
+
+        return k.updated(x, values, values.shape, place)
 
     samples = (
         sample((5, 2), (3, 2), np.array(1), np.array(4), axis=0, step=1, length=3),

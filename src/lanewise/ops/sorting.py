@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, absent, op, sample
 
 
 @op
@@ -20,6 +20,9 @@ class sort:
 
     def batch(b: Batch, x, *, axis, kind):
         return sort(x, axis=axis + 1, kind=kind)
+
+    def lanes(k, types, x, *, axis, kind):
+        return k.sorted_along(types[0], x, axis)
 
     samples = (sample((2, 5), axis=1, kind=None), sample((0, 2), axis=0, kind="stable"))
 
@@ -36,6 +39,9 @@ class argsort:
 
     def batch(b: Batch, x, *, axis, kind):
         return argsort(x, axis=axis + 1, kind=kind)
+
+    def lanes(k, types, x, *, axis, kind):
+        return k.sorted_along(types[0], x, axis, places=True)
 
     samples = (sample((2, 5), axis=1, kind="stable"), sample((3,), axis=0, kind=None))
 
@@ -54,6 +60,9 @@ class partition:
     def batch(b: Batch, x, *, kth, axis):
         return partition(x, kth=kth, axis=axis + 1)
 
+    def lanes(k, types, x, *, kth, axis):
+        return k.sorted_along(types[0], x, axis)
+
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4, 3), kth=(0, 2), axis=0))
 
 
@@ -70,6 +79,9 @@ class argpartition:
 
     def batch(b: Batch, x, *, kth, axis):
         return argpartition(x, kth=kth, axis=axis + 1)
+
+    def lanes(k, types, x, *, kth, axis):
+        return k.sorted_along(types[0], x, axis, places=True)
 
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4,), kth=(1,), axis=0))
 
@@ -99,6 +111,8 @@ class packbits:
     def batch(b: Batch, x, *, axis, bitorder):
         return packbits(x, axis=axis + 1, bitorder=bitorder)
 
+    lanes = absent("NumPy does eight bits at a time")
+
     samples = (
         sample(np.arange(20).reshape(2, 10) % 3, axis=1, bitorder="big"),
         sample(np.array([True, False]), axis=0, bitorder="little"),
@@ -119,6 +133,8 @@ class unpackbits:
 
     def batch(b: Batch, x, *, axis, count, bitorder):
         return unpackbits(x, axis=axis + 1, count=count, bitorder=bitorder)
+
+    lanes = absent("NumPy does eight bits at a time")
 
     samples = (
         sample(np.array([[3], [128]], np.uint8), axis=1, count=8, bitorder="big"),

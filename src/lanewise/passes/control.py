@@ -99,6 +99,7 @@ def diverge(outer: Pushing, op: Operation, lanes: Sequence[Lane]) -> list[Lane]:
         "order": DIVERGENT,
         "chunk": None,
         "fallback": outer.fallback,
+        "fastmath": False,
     }
     operands = tuple([lane_of[value].value for value in taken])
     results = current_builder().emit(map_, operands, params, (region,))

@@ -17,7 +17,7 @@ from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ir.types import TokenType
 from lanewise.ops.control import CONTROL
-from lanewise.ops.regions import DIVERGENT, PARALLEL, SEQUENTIAL, batched_type, map_
+from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, batched_type, map_
 from lanewise.ops.registry import Absent, Batch
 from lanewise.passes.control import diverge, push_into_control, push_into_divergent
 from lanewise.passes.lanes import (
@@ -48,7 +48,7 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
     values = {value: builder.input(value.type) for value in graph.inputs}
     with building(builder):
         for op in graph.operations:
-            if not op.regions:
+            if not op.regions or (op.primitive is map_ and op.params["order"] == NATIVE):
                 builder.copy(op, values)
                 continue
             builder.location = op.location
@@ -212,6 +212,7 @@ class Mapper:
             "order": SEQUENTIAL,
             "chunk": None,
             "fallback": True,
+            "fastmath": False,
         }
         recorded = builder.emit(map_, tuple([lane.value for lane in lanes]), params, (region,))
         self.lanes.update(zip(outputs, map(Lane, recorded, mapped), strict=True))

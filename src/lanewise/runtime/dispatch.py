@@ -11,23 +11,36 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.graph import Graph
-from lanewise.passes.pipeline import lower
 from lanewise.runtime.diagnose import explain_failure
-from lanewise.runtime.interpret import Plan, read_sizes
+from lanewise.runtime.interpret import read_sizes
+from lanewise.runtime.kernels import KernelFailed
+from lanewise.runtime.tiers import Choice, Executable
 
 #: How many executables are kept; the oldest goes first.
 CACHE_SIZE = 1024
 
-_cache: dict[Any, Plan] = {}
+_cache: dict[Any, Executable] = {}
 _lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A graph that was run, and the sizes of its symbolic dimensions in that run."""
+    """A graph that was run, the sizes of its symbolic dimensions in that run, and what runs next.
 
-    graph: Graph
+    Attributes
+    ----------
+    choice
+        What the next such call would run.
+    """
+
+    executable: Executable
     sizes: dict[str, int]
+    choice: Choice
+
+    @property
+    def graph(self) -> Graph:
+        """As it was recorded."""
+        return self.executable.graph
 
 
 class _Observed(threading.local):
@@ -48,9 +61,9 @@ def observing() -> Generator[list[Program]]:
         _observed.programs = before
 
 
-def compile(graph: Graph) -> Plan:
+def compile(graph: Graph) -> Executable:
     """Return the executable of a graph without looking at the cache."""
-    return Plan(lower(graph))
+    return Executable(graph)
 
 
 def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) -> list[Any]:
@@ -66,26 +79,26 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
     arguments
         An array for each input, None for a token.
     """
-    if key is None:
-        graph = program()
-        plan = compile(graph)
-    else:
-        plan = _cache.get(key)
-        if plan is None:
-            plan = compile(program())
+    executable = None if key is None else _cache.get(key)
+    if executable is None:
+        executable = compile(program())
+        if key is not None:
             with _lock:
-                _cache[key] = plan
+                _cache[key] = executable
                 if len(_cache) > CACHE_SIZE:
                     _cache.pop(next(iter(_cache)))
-    if _observed.programs is not None:
-        graph = program()
-        _observed.programs.append(Program(graph, read_sizes(graph, arguments)))
     try:
+        plan = executable.plan(arguments)
+        if _observed.programs is not None:
+            sizes = read_sizes(executable.graph, arguments)
+            _observed.programs.append(Program(executable, sizes, executable.choice(sizes)))
         return plan(*arguments)
     except Exception as error:
         found = explain_failure(error, program(), arguments)
         if found is error:
             del found
+            if isinstance(error, KernelFailed):  # kernels are more cautious than need be
+                return executable.interpreter(*arguments)
             raise
     try:
         raise found from found.__cause__

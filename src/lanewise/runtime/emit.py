@@ -21,6 +21,7 @@ from lanewise.ops.control import CONTROL, cond, scan, switch, while_
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, update_slice
+from lanewise.ops.regions import NATIVE
 from lanewise.ops.slicing import slice_into
 from lanewise.runtime.expressions import (
     array_expression,
@@ -179,8 +180,9 @@ class Source:
         is_scalar_already = expression is not None or gives_scalars(op)
         if expression is None:
             expression = array_expression(op, operands, self._refer)
-        if expression is None:  # a ufunc takes arrays sooner than scalars
-            expression = self._call(op, arrays if op.primitive.ufunc else operands, memory)
+        if expression is None:  # ufuncs and kernels take arrays sooner than scalars
+            takes_arrays = op.primitive.ufunc or op.params.get("order") == NATIVE
+            expression = self._call(op, arrays if takes_arrays else operands, memory)
         several = len(results) != 1 or bool(op.regions)
         targets = f"{', '.join(results)}{',' * several} = " if results else ""
         self._line(depth, targets + expression)

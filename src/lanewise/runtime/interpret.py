@@ -18,11 +18,12 @@ from lanewise.errors import annotate, at
 from lanewise.ir.dims import Dim, evaluate, symbols
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.types import ArrayType, TokenType, array_type
-from lanewise.ops.regions import DIVERGENT, PARALLEL, example_type, map_
+from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, example_type, map_
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source, bind
+from lanewise.runtime.kernels import native
 from lanewise.runtime.memory import Memory, analyze
 
 
@@ -124,6 +125,8 @@ class Plan:
             places = [graph.inputs.index(value) for value in op.operands]
             firsts = [places.index(i) for i in range(len(graph.inputs))]
             return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
+        if op.params["order"] == NATIVE:
+            return native(op)
         if op.params["order"] == DIVERGENT:
 
             def make(graph: Graph, given: Iterable[int] = ()) -> Plan:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.ir.graph import Operation, Value
+from lanewise.ops.movement import python_slices
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import Trace, require_trace
 
@@ -124,6 +125,13 @@ class _Follower:
                 data = np.frombuffer(op.params["data"], op.params["type"].dtype)
                 is_integer = data.size == 1 and data.dtype.kind in "iu"
                 return _Range(None, int(data[0]), int(data[0])) if is_integer else None
+            case "iota":
+                length = op.params["length"]
+                return np.arange(length) if isinstance(length, int) else None
+            case "slice":
+                whole = self.value(scope, op.operands[0])
+                is_known = isinstance(whole, np.ndarray)
+                return whole[python_slices(op.params["index"])] if is_known else None
             case "cast" | "checked":
                 return self.value(scope, op.operands[0])
             case "cond" | "switch":

@@ -1,0 +1,234 @@
+"""Where numbers lie: loading and storing them: one place, a row, or a place for each lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
+from lanewise.codegen.vector import BITS, LLVM, Vec
+
+
+class Affine(Vec):
+    """The integers ``base + step * lane``: an index that lanes take side by side.
+
+    Sums with uniform integers and products with known ones stay so; the vector of them is written
+    only where somebody needs it.
+    """
+
+    __slots__ = ("_parts", "base", "step")
+
+    def __init__(self, e: Emitter, base: Vec, step: int) -> None:
+        self.e, self.kind, self.varying, self.value = e, base.kind, True, None
+        self.base, self.step = base, step
+        self.span = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:  # ty: ignore[incompatible-property-override]
+        lanes = self.e.lane_index(self.kind)
+        steps = lanes if self.step == 1 else lanes * self.step
+        return (self.base.spread() + steps).parts
+
+    def __add__(self, other: Vec | float | bool) -> Vec:
+        if isinstance(other, Affine):
+            return Affine(self.e, self.base + other.base, self.step + other.step)
+        if isinstance(other, Vec) and other.varying:
+            return Vec.__add__(self, other)
+        return Affine(self.e, self.base + other, self.step)
+
+    def __radd__(self, other: float | bool) -> Vec:
+        return self + other
+
+    def __sub__(self, other: Vec | float | bool) -> Vec:
+        if isinstance(other, Vec) and other.varying:
+            return Vec.__sub__(self, other)
+        return Affine(self.e, self.base - other, self.step)
+
+    def __mul__(self, other: Vec | float | bool) -> Vec:
+        known = other.value if isinstance(other, Vec) else other
+        if known is None:
+            return Vec.__mul__(self, other)
+        return Affine(self.e, self.base * known, self.step * int(known))
+
+    def __rmul__(self, other: float | bool) -> Vec:
+        return self * other
+
+
+#: An index or an offset: known, the same for all lanes, or another in each.
+Index: TypeAlias = int | Vec
+
+
+def as_index(e: Emitter, index: Index) -> Vec:
+    return e.constant("i64", index) if isinstance(index, int) else index
+
+
+def plus(left: Index, right: Index) -> Index:
+    if isinstance(left, int) and left == 0:
+        return right
+    if isinstance(right, int):
+        return left if right == 0 else left + right
+    if isinstance(left, Vec) and not isinstance(left, Affine) and isinstance(right, Affine):
+        return right + left
+    return left + right if isinstance(left, Vec) else right + left
+
+
+def times(left: Index, right: Index) -> Index:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, int):
+            if one == 1:
+                return other
+            if one == 0:
+                return 0
+            return other * one
+    return left * right
+
+
+def linear(indices: Sequence[Index], strides: Sequence[Index]) -> Index:
+    """Return the sum of indices times strides."""
+    total: Index = 0
+    for index, stride in zip(indices, strides, strict=True):
+        total = plus(total, times(index, stride))
+    return total
+
+
+def size_of(kind: str) -> int:
+    """Return the bytes that a number of a kind takes in memory."""
+    return max(BITS[kind] // 8, 1)
+
+
+def _stored(kind: str) -> str:
+    return "u8" if kind == "b" else kind
+
+
+def _loaded(value: Vec, kind: str) -> Vec:
+    return value.ne(0) if kind == "b" else value
+
+
+def load(e: Emitter, pointer: str, offset: Index, kind: str, mask: Vec | None) -> Vec:
+    """Load numbers at byte offsets from a pointer; lanes off the mask load nothing, and give zeros.
+
+    A uniform offset gives a uniform number.
+    """
+    memory = _stored(kind)
+    scalar, size = LLVM[memory], size_of(kind)
+    if isinstance(offset, int) or not offset.varying:
+        where = _at(e, pointer, offset)
+        found = e.uniform(
+            memory, e.write(f"load {scalar}, ptr {where}, align {_align(offset, size)}")
+        )
+        return _loaded(found, kind)
+    type_ = e.type(memory, True)
+    parts = []
+    if isinstance(offset, Affine) and offset.step == size:
+        for part in range(e.parts):
+            where = _at(e, pointer, plus(offset.base, part * e.group * size))
+            if mask is None:
+                text = f"load {type_}, ptr {where}, align {min(size, 8)}"
+            else:
+                suffix = f"v{e.group}{_suffix(memory)}"
+                name = f"llvm.masked.load.{suffix}.p0"
+                mask_type = e.type("b", True)
+                e.module.declare(name, type_, "ptr", "i32", mask_type, type_)
+                text = (
+                    f"call {type_} @{name}(ptr {where}, i32 {size}, "
+                    f"{mask_type} {mask.spread().parts[part]}, {type_} zeroinitializer)"
+                )
+            parts.append(e.write(text))
+        return _loaded(Vec(e, memory, True, tuple(parts)), kind)
+    mask_parts = (mask or e.constant("b", True)).spread().parts
+    mask_type, pointers_type = e.type("b", True), f"<{e.group} x ptr>"
+    name = f"llvm.masked.gather.v{e.group}{_suffix(memory)}.v{e.group}p0"
+    e.module.declare(name, type_, pointers_type, "i32", mask_type, type_)
+    for pointers, lanes in zip(_pointers(e, pointer, offset), mask_parts, strict=True):
+        parts.append(
+            e.write(
+                f"call {type_} @{name}({pointers_type} {pointers}, i32 {size}, "
+                f"{mask_type} {lanes}, {type_} zeroinitializer)"
+            )
+        )
+    return _loaded(Vec(e, memory, True, tuple(parts)), kind)
+
+
+def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None) -> None:
+    """Store numbers at byte offsets from a pointer, where the mask holds.
+
+    At a uniform offset the value must be uniform, and the mask is not looked at.
+    """
+    kind = value.kind
+    size = size_of(kind)
+    if kind == "b":
+        value = value.to("u8")
+    if isinstance(offset, int) or not offset.varying:
+        if value.varying:
+            raise ValueError("numbers that vary need a place for each lane")
+        where = _at(e, pointer, offset)
+        e.do(
+            f"store {LLVM[value.kind]} {value.parts[0]}, ptr {where}, align {_align(offset, size)}"
+        )
+        return
+    value = value.spread()
+    type_, mask_type = e.type(value.kind, True), e.type("b", True)
+    if isinstance(offset, Affine) and offset.step == size:
+        for part in range(e.parts):
+            where = _at(e, pointer, plus(offset.base, part * e.group * size))
+            if mask is None:
+                e.do(f"store {type_} {value.parts[part]}, ptr {where}, align {min(size, 8)}")
+                continue
+            name = f"llvm.masked.store.v{e.group}{_suffix(value.kind)}.p0"
+            e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
+            e.do(
+                f"call void @{name}({type_} {value.parts[part]}, ptr {where}, i32 {size}, "
+                f"{mask_type} {mask.spread().parts[part]})"
+            )
+        return
+    mask_parts = (mask or e.constant("b", True)).spread().parts
+    pointers_type = f"<{e.group} x ptr>"
+    name = f"llvm.masked.scatter.v{e.group}{_suffix(value.kind)}.v{e.group}p0"
+    e.module.declare(name, "void", type_, pointers_type, "i32", mask_type)
+    rows = zip(_pointers(e, pointer, offset), value.parts, mask_parts, strict=True)
+    for pointers, part, lanes in rows:
+        e.do(
+            f"call void @{name}({type_} {part}, {pointers_type} {pointers}, i32 {size}, "
+            f"{mask_type} {lanes})"
+        )
+
+
+def load_number(
+    e: Emitter, pointer: str, offset: Index, dtype: np.dtype, mask: Vec | None
+) -> Number:
+    """Load numbers as NumPy has them in memory: the parts of complex ones side by side."""
+    kinds = kinds_of(dtype)
+    parts = [load(e, pointer, plus(offset, i * size_of(k)), k, mask) for i, k in enumerate(kinds)]
+    return of_vecs(parts)
+
+
+def store_number(e: Emitter, pointer: str, offset: Index, value: Number, mask: Vec | None) -> None:
+    """Store numbers as NumPy has them in memory; see `store`."""
+    for i, part in enumerate(vecs(value)):
+        store(e, pointer, plus(offset, i * size_of(part.kind)), part, mask)
+
+
+def _at(e: Emitter, pointer: str, offset: Index) -> str:
+    if isinstance(offset, int) and offset == 0:
+        return pointer
+    text = str(offset) if isinstance(offset, int) else offset.parts[0]
+    return e.write(f"getelementptr i8, ptr {pointer}, i64 {text}")
+
+
+def _align(offset: Index, size: int) -> int:
+    return min(size, 8)
+
+
+def _suffix(kind: str) -> str:
+    return {"half": "f16", "float": "f32", "double": "f64"}.get(LLVM[kind], LLVM[kind])
+
+
+def _pointers(e: Emitter, pointer: str, offset: Vec) -> list[str]:
+    type_ = e.type("i64", True)
+    return [
+        e.write(f"getelementptr i8, ptr {pointer}, {type_} {part}")
+        for part in offset.spread().parts
+    ]

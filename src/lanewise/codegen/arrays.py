@@ -1,0 +1,294 @@
+"""Arrays in a kernel: in registers, in memory, or not computed until somebody reads them.
+
+An array knows its dtype and shape, and gives its element at an index. Three kinds differ in where
+the element comes from. `Elements` holds each one in registers; `Lazy` computes it when asked, which
+is how operations fuse; `Stored` loads it. Only a `Stored` array can be written to, and only while
+nobody else refers to its buffer; a `Buffer` counts who does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lanewise.codegen.addresses import (
+    Affine,
+    Index,
+    as_index,
+    linear,
+    load_number,
+    plus,
+    size_of,
+    store,
+    store_number,
+    times,
+)
+from lanewise.codegen.addresses import load as load_at
+from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.numbers import Number, of_vecs, vecs
+from lanewise.codegen.vector import Vec
+
+Shape = tuple[int, ...]
+
+
+def row_major(shape: Iterable[int]) -> tuple[int, ...]:
+    """Return the distance between neighbours along each axis, in elements.
+
+    Examples
+    --------
+    >>> row_major((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    step = 1
+    for size in reversed(tuple(shape)):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+class Array:
+    """An array of a kernel. Abstract; see the module's docstring."""
+
+    __slots__ = ("dtype", "shape")
+
+    dtype: np.dtype
+    shape: Shape
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def buffers(self) -> frozenset[Buffer]:
+        """What must stay as it is while somebody may still read this array."""
+        return frozenset()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether reading an element twice costs no more than finding it twice."""
+        return True
+
+    @property
+    def varies(self) -> bool:
+        """Whether lanes may differ in it, as far as can be told without computing it."""
+        return True
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether finding an element may end the run, so that each must be found."""
+        return False
+
+    def at(self, *index: Index) -> Number:
+        """Return the element at an index."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.dtype}{list(self.shape)}>"
+
+
+class Elements(Array):
+    """Each element in registers, in row-major order; read at known places."""
+
+    __slots__ = ("items", "scope", "spill", "stored")
+
+    def __init__(
+        self,
+        dtype: np.dtype,
+        shape: Shape,
+        items: list[Number],
+        spill: Callable[[Elements], Stored] | None = None,
+    ) -> None:
+        self.dtype, self.shape, self.items, self.spill = dtype, shape, items, spill
+        self.stored: Stored | None = None
+        self.scope = 0
+
+    def at(self, *index: Index) -> Number:
+        place = linear(index, row_major(self.shape))
+        if isinstance(place, int):
+            return self.items[place]
+        if place.value is not None:
+            return self.items[int(place.value)]
+        assert self.spill is not None
+        return self.spill(self).at(*index)
+
+
+class Lazy(Array):
+    """An element is computed when it is read."""
+
+    __slots__ = ("_at", "_buffers", "_fails", "_ready", "work")
+
+    def __init__(
+        self,
+        dtype: np.dtype,
+        shape: Shape,
+        at: Callable[..., Number],
+        *,
+        of: Iterable[Array] = (),
+        ready: bool = False,
+        fails: bool = False,
+        work: int = 1,
+    ) -> None:
+        self.dtype, self.shape, self._at = dtype, shape, at
+        #: About how many operations an element takes.
+        self.work = work
+        of = tuple(of)
+        self._fails = fails or any([x.may_fail for x in of])
+        self._buffers = frozenset().union(*[x.buffers for x in of])
+        self._ready = ready and all(x.is_ready for x in of)
+
+    @property
+    def buffers(self) -> frozenset[Buffer]:
+        return self._buffers
+
+    @property
+    def is_ready(self) -> bool:
+        return self._ready
+
+    @property
+    def may_fail(self) -> bool:
+        return self._fails
+
+    def at(self, *index: Index) -> Number:
+        return self._at(*index)
+
+
+@dataclass(eq=False, slots=True)
+class Buffer:
+    """Local memory of a kernel: an element for each lane if it is wide, else one for all.
+
+    Attributes
+    ----------
+    pointers
+        Where each component of a number begins; see `kinds_of`.
+    wide
+        Whether it holds a vector for each element.
+    mask
+        The mask under which it was made: whoever writes under another one must mind it.
+    readers
+        How many values that are still to be used refer to it.
+    """
+
+    pointers: tuple[str, ...]
+    kinds: tuple[str, ...]
+    wide: bool
+    mask: Vec | None
+    readers: int = 0
+
+
+class Stored(Array):
+    """Elements in a buffer, row-major."""
+
+    __slots__ = ("active", "buffer", "e")
+
+    def __init__(
+        self,
+        e: Emitter,
+        dtype: np.dtype,
+        shape: Shape,
+        buffer: Buffer,
+        active: Callable[[], Vec | None],
+    ) -> None:
+        self.e, self.dtype, self.shape, self.buffer, self.active = e, dtype, shape, buffer, active
+
+    @property
+    def varies(self) -> bool:
+        return self.buffer.wide
+
+    @property
+    def buffers(self) -> frozenset[Buffer]:
+        return frozenset((self.buffer,))
+
+    def _offset(self, place: Index, kind: str) -> Index:
+        """Return the byte offset of the element at a place of the row-major order."""
+        e, size = self.e, size_of(kind)
+        if not self.buffer.wide:
+            return times(place, size)
+        row = times(place, e.lanes * size)
+        lanes = Affine(e, e.constant("i64", 0), size)
+        return plus(lanes, row)
+
+    def at(self, *index: Index) -> Number:
+        place = linear(index, row_major(self.shape))
+        # Lanes that are not active may ask for any place.
+        is_data = isinstance(place, Vec) and place.varying
+        return self.load(place, self.active() if is_data else None)
+
+    def load(self, place: Index, mask: Vec | None = None) -> Number:
+        """Return the element at a place of the row-major order, which must be within bounds."""
+        buffer = self.buffer
+        return of_vecs(
+            [
+                load_at(self.e, pointer, self._offset(place, kind), kind, mask)
+                for pointer, kind in zip(buffer.pointers, buffer.kinds, strict=True)
+            ]
+        )
+
+    def store(self, place: Index, value: Number, mask: Vec | None) -> None:
+        """Write the element at a place of the row-major order, in the lanes of the mask."""
+        buffer = self.buffer
+        rows = zip(buffer.pointers, buffer.kinds, vecs(value), strict=True)
+        for pointer, kind, piece in rows:
+            store(self.e, pointer, self._offset(place, kind), piece, mask)
+
+
+class Given(Array):
+    """An array that a kernel is called with: a pointer, and strides in bytes.
+
+    Parameters
+    ----------
+    lead
+        Indices of the axes that the kernel runs over, which are not axes of this array.
+    strides
+        In bytes, those of the leading axes first.
+    active
+        Gives the mask under which lanes may be read.
+    """
+
+    __slots__ = ("active", "e", "lead", "pointer", "strides")
+
+    def __init__(
+        self,
+        e: Emitter,
+        dtype: np.dtype,
+        shape: Shape,
+        pointer: str,
+        lead: tuple[Index, ...],
+        strides: tuple[Index, ...],
+        active: Callable[[], Vec | None],
+    ) -> None:
+        self.e, self.dtype, self.shape = e, dtype, shape
+        self.pointer, self.lead, self.strides, self.active = pointer, lead, strides, active
+
+    @property
+    def varies(self) -> bool:
+        return any([isinstance(i, Vec) and i.varying for i in self.lead])
+
+    def offset(self, *index: Index) -> Index:
+        indices = [as_index(self.e, i) if isinstance(i, int) and i else i for i in self.lead]
+        return linear((*indices, *index), self.strides)
+
+    def at(self, *index: Index) -> Number:
+        return load_number(self.e, self.pointer, self.offset(*index), self.dtype, self.active())
+
+    def store(self, index: tuple[Index, ...], value: Number, mask: Vec | None) -> None:
+        store_number(self.e, self.pointer, self.offset(*index), value, mask)
+
+    def slice(self, *lead: Index) -> Given:
+        """Return the sub-array at indices of the first axes."""
+        return Given(
+            self.e,
+            self.dtype,
+            self.shape[len(lead) :],
+            self.pointer,
+            (*self.lead, *lead),
+            self.strides,
+            self.active,
+        )

@@ -1,0 +1,328 @@
+"""How a kernel runs: what stands in the lanes, how many there are, what is read where it lies."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from lanewise.codegen.llvm import machine
+from lanewise.codegen.numbers import is_supported, kinds_of
+from lanewise.codegen.ufuncs import cost
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
+from lanewise.codegen.vector import BITS
+from lanewise.codegen.work import TURNS
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
+from lanewise.ops.elementwise import loop_dtypes
+from lanewise.ops.regions import map_
+
+#: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
+MOST_LIVE = 32
+#: An example with a larger array is not run in one lane: its elements are.
+LARGE = 4096
+#: Operations that run well with an array's elements in the lanes, beside elementwise ones.
+_ALONG_ROWS = {"where", "cast", "constant", "iota", "slice", "broadcast_to", "concatenate", "pad",
+               "real", "imag", "complex", "gather"}  # fmt: skip
+#: Linear algebra that kernels hold.
+_OF_MATRICES = {"cholesky", "solve", "inv", "det", "slogdet", "qr", "eigvalsh", "svdvals"}
+#: What a gathered element costs in instructions, and a reduction across the lanes for each halving.
+_GATHERED, _HALVING = 4, 3
+
+
+def runs_in_lanes(body: Graph, in_dims: Sequence[int | None]) -> bool:
+    """Whether examples run in lanes; else elements do, of one example after the other."""
+    if any(op.primitive in LOOPS for op in body.operations):
+        return True
+    if max([count(v) for v in _values(body)], default=1) > LARGE:
+        return False
+    if any(_fills_lanes(op) for op in body.operations):
+        return False
+    by_elements = _cost_of_elements(body)
+    return by_elements is None or by_elements > _cost_of_examples(body, in_dims)
+
+
+def _fills_lanes(op: Operation) -> bool:
+    """Whether an operation is an inner map of so many examples that they take the lanes."""
+    if op.primitive is not map_:
+        return False
+    size = op.params["size"]
+    largest = max([count(v) for v in _values(op.regions[0])], default=1)
+    return size >= machine().register_bits // 16 and largest <= size
+
+
+def _cost_of_examples(body: Graph, in_dims: Sequence[int | None]) -> float:
+    """Return about how many instructions an example takes if it has a lane to itself."""
+    lanes = _group(body, in_dims)
+    work = sum([_cost(op) * _largest(op) for op in body.operations]) / lanes
+    work += (
+        sum(
+            [
+                2 * _contracted(op) * count(op.results[0])
+                for op in body.operations
+                if op.primitive.name == "dot_general"
+            ]
+        )
+        / lanes
+    )
+    mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
+    moved = sum([count(v) for v in (*mapped, *body.outputs) if count(v) > 1])
+    return work + moved * (3 + math.log2(lanes)) / lanes
+
+
+def _cost_of_elements(body: Graph) -> float | None:
+    """Return about how many instructions an example takes if its elements have the lanes.
+
+    None if something in it would have to read its operands across.
+    """
+    total = 0.0
+    for op in body.operations:
+        if op.regions or not _runs_along_rows(op, body):
+            return None
+        lanes = max(machine().register_bits // max(_bits(op.results[0]), 8), 1)
+        results = [value for value in op.results if isinstance(value.type, ArrayType)]
+        largest = max((*op.operands, *results), key=count)
+        is_product = op.primitive.name == "dot_general" and results[0].type.shape
+        shape = (results[0] if is_product else largest).type.shape
+        if count(largest) <= 1:
+            total += _cost(op)
+            continue
+        if op.primitive.name == "dot_general" and results[0].type.shape:
+            total += 2 * math.prod(shape[:-1]) * -(-shape[-1] // lanes) * _contracted(op)
+            continue
+        rows = math.prod(shape[:-1])
+        total += (1 + _cost(op)) * rows * -(-shape[-1] // lanes)
+        if op.primitive.name in ("reduce", "dot_general"):
+            total += _HALVING * math.log2(max(lanes, 2)) * count(op.results[0])
+    return total
+
+
+def _runs_along_rows(op: Operation, body: Graph) -> bool:
+    """Whether an operation reads its operands along their last axes."""
+    name, params = op.primitive.name, op.params
+    if op.must_run or not op.results:
+        return False
+    if op.primitive.ufunc is not None or name in _ALONG_ROWS:
+        return True
+    result = count(op.results[0])
+    if name == "reshape":
+        shapes = [[d for d in v.type.shape if d != 1] for v in (op.operands[0], op.results[0])]
+        return shapes[0] == shapes[1] or op.operands[0] in body.inputs
+    if name == "reduce":
+        return result == 1 or (params["axes"] == (op.operands[0].type.ndim - 1,) and result < 16)
+    if name == "dot_general":
+        y = op.operands[1].type
+        summed = [j for _, j in op.params["contract"]]
+        if op.results[0].type.shape:  # the last axis of y is that of the result
+            return y.ndim - 1 not in (*summed, *[j for _, j in op.params["batch"]])
+        return len(summed) == 1
+    return name == "correlate" and op.results[0].type.ndim == 1
+
+
+def _cost(op: Operation) -> float:
+    """Return about how many instructions an operation takes for an element of its largest array."""
+    name = op.primitive.name
+    if op.primitive.ufunc is not None:
+        dtypes = tuple([value.type.dtype for value in op.operands])
+        loop = loop_dtypes(op.primitive.ufunc, dtypes, op.params["dtype"])
+        return cost(op.primitive.ufunc, loop)
+    if name == "correlate":
+        return op.operands[1].type.shape[0]
+    if name == "gather":
+        return _GATHERED
+    if name in ("slice", "reshape", "broadcast_to", "constant", "transpose"):
+        return 0
+    return 1
+
+
+def _contracted(op: Operation) -> int:
+    """Return how many products are summed for an element of a product of matrices."""
+    return math.prod([op.operands[0].type.shape[i] for i, _ in op.params["contract"]])
+
+
+def instructions(body: Graph) -> float:
+    """Return about how many instructions a region takes, with an example in a lane."""
+    total = 0.0
+    for op in body.operations:
+        if op.regions:
+            total += 1 + _turns(op) * sum(map(instructions, op.regions))
+        elif op.primitive.name in ("gather", "take_slice"):
+            total += _GATHERED * sum(map(count, op.results))
+        else:
+            total += _cost(op) * _largest(op)
+    return total
+
+
+def nanoseconds(body: Graph, in_dims: Sequence[int | None], lanes: int) -> float:
+    """Return about how long a thread takes for an example, of so many that run together.
+
+    Two instructions a nanosecond, and ten bytes that are read or written. This decides how few
+    examples one thread runs alone, so a loop that data end is taken to be a long one: two threads
+    at little work lose some microseconds, one at much loses half of the time.
+    """
+    mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
+    moved = sum([count(v) * v.type.dtype.itemsize for v in (*mapped, *body.outputs)])
+    return (instructions(body) + _heavy(body)) / (2 * lanes) + moved / 10
+
+
+def _heavy(body: Graph) -> float:
+    """Return instructions that `instructions` leaves out: of products of matrices, linear algebra,
+    and turns that loops may make.
+    """
+    total = 0.0
+    for op in body.operations:
+        if op.primitive.name == "dot_general":
+            total += 2 * _contracted(op) * count(op.results[0])
+        elif op.primitive.name in _OF_MATRICES:
+            total += max([min(v.type.shape[-2:], default=1) * count(v) for v in op.operands])
+        elif op.regions:
+            total += _turns(op) * sum(map(_heavy, op.regions))
+            if op.primitive is while_:
+                total += 19 * TURNS * sum(map(instructions, op.regions))
+    return total
+
+
+def _turns(op: Operation) -> int:
+    """Return how often the regions of an operation are run, or a guess where data decide it."""
+    if op.primitive is while_:
+        return TURNS
+    turns = op.params["length"] if op.primitive is scan else op.params.get("size", 1)
+    return turns if isinstance(turns, int) else TURNS
+
+
+def only_indexed(body: Graph, number: int) -> bool:
+    """Whether an input is read at places that are data only, so that few of them may be read."""
+    value = body.inputs[number]
+    if any(value is output for output in body.outputs):
+        return False
+    found = False
+    for op in body.operations:
+        for place, operand in enumerate(op.operands):
+            if operand is not value:
+                continue
+            found = True
+            if op.primitive.name == "gather" and place == 0:
+                continue
+            if op.primitive is map_ or not op.regions:
+                return False
+            shift = len(op.operands) - len(op.regions[0].inputs)
+            if place < shift or (op.primitive in LOOPS and place >= op.params.get("captures", 0)):
+                return False
+            uses = [r for r in op.regions if _is_used(r, place - shift)]
+            if not all(only_indexed(region, place - shift) for region in uses):
+                return False
+    return found
+
+
+def _is_used(region: Graph, number: int) -> bool:
+    value = region.inputs[number]
+    return any(value in op.operands for op in region.operations) or value in region.outputs
+
+
+def shape_of_lanes(
+    body: Graph, in_dims: Sequence[int | None], in_lanes: bool, lanes: int | None = None
+) -> tuple[int, int]:
+    """Return how many lanes a vector has, and how many vectors are in flight.
+
+    ``lanes`` or LANEWISE_LANES overrule the choice of how many there are in all.
+    """
+    group = _group(body, in_dims)
+    if lanes := lanes or _forced_lanes():
+        return group, max(lanes // group, 1)
+    if in_lanes:
+        numbers = {
+            value
+            for value, axis in zip(body.inputs, in_dims, strict=True)
+            if axis is None and count(value) == 1
+        }
+        return group, 2 if pressure(body, numbers) <= MOST_LIVE else 1
+    longest = max([value.type.shape[-1] for value in _values(body) if count(value) > 1], default=1)
+    return group, 2 if longest > group else 1
+
+
+def _group(body: Graph, in_dims: Sequence[int | None]) -> int:
+    """Return how many lanes a vector has: as many as a register has of what is mostly computed."""
+    work: dict[int, int] = {}
+    for value in varying_values(body, [axis is not None for axis in in_dims]):
+        if _is_number(value) and (bits := _bits(value)) >= 32:
+            work[bits] = work.get(bits, 0) + 1
+    most = max(work, key=lambda bits: (work[bits], bits), default=32)
+    return max(machine().register_bits // most, 2)
+
+
+def _forced_lanes() -> int | None:
+    """Return what LANEWISE_LANES says."""
+    given = os.environ.get("LANEWISE_LANES", "")
+    if given and (not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 256):
+        raise ValueError(f"LANEWISE_LANES must be a number of lanes, 1 to 256, not {given!r}")
+    return int(given) if given else None
+
+
+def pressure(body: Graph, numbers: Collection[Value] = ()) -> int:
+    """Return about how many numbers are live at once where the most are.
+
+    Of the inputs, `numbers` do not count: each is one number that all examples share, which
+    instructions can read where it lies.
+    """
+    last: dict[Value, int] = {}
+    for place, op in enumerate(body.operations):
+        for value in op.operands:
+            last[value] = place
+    for value in body.outputs:
+        last[value] = len(body.operations)
+    for value in numbers:
+        last.pop(value, None)
+    live = sum([_weight(v) for v in body.inputs if v in last])
+    most = live
+    ends: dict[int, list[Value]] = {}
+    for value, place in last.items():
+        ends.setdefault(place, []).append(value)
+    for place, op in enumerate(body.operations):
+        live += sum([_weight(v) for v in op.results if v in last])
+        taken = _captured(op, numbers)
+        inner = max((pressure(region, taken(region)) for region in op.regions), default=0)
+        most = max(most, live, inner)
+        live -= sum([_weight(v) for v in ends.get(place, ())])
+    return most
+
+
+def _captured(op: Operation, numbers: Collection[Value]) -> Callable[[Graph], set[Value]]:
+    """Return what tells the inputs of a region of an operation that are some of the numbers."""
+    first = 1 if op.primitive in BRANCHES else 0
+    last = op.params["captures"] if op.primitive in LOOPS else len(op.operands)
+    places = [i for i in range(first, last) if op.operands[i] in numbers]
+    return lambda region: {region.inputs[i - first] for i in places}
+
+
+def _weight(value: Value) -> int:
+    if not isinstance(value.type, ArrayType):
+        return 0
+    size = count(value)
+    is_complex = value.type.dtype.kind == "c"
+    return (2 if is_complex else 1) * (size if size <= IN_REGISTERS else 1)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value.type, ArrayType) and is_supported(value.type.dtype)
+
+
+def _bits(value: Value) -> int:
+    return BITS[kinds_of(value.type.dtype)[0]] if _is_number(value) else 64
+
+
+def count(value: Value) -> int:
+    """Return how many elements a value has."""
+    return math.prod(value.type.shape) if isinstance(value.type, ArrayType) else 0
+
+
+def _largest(op: Operation) -> int:
+    return max([count(value) for value in (*op.operands, *op.results)], default=0)
+
+
+def _values(body: Graph) -> Iterator[Value]:
+    yield from body.inputs
+    for op in body.operations:
+        yield from op.results
+        for region in op.regions:
+            yield from _values(region)

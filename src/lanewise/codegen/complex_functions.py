@@ -1,0 +1,478 @@
+"""Exponentials, logarithms, powers and roots of complex numbers, sines and their hyperbolic kin.
+
+The usual path is a formula on the real functions of `lanewise.codegen.mathlib`. Where a part is
+infinite, NaN, or so large or small that the formula would overflow, code out of line takes over; it
+gives the special values of C99 (annex G), which NumPy has from the system's library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lanewise.codegen.calls import called, patched
+from lanewise.codegen.complex_ufuncs import divide, isfinite, isinf
+from lanewise.codegen.division import divided
+from lanewise.codegen.mathlib.exponential import exp as exp_
+from lanewise.codegen.mathlib.exponential import expm1 as expm1_
+from lanewise.codegen.mathlib.exponential import log as log_
+from lanewise.codegen.mathlib.hyperbolic import cosh as cosh_
+from lanewise.codegen.mathlib.hyperbolic import sinh as sinh_
+from lanewise.codegen.mathlib.power import hypot
+from lanewise.codegen.mathlib.trigonometric import atan2, sincos
+from lanewise.codegen.mathlib.trigonometric import sin as sin_
+from lanewise.codegen.mathlib.trigonometric import tan as tan_
+from lanewise.codegen.numbers import Complex
+from lanewise.codegen.vector import Vec, select
+
+LN2 = float(np.log(2.0))
+
+#: Of each kind: from which x on exp(x) may not fit although exp(x) times a small number does.
+_LARGE = {"f32": 80.0, "f64": 700.0}
+#: Of each kind: powers of two between which squares neither overflow nor lose bits.
+_SQUARES = {"f32": (-50, 60), "f64": (-400, 500)}
+
+
+# --- absolute value, sign, square root --------------------------------------------------------
+
+
+def absolute(x: Complex) -> Vec:
+    return hypot(x.re, x.im)
+
+
+def sign(x: Complex) -> Complex:
+    """Return x / abs(x), 0 for 0; of infinite parts the sign, if it is only one."""
+    size = absolute(x)
+    zero = x.e.constant(x.kind, 0.0)
+    re, im = divided(x.re, size), divided(x.im, size)
+    is_zero, infinite = size.eq(0.0), size.eq(np.inf)
+    re_infinite, im_infinite = x.re.abs().eq(np.inf), x.im.abs().eq(np.inf)
+    one = x.e.constant(x.kind, 1.0)
+    of_re = select(re_infinite, one.copysign(x.re), zero)
+    of_im = select(im_infinite, one.copysign(x.im), zero)
+    both = re_infinite & im_infinite
+    re = select(infinite, select(both, np.nan, of_re), re)
+    im = select(infinite, select(both, np.nan, of_im), im)
+    either = x.re.isnan() | x.im.isnan()
+    nan = either & ~infinite
+    return Complex(
+        select(is_zero, 0.0, select(nan, np.nan, re)), select(is_zero, 0.0, select(nan, np.nan, im))
+    )
+
+
+def _needs_scaling(x: Complex) -> Vec:
+    """Return where the squares of the parts may overflow or vanish, or a part is no number."""
+    low, high = _SQUARES[x.kind]
+    size = x.re.abs().greatest(x.im.abs())
+    return ~((size >= 2.0**low) & (size < 2.0**high) & isfinite(x))
+
+
+def sqrt(x: Complex) -> Complex:
+    """Return the square root with a real part not less than zero.
+
+    Of ``sqrt((|x.re| + |x|) / 2)`` and ``x.im`` by twice that, one is the real part and the other
+    the imaginary one, so that nothing cancels (Kahan 1987).
+    """
+    return patched("sqrt", _sqrt(x), _needs_scaling(x), _sqrt_rare, x)
+
+
+def _sqrt(x: Complex) -> Complex:
+    return _of_root(x, _root(x.re, x.im))
+
+
+def _root(re: Vec, im: Vec) -> Vec:
+    """Return the square root of half of the real part's size and the absolute value."""
+    return ((re.abs() + re.fma(re, im * im).sqrt()) * 0.5).sqrt()
+
+
+def _of_root(x: Complex, large: Vec) -> Complex:
+    small = divided(x.im.abs(), large + large)
+    left = x.re < 0.0
+    return Complex(select(left, small, large), select(left, large, small).copysign(x.im))
+
+
+def _sqrt_rare(x: Complex) -> Complex:
+    e, kind = x.e, x.kind
+    shift = {"f32": 45, "f64": 300}[kind]
+    size = x.re.abs().greatest(x.im.abs())
+    down = size >= 1.0
+    scale = select(down, 2.0 ** (-2 * shift), e.constant(kind, 2.0 ** (2 * shift)))
+    back = select(down, 2.0**shift, e.constant(kind, 2.0**-shift))
+    root = _of_root(x, _root(x.re * scale, x.im * scale) * back)
+    zero, infinity = e.constant(kind, 0.0), e.constant(kind, np.inf)
+    is_zero = size.eq(0.0)
+    re, im = select(is_zero, zero, root.re), select(is_zero, x.im, root.im)
+    # to the right or to the left of everything: the other part vanishes, if it is a number
+    away, no_im = x.re.abs().eq(np.inf), x.im.isnan()
+    right = x.re > 0.0
+    re = select(away, select(right, x.re, select(no_im, x.im, zero)), re)
+    beside = select(no_im, x.im, zero.copysign(x.im))
+    im = select(away, select(right, beside, infinity.copysign(x.im)), im)
+    nan = x.re.isnan() | (no_im & ~away)
+    re, im = select(nan, np.nan, re), select(nan, np.nan, im)
+    upwards = x.im.abs().eq(np.inf)
+    return Complex(select(upwards, np.inf, re), select(upwards, x.im, im))
+
+
+# --- exponentials -----------------------------------------------------------------------------
+
+
+def _product(scale: Vec, wave: Vec, infinite_first: bool) -> Vec:
+    """Return a product in which zero times anything is zero.
+
+    ``infinite_first`` says that infinity times NaN is infinite, as in the first part of a result.
+    """
+    product = scale * wave
+    if infinite_first:
+        product = select(scale.abs().eq(np.inf) & wave.isnan(), scale.abs(), product)
+    product = select(scale.eq(0.0) & wave.isnan(), scale, product)
+    one = scale.e.constant(scale.kind, 1.0)
+    return select(wave.eq(0.0), wave * one.copysign(scale), product)
+
+
+def _scaled(x: Vec, wave: Vec, sign_of: Vec | None, half: bool, first: bool) -> Vec:
+    """Return exp(x) times a number up to 1, for large x: in two steps; only the last overflows."""
+    large = _LARGE[x.kind]
+    growth = exp_(x - large)
+    if sign_of is not None:
+        growth = growth.copysign(sign_of)
+    return _product(growth, wave, first) * float(np.exp(large) * (0.5 if half else 1.0))
+
+
+def exp(x: Complex) -> Complex:
+    size = exp_(x.re)
+    sin, cos = sincos(x.im)
+    usual = Complex(size * cos, size * sin)
+    rare = ~((x.re < _LARGE[x.kind]) & (x.re > -np.inf) & (x.im.abs() < np.inf))
+    return patched("exp", usual, rare, _exp_rare, x)
+
+
+def _exp_rare(x: Complex) -> Complex:
+    large = x.re > _LARGE[x.kind]
+    sin, cos = sincos(x.im)
+    size = exp_(x.re)
+    re = select(large, _scaled(x.re, cos, None, False, True), _product(size, cos, True))
+    im = select(large, _scaled(x.re, sin, None, False, False), _product(size, sin, False))
+    no_angle = ~(x.im.abs() < np.inf)
+    left = x.re.eq(-np.inf) & no_angle
+    zero = x.e.constant(x.kind, 0.0)
+    re, im = select(left, zero, re), select(left, zero.copysign(x.im), im)
+    nan = no_angle & (x.re.abs() < np.inf)
+    return Complex(select(nan, np.nan, re), select(nan, np.nan, im))
+
+
+def exp2(x: Complex) -> Complex:
+    return exp(Complex(x.re * LN2, x.im * LN2))
+
+
+def expm1(x: Complex) -> Complex:
+    """Return exp(x) - 1; 1 - cos is twice the square of the sine of the half."""
+    half = sin_(x.im * 0.5)
+    sin, cos = sincos(x.im)
+    return Complex(expm1_(x.re) * cos - 2.0 * half * half, exp_(x.re) * sin)
+
+
+def _grows(x: Vec, y: Vec) -> Vec:
+    """Return where exp(|x|) may overflow, or a number is no finite one."""
+    return ~((x.abs() < _LARGE[x.kind]) & (y.abs() < np.inf))
+
+
+def sinh(x: Complex) -> Complex:
+    sin, cos = sincos(x.im)
+    usual = Complex(sinh_(x.re) * cos, cosh_(x.re) * sin)
+    return patched("sinh", usual, _grows(x.re, x.im), _sinh_rare, x)
+
+
+def _sinh_rare(x: Complex) -> Complex:
+    (sin, cos), size = sincos(x.im), x.re.abs()
+    large = size > _LARGE[x.kind]
+    re = select(large, _scaled(size, cos, x.re, True, True), _product(sinh_(x.re), cos, True))
+    im = select(large, _scaled(size, sin, None, True, False), _product(cosh_(x.re), sin, False))
+    return _unless_lost(x, re, im)
+
+
+def cosh(x: Complex) -> Complex:
+    sin, cos = sincos(x.im)
+    usual = Complex(cosh_(x.re) * cos, sinh_(x.re) * sin)
+    return patched("cosh", usual, _grows(x.re, x.im), _cosh_rare, x)
+
+
+def _cosh_rare(x: Complex) -> Complex:
+    (sin, cos), size = sincos(x.im), x.re.abs()
+    large = size > _LARGE[x.kind]
+    re = select(large, _scaled(size, cos, None, True, True), _product(cosh_(x.re), cos, True))
+    im = select(large, _scaled(size, sin, x.re, True, False), _product(sinh_(x.re), sin, False))
+    return _unless_lost(x, re, im)
+
+
+def _unless_lost(x: Complex, re: Vec, im: Vec) -> Complex:
+    """Return the parts, but NaN where the angle is no number and the size an ordinary one."""
+    size = x.re.abs()
+    lost = ~(x.im.abs() < np.inf) & (size < np.inf) & (size > 0.0)
+    return Complex(select(lost, np.nan, re), select(lost, np.nan, im))
+
+
+def tanh(x: Complex) -> Complex:
+    """Return the hyperbolic tangent by Kahan's formula (1987), in which nothing cancels."""
+    size = x.re.abs()
+    tan, s = tan_(x.im), sinh_(x.re)
+    beta = tan.fma(tan, 1.0)
+    rho = s.fma(s, 1.0).sqrt()
+    below = (beta * s).fma(s, 1.0)
+    usual = Complex(divided(beta * rho * s, below), divided(tan, below))
+    rare = ~((size < {"f32": 9.0, "f64": 20.0}[x.kind]) & (x.im.abs() < np.inf))
+    return patched("tanh", usual, rare, _tanh_rare, x)
+
+
+def _tanh_rare(x: Complex) -> Complex:
+    size = x.re.abs()
+    one, zero = x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)
+    sin, cos = sincos(x.im)
+    wave = sin * cos
+    decay = exp_(-size)
+    im = 4.0 * wave * decay * decay
+    im = select(decay.eq(0.0) & wave.isnan(), zero.copysign(x.im), im)
+    no_number = x.re.isnan() | (size < np.inf) & ~(x.im.abs() < np.inf)
+    im = select(no_number, np.nan, im)
+    im = select(x.re.isnan() & x.im.eq(0.0), x.im, im)
+    re = select(no_number & x.re.ne(0.0), np.nan, one.copysign(x.re))
+    return Complex(select(x.re.eq(0.0), x.re, re), im)
+
+
+def mirrored(function: Callable[[Complex], Complex]) -> Callable[[Complex], Complex]:
+    """Return f(ix) / i of an odd function f that commutes with conjugation: sin of sinh.
+
+    Exchanging the parts of x is the conjugate of -ix, so that exchanging those of the result too
+    gives it, without a change of signs.
+    """
+
+    def write(x: Complex) -> Complex:
+        found = function(Complex(x.im, x.re))
+        return Complex(found.im, found.re)
+
+    return write
+
+
+sin = mirrored(sinh)
+tan = mirrored(tanh)
+
+
+def cos(x: Complex) -> Complex:
+    return cosh(Complex(-x.im, x.re))
+
+
+# --- logarithms -------------------------------------------------------------------------------
+
+
+def _two_sum(x: Vec, y: Vec) -> tuple[Vec, Vec]:
+    """Return the rounded sum and what rounding left (Knuth)."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+#: Of each kind: how near to 1 the square of an absolute value gets its logarithm from a series.
+_NEAR = {"f32": 2.0**-10, "f64": 2.0**-20}
+
+
+def _log_size(re: Vec, im: Vec, rest: Vec | None = None) -> tuple[Vec, Vec]:
+    """Return the logarithm of the absolute value of a number, and where it does not hold.
+
+    The sum of the squares is kept with the errors of its roundings, since its logarithm may be
+    near zero; ``log(s + r) = log(s) + r / s`` up to r squared. ``rest`` is what the real part is
+    rounded by.
+    """
+    swap = re.abs() < im.abs()
+    large, small = select(swap, im, re), select(swap, re, im)
+    upper, lower = large * large, small * small
+    total, error = _two_sum(upper, lower)
+    error = error + (large.fma(large, -upper) + small.fma(small, -lower))
+    if rest is not None:
+        error = error + 2.0 * re * rest
+    rare = _needs_scaling(Complex(re, im)) | ((total - 1.0).abs() < _NEAR[re.kind])
+    return 0.5 * (log_(total) + divided(error, total)), rare
+
+
+def _log_of_near(*terms: Vec) -> Vec:
+    """Return half of the logarithm of 1 and small terms, given by size: sum them exactly enough."""
+    total, error = terms[0], terms[0].e.constant(terms[0].kind, 0.0)
+    for term in terms[1:]:
+        total, lost = _two_sum(total, term)
+        error = error + lost
+    x = total + error
+    series = x.fma(x.fma(-0.25, 1.0 / 3.0), -0.5)
+    return 0.5 * (x * x).fma(series, x)
+
+
+def _log_size_rare(re: Vec, im: Vec) -> Vec:
+    """Return the logarithm of any absolute value."""
+    kind = re.kind
+    shift = {"f32": 90, "f64": 600}[kind]
+    size = re.abs().greatest(im.abs())
+    down = size >= 1.0
+    scale = select(down, 2.0**-shift, re.e.constant(kind, 2.0**shift))
+    undo = select(down, shift * LN2, re.e.constant(kind, -shift * LN2))
+    found = _log_size(re * scale, im * scale)[0] + undo
+    swap = re.abs() < im.abs()
+    large, small = select(swap, im, re), select(swap, re, im)
+    upper, lower = large * large, small * small
+    one = re.e.constant(kind, 1.0)
+    near = _log_of_near(-one, upper, lower, large.fma(large, -upper), small.fma(small, -lower))
+    found = select((upper + lower - 1.0).abs() < _NEAR[kind], near, found)
+    found = select(re.isnan() | im.isnan(), np.nan, found)
+    found = select(re.eq(0.0) & im.eq(0.0), -np.inf, found)
+    return select(re.abs().eq(np.inf) | im.abs().eq(np.inf), np.inf, found)
+
+
+def _log1p_size_rare(re: Vec, im: Vec) -> Vec:
+    """Return the logarithm of any absolute value of 1 and a number."""
+    upper, lower = re * re, im * im
+    twice = re + re
+    near = _log_of_near(twice, upper, lower, re.fma(re, -upper), im.fma(im, -lower))
+    is_near = (twice + upper + lower).abs() < _NEAR[re.kind]
+    return select(is_near, near, _log_size_rare(1.0 + re, im))
+
+
+def log(x: Complex) -> Complex:
+    size, rare = _log_size(x.re, x.im)
+    size = x.e.patched(size, rare, lambda: x.e.call("complex.log", _log_size_rare, x.re, x.im))
+    return Complex(size, atan2(x.im, x.re))
+
+
+def log2(x: Complex) -> Complex:
+    return _log_to_base(x, float(np.log2(np.e)))
+
+
+def log10(x: Complex) -> Complex:
+    return _log_to_base(x, float(np.log10(np.e)))
+
+
+def _log_to_base(x: Complex, factor: float) -> Complex:
+    found = log(x)
+    return Complex(found.re * factor, found.im * factor)
+
+
+def log1p(x: Complex) -> Complex:
+    """Return log(1 + x), exact for small x too, where NumPy loses the real part."""
+    one = x.e.constant(x.kind, 1.0)
+    re, rest = _two_sum(one, x.re)
+    size, rare = _log_size(re, x.im, rest)
+    size = x.e.patched(size, rare, lambda: x.e.call("complex.log1p", _log1p_size_rare, x.re, x.im))
+    return Complex(size, atan2(x.im, re))
+
+
+# --- powers -----------------------------------------------------------------------------------
+
+
+def _times(x: Complex, y: Complex) -> Complex:
+    """Return the product with every step rounded, as NumPy's powers multiply."""
+    return Complex(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
+
+
+def _times_c99(x: Complex, y: Complex) -> Complex:
+    """Return the product as C99's annex G has it: of an infinite number it is infinite."""
+    product = _times(x, y)
+    lost = product.re.isnan() & product.im.isnan()
+    infinity = x.e.constant(x.kind, np.inf)
+
+    def boxed(z: Complex) -> Complex:
+        """Return the direction of an infinite number, other numbers as they are."""
+        one, zero = z.e.constant(z.kind, 1.0), z.e.constant(z.kind, 0.0)
+        infinite = isinf(z)
+        corners = [select(v.abs().eq(np.inf), one, zero).copysign(v) for v in (z.re, z.im)]
+        return Complex(select(infinite, corners[0], z.re), select(infinite, corners[1], z.im))
+
+    def cleared(z: Complex) -> Complex:
+        """Return a number with zeros for NaN."""
+        zero = z.e.constant(z.kind, 0.0)
+        return Complex(*[select(v.isnan(), zero.copysign(v), v) for v in (z.re, z.im)])
+
+    overflow = isinf(Complex(x.re * y.re, x.im * y.im)) | isinf(Complex(x.re * y.im, x.im * y.re))
+    again = lost & (isinf(x) | isinf(y) | overflow)
+    found = _times(cleared(boxed(x)), cleared(boxed(y)))
+    return Complex(
+        select(again, infinity * found.re, product.re),
+        select(again, infinity * found.im, product.im),
+    )
+
+
+def power(x: Complex, y: Complex) -> Complex:
+    """Return x to the power y: by products if y is whole and below 100, else exp(y log(x)).
+
+    Examples
+    --------
+    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> compile_elementwise(power, (complex, complex))([1j, 2, 0], [2, -1, 0.5])
+    array([-1. +0.j,  0.5+0.j,  0. +0.j])
+    """
+    exponent = y.re.value
+    known = y.im.value == 0 and exponent is not None and float(exponent).is_integer()
+    if known and abs(exponent) < 100:
+        return _known_power(x, int(exponent))
+    return called("power", _power, x, y)
+
+
+def _known_power(x: Complex, n: int) -> Complex:
+    one = x.e.constant(x.kind, 1.0).spread_if(x.varying)
+    nothing = x.e.constant(x.kind, 0.0).spread_if(x.varying)
+    if n == 0:
+        return Complex(one, nothing)
+    if n in (1, 2, 3):
+        found = x
+        for _ in range(n - 1):
+            found = _times(found, x)
+    else:
+        found, square, left = Complex(one, nothing), x, abs(n)
+        while left:
+            found = _times(found, square) if left & 1 else found
+            left >>= 1
+            square = _times(square, square) if left else square
+    if n < 0:
+        found = divide(Complex(one, nothing), found)
+    return _of_zero(x, found, x.e.constant("b", n > 0))
+
+
+def _of_zero(x: Complex, found: Complex, is_zero: Vec) -> Complex:
+    """Return a power, but of the base 0 either 0 or NaN."""
+    base = x.re.eq(0.0) & x.im.eq(0.0)
+    result = select(is_zero, x.e.constant(x.kind, 0.0), np.nan)
+    return Complex(select(base, result, found.re), select(base, result, found.im))
+
+
+def _power(x: Complex, y: Complex) -> Complex:
+    e, kind = x.e, x.kind
+    one, zero = e.constant(kind, 1.0), e.constant(kind, 0.0)
+    logarithm = log(x)
+    general = exp(_times_c99(y, logarithm))
+    # whole exponents below 100: square and multiply, NumPy's way
+    real = y.im.eq(0.0)
+    whole = real & (y.re.abs() < 100.0) & y.re.trunc().eq(y.re)
+    steps = select(whole, y.re.abs(), 0.0).whole("i32")
+    found, square = Complex(one, zero), x
+    for bit in range(7):
+        if bit:
+            square = _times(square, square)
+        take = (steps & (1 << bit)).ne(0)
+        more = _times(found, square)
+        found = Complex(select(take, more.re, found.re), select(take, more.im, found.im))
+    for n in (2, 3):  # without a first product by 1
+        direct = _known_small(x, n)
+        take = y.re.eq(float(n))
+        found = Complex(select(take, direct.re, found.re), select(take, direct.im, found.im))
+    first = y.re.eq(1.0)
+    found = Complex(select(first, x.re, found.re), select(first, x.im, found.im))
+    below = y.re < 0.0
+    inverse = divide(Complex(one, zero), found)
+    found = Complex(select(below, inverse.re, found.re), select(below, inverse.im, found.im))
+    found = Complex(select(whole, found.re, general.re), select(whole, found.im, general.im))
+    found = _of_zero(x, found, y.re > 0.0)
+    nothing = real & y.re.eq(0.0)
+    return Complex(select(nothing, 1.0, found.re), select(nothing, 0.0, found.im))
+
+
+def _known_small(x: Complex, n: int) -> Complex:
+    found = x
+    for _ in range(n - 1):
+        found = _times(found, x)
+    return found

@@ -1,0 +1,561 @@
+"""Regions in a kernel: branches, loops and inner maps, with masks where lanes go their own ways.
+
+A branch whose predicate is uniform is a branch. If lanes differ, each side runs under the mask of
+those that take it, and is skipped where no lane does. A loop that lanes leave at different turns
+goes on until the last has left; what a lane carries is not touched after it left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+
+from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.arrays import Array, Elements, Stored, row_major
+from lanewise.codegen.blocks import across
+from lanewise.codegen.emitter import Slot
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering, Variable
+from lanewise.codegen.numbers import choose, vecs
+from lanewise.codegen.uniformity import varying_carry, varying_scan
+from lanewise.codegen.vector import Vec, select
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.control import cond, scan, switch, while_
+from lanewise.ops.regions import map_
+from lanewise.ops.registry import Absent
+
+#: Branches of at most so many operations on numbers are both computed, and chosen from.
+SHORT = 8
+#: Loops of at most so many operations in all turns are written out, turn by turn.
+WRITTEN_OUT = 32
+
+
+def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
+    """Write the operations of a graph; return its outputs."""
+    uses: dict[Value, int] = {}
+    for value in (*[v for op in graph.operations for v in op.operands], *graph.outputs):
+        uses[value] = uses.get(value, 0) + 1
+    env: dict[Value, Array] = {}
+
+    def bind(value: Value, array: Array) -> None:
+        env[value] = array
+        if uses.get(value):
+            for buffer in array.buffers:
+                buffer.readers += 1
+
+    def release(value: Value) -> None:
+        uses[value] -= 1
+        if not uses[value]:
+            for buffer in env[value].buffers:
+                buffer.readers -= 1
+
+    for value, array in zip(graph.inputs, arguments, strict=True):
+        bind(value, array)
+    for op in graph.operations:
+        operands = [env[value] for value in op.operands]
+        for value in op.operands:
+            release(value)
+        try:
+            results = operation(k, op, operands, [uses.get(value, 0) > 0 for value in op.results])
+        except CannotCompile as error:
+            error.trail.append(op)
+            raise
+        for value, result in zip(op.results, results, strict=True):
+            bind(value, k.settled(result, uses.get(value, 0)))
+    outputs = [env[value] for value in graph.outputs]
+    for value in graph.outputs:
+        release(value)
+    return outputs
+
+
+def operation(
+    k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]
+) -> Sequence[Array]:
+    """Write one operation; return its results."""
+    for value in op.results:
+        if not isinstance(value.type, ArrayType) or not all(
+            isinstance(d, int) for d in value.type.shape
+        ):
+            raise CannotCompile(
+                f"{op.primitive.name} gives {value.type}, not numbers of known size"
+            )
+    primitive = op.primitive
+    if primitive is cond:
+        return _cond(k, op, operands)
+    if primitive is switch:
+        return _switch(k, op, operands)
+    if primitive is while_:
+        return _while(k, op, operands, used)
+    if primitive is scan:
+        return _scan(k, op, operands, used)
+    if primitive is map_:
+        return _map(k, op, operands)
+    rule = primitive.lanes
+    if isinstance(rule, Absent):
+        raise CannotCompile(f"{primitive.name} has no native form: {rule.reason}")
+    types = [value.type for value in op.results]
+    found = rule(k, types, *operands, **op.params)
+    return found if isinstance(found, (tuple, list)) else (found,)
+
+
+# --- branches -----------------------------------------------------------------------------------
+
+
+def _item(x: Array) -> Vec:
+    (item,) = vecs(x.at())
+    return item
+
+
+def _cond(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
+    predicate, *rest = operands
+    condition = _item(predicate)
+    then, otherwise = op.regions
+    if condition.value is not None:
+        return run(k, then if condition.value else otherwise, rest)
+    if condition.varying and _is_short(then) and _is_short(otherwise):
+        sides = []
+        for region, mask in ((then, condition), (otherwise, ~condition)):
+            with k.masked(k.both(mask)):
+                sides.append(run(k, region, rest))
+        return [_chosen(k, condition, a, b) for a, b in zip(*sides, strict=True)]
+    rest = [k.ready(x) for x in rest]
+    return _sides(k, condition, [partial(run, k, region, rest) for region in op.regions])
+
+
+def _chosen(k: Lowering, condition: Vec, a: Array, b: Array) -> Array:
+    """Return the elements of one array where a condition holds, of another elsewhere."""
+    if a is b or (isinstance(a, Stored) and isinstance(b, Stored) and a.buffer is b.buffer):
+        return a
+    return k.lazy(a.dtype, a.shape, lambda *i: choose(condition, a.at(*i), b.at(*i)), of=(a, b))
+
+
+def _is_short(region: Graph) -> bool:
+    """Whether a region is a few operations on few numbers that nothing can go wrong in.
+
+    A branch that some lanes take is guessed wrong again and again, which costs more than they do.
+    """
+    for op in region.operations:
+        if op.regions or op.must_run or op.primitive.name in _MAY_FAIL or _is_costly(op):
+            return False
+    work = sum([_count(value) for op in region.operations for value in op.results])
+    return work <= SHORT and sum(map(_count, region.outputs)) <= 2 * SHORT
+
+
+#: Operations that may end the run, so that they must not run for lanes that do not take them.
+_MAY_FAIL = {"exact", "gather", "scatter", "checked", "check", "integer_of", "take_slice",
+             "put_slice", "python_call"}  # fmt: skip
+_COSTLY = {"exp", "log", "power", "sin", "cos", "tan", "divide", "sqrt", "arctan2", "floor_divide",
+           "remainder", "divmod", "tanh", "float_power", "det", "slogdet", "searchsorted", "interp",
+           "i0"}  # fmt: skip
+
+
+def _is_costly(op: Operation) -> bool:
+    return op.primitive.name in _COSTLY or op.primitive.name.startswith("ufunc.")
+
+
+class _Joined:
+    """Where the sides of a branch leave a result of theirs."""
+
+    def __init__(self, k: Lowering, sides: Sequence[Array], varying: bool) -> None:
+        self.k = k
+        first = sides[0]
+        self.dtype, self.shape = first.dtype, first.shape
+        self.variables: list[Variable] | None = None
+        self.memory: Stored | None = None
+        self.same = first if all(_is_same(side, first) for side in sides) else None
+        if self.same is None:
+            if k.is_small(first.shape):
+                self.variables = [k.variable(self.dtype, varying) for _ in range(first.size)]
+            else:
+                self.memory = k.local(self.dtype, self.shape)
+
+    def take(self, side: Array, mask: Vec | None) -> None:
+        """Write what one side leaves, in the lanes that took it."""
+        k = self.k
+        if self.same is not None:
+            return
+        if self.variables is not None:
+            for variable, item in zip(self.variables, k.items(side), strict=True):
+                variable.set(item if mask is None else choose(mask, item, variable.get()))
+            return
+        memory = self.memory
+        assert memory is not None
+        strides = row_major(self.shape)
+        k.each(
+            self.shape,
+            lambda *i: memory.store(linear(i, strides), side.at(*i), mask or k.tail(memory)),
+        )
+
+    def get(self) -> Array:
+        if self.same is not None:
+            return self.same
+        if self.variables is not None:
+            items = [variable.get() for variable in self.variables]
+            return self.k.elements(self.dtype, self.shape, items)
+        assert self.memory is not None
+        return self.memory
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, Stored) and isinstance(b, Stored):
+        return a.buffer is b.buffer
+    if isinstance(a, Elements) and isinstance(b, Elements):
+        return all(x is y for x, y in zip(a.items, b.items, strict=True))
+    return False
+
+
+def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]]]) -> list[Array]:
+    """Write two branches, of which each is written by a function, and join what they give."""
+    e = k.e
+    masks = (condition, ~condition) if condition.varying else (None, None)
+    found: list[list[Array]] = []
+    texts: list[tuple[list[str], Vec | None]] = []
+    for make, mask in zip(makes, masks, strict=True):
+        active = k.mask if mask is None else k.both(mask)
+        with e.aside() as lines, k.masked(active), k.scope():
+            # What is not yet computed must be, before the masks change.
+            found.append([k.ready(x) for x in make()])
+        texts.append((lines, mask if mask is None else active))
+    joined = [
+        _Joined(k, sides, condition.varying or any(varies(k, side) for side in sides))
+        for sides in zip(*found, strict=True)
+    ]
+    labels = [e.label("then"), e.label("else"), e.label("after")]
+    if not condition.varying:
+        e.branch(condition, labels[0], labels[1])
+    for number, (lines, mask) in enumerate(texts):
+        after = labels[2]
+        if mask is not None:
+            after = e.label("next")
+            e.branch(e.any(mask), labels[number], after)
+        e.begin(labels[number])
+        e.lines += lines
+        with k.masked(k.mask if mask is None else mask):
+            for join, side in zip(joined, found[number], strict=True):
+                join.take(side, mask)
+        e.jump(after)
+        if mask is not None:
+            e.begin(after)
+    if not condition.varying:
+        e.begin(labels[2])
+    return [join.get() for join in joined]
+
+
+def _switch(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
+    index, *rest = operands
+    count = len(op.regions)
+    number = _item(index).to("i64")
+    k.fail((number < -count) | (number >= count))
+    number = select(number < 0, number + count, number)
+    rest = [k.ready(x) for x in rest]
+
+    def level(first: int) -> list[Array]:
+        if first == count - 1:
+            return run(k, op.regions[first], rest)
+        then = partial(run, k, op.regions[first], rest)
+        return _sides(k, number.eq(first), (then, partial(level, first + 1)))
+
+    return level(0)
+
+
+# --- loops --------------------------------------------------------------------------------------
+
+
+class Carried:
+    """What passes from one turn of a loop to the next: in variables, or in memory.
+
+    Parameters
+    ----------
+    varying
+        Whether lanes in the loop may differ.
+    parts
+        Whether lanes leave the loop at different turns.
+    is_used
+        Whether anybody reads what is left after the loop.
+    others
+        What else is carried, as far as it is there.
+    """
+
+    def __init__(
+        self,
+        k: Lowering,
+        x: Array,
+        varying: bool,
+        parts: bool,
+        is_used: bool,
+        others: Sequence[Carried],
+    ) -> None:
+        self.k, self.dtype, self.shape = k, x.dtype, x.shape
+        self.others = others
+        self.keeps = parts and is_used
+        self.memory: Stored | None = None
+        self.variables: list[Variable] = []
+        self.last: list[Variable] = []
+        if not k.is_small(x.shape):
+            self.memory = k.owned(
+                x, *[other.memory for other in others if other.memory is not None]
+            )
+            # Lanes that are not in the loop may hold what somebody else reads.
+            self.keeps = self.keeps or self.memory.buffer.mask is not k.mask
+            return
+        for item in k.items(x):
+            variable = k.variable(x.dtype, varying)
+            variable.set(item)
+            self.variables.append(variable)
+            if self.keeps and not varying:
+                variable = k.variable(x.dtype, True)
+                variable.set(item)
+                self.last.append(variable)
+
+    def get(self) -> Array:
+        """Return it as a turn begins."""
+        if self.memory is not None:
+            return self.memory
+        items = [variable.get() for variable in self.variables]
+        return self.k.elements(self.dtype, self.shape, items)
+
+    def temporary(self, new: Array) -> Array:
+        """Return the next value, computed as far as it must be before any of the carry changes."""
+        k = self.k
+        if self.memory is None:
+            return k.elements(self.dtype, self.shape, k.items(new))
+        if isinstance(new, Stored) and new.buffer is self.memory.buffer:
+            return new
+        changes = any(x.memory is not None and x.memory.buffer in new.buffers for x in self.others)
+        return new if isinstance(new, (Stored, Elements)) and not changes else k.materialized(new)
+
+    def set(self, old: Array, new: Array) -> None:
+        """Set it for the next turn, in the lanes that are in the loop."""
+        k, memory = self.k, self.memory
+        if memory is None:
+            assert isinstance(old, Elements)
+            assert isinstance(new, Elements)
+            for i, (variable, item) in enumerate(zip(self.variables, new.items, strict=True)):
+                if self.last:
+                    assert k.mask is not None
+                    self.last[i].set(choose(k.mask, item, self.last[i].get()))
+                elif self.keeps and k.mask is not None:
+                    item = choose(k.mask, item, old.items[i])
+                variable.set(item)
+            return
+        if isinstance(new, Stored) and new.buffer is memory.buffer:
+            return
+        strides = row_major(self.shape)
+        mask = k.mask if self.keeps or not memory.buffer.wide else None
+        k.each(self.shape, lambda *i: memory.store(linear(i, strides), new.at(*i), mask))
+
+    def result(self) -> Array:
+        """Return what is left after the loop."""
+        if self.memory is not None:
+            return self.memory
+        items = [variable.get() for variable in self.last or self.variables]
+        return self.k.elements(self.dtype, self.shape, items)
+
+
+def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
+    e = k.e
+    count = op.params["captures"]
+    captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:count])]
+    carried, parts = [False] * len(op.results), False
+    if k.in_lanes:
+        carried, parts = varying_carry(op, [varies(k, x) for x in (*captures, *operands[count:])])
+    with pinned(captures):
+        state: list[Carried] = []
+        for x, varying, is_used in zip(operands[count:], carried, used, strict=True):
+            state.append(Carried(k, x, varying, parts, is_used, state))
+        active = e.slot("b", True) if parts else None
+        if active is not None:
+            active.set(k.mask or e.constant("b", True))
+        turns(k, op, captures, state, active, e.any)
+    return [x.result() for x in state]
+
+
+def turns(
+    k: Lowering,
+    op: Operation,
+    captures: Sequence[Array],
+    state: Sequence[Carried],
+    active: Slot | None,
+    goes_on: Callable[[Vec], Vec],
+) -> None:
+    """Write the turns of a while.
+
+    Parameters
+    ----------
+    active
+        The lanes that are in the loop, which leave it one by one; None if all leave together.
+    goes_on
+        Tells from the lanes that are still in it whether to take another turn.
+    """
+    e = k.e
+    test, body = op.regions
+    head, inside, done = e.label("while"), e.label("body"), e.label("done")
+    e.jump(head)
+    e.begin(head)
+    with k.scope():
+        old = [x.get() for x in state]
+        mask = k.mask if active is None else active.get()
+        with k.masked(mask), pinned(old):
+            condition = _item(run(k, test, [*captures, *old])[0])
+        if active is not None:
+            mask = active.get() & condition
+            active.set(mask)
+            condition = goes_on(mask)
+        e.branch(condition, inside, done)
+        e.begin(inside)
+        with k.masked(mask):
+            new = run(k, body, [*captures, *old])
+            new = [x.temporary(y) for x, y in zip(state, new, strict=True)]
+            for x, before, after in zip(state, old, new, strict=True):
+                x.set(before, after)
+        k.poll()
+        e.jump(head)
+    e.begin(done)
+
+
+def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
+    (body,) = op.regions
+    length = op.params["length"]
+    first = op.params["captures"]
+    last = first + op.params["carry"]
+    captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:first])]
+    xs = [k.addressable(x) for x in operands[last:]]
+    carried = [False] * (last - first)
+    if k.in_lanes:
+        carried = varying_scan(op, [varies(k, x) for x in (*captures, *operands[first:last], *xs)])
+    with pinned([*captures, *xs]):
+        state: list[Carried] = []
+        for x, varying, is_used in zip(operands[first:last], carried, used, strict=False):
+            state.append(Carried(k, x, varying, False, is_used, state))
+        stacks = [
+            k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
+        ]
+        turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
+        for i in k.range(*turns, unroll=length * len(body.operations) <= WRITTEN_OUT):
+            old = [x.get() for x in state]
+            slices = [taken(k, x, 0, i) for x in xs]
+            found = run(k, body, [*captures, *old, *slices])
+            new = [x.temporary(y) for x, y in zip(state, found, strict=False)]
+            for stack, y in zip(stacks, found[len(state) :], strict=True):
+                _put(k, stack, i, y)
+            for x, before, after in zip(state, old, new, strict=True):
+                x.set(before, after)
+            k.poll()
+    return [*[x.result() for x in state], *stacks]
+
+
+def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
+    (body,) = op.regions
+    size = op.params["size"]
+    in_dims, out_mapped = op.params["in_dims"], op.params["out_mapped"]
+    if not isinstance(size, int):
+        raise CannotCompile("the size of an inner map is not known")
+    operands = [k.addressable(x) for x in operands]
+    if not size:
+        return [
+            k.lazy(v.type.dtype, v.type.shape, lambda *i, v=v: k.constant(v.type.dtype, 0))
+            for v in op.results
+        ]
+    largest = max([_count(v) for o in body.operations for v in o.results], default=1)
+    runs_in_lanes = not k.in_lanes and size >= k.e.group and largest <= 4 * size
+    if runs_in_lanes:
+        operands = [
+            across(k, x) if axis == 0 else x for x, axis in zip(operands, in_dims, strict=True)
+        ]
+    with pinned(operands):
+        results = [k.local(v.type.dtype, v.type.shape) for v in op.results]
+
+        def turn(j: Index) -> None:
+            inner = [
+                x if axis is None else taken(k, x, axis, j)
+                for x, axis in zip(operands, in_dims, strict=True)
+            ]
+            outputs = run(k, body, inner)
+            for result, output, mapped in zip(results, outputs, out_mapped, strict=True):
+                if mapped:
+                    _put(k, result, j, output)
+                else:
+                    strides = row_major(result.shape)
+                    for i in np.ndindex(*result.shape):
+                        result.store(linear(i, strides), output.at(*i), k.tail(result))
+
+        if runs_in_lanes:
+            with k.lane_loop(0, size) as j:
+                turn(j)
+        else:
+            for j in k.range(size):
+                turn(j)
+    return list(results)
+
+
+def _count(value: Value) -> int:
+    return math.prod(value.type.shape)
+
+
+def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:
+    """Return the sub-array at an index of one axis."""
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    part = k.lazy(x.dtype, shape, lambda *i: x.at(*i[:axis], index, *i[axis:]), of=(x,), ready=True)
+    return k.settled(part, 1)
+
+
+def _put(k: Lowering, stack: Stored, i: Index, y: Array) -> None:
+    """Write an array as the part of a larger one at an index of its first axis."""
+    strides = row_major(stack.shape)
+    mask = None if stack.buffer.mask is k.mask else k.mask
+    k.each(y.shape, lambda *j: stack.store(linear((i, *j), strides), y.at(*j), mask))
+
+
+def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Array:
+    """Return what a loop captures, in a form that its turns can read again and again."""
+    if isinstance(x, Elements) and x.size > 1:
+        if any(is_indexed(region, region.inputs[number]) for region in regions):
+            return k.addressable(x)
+        return x
+    return k.ready(x)
+
+
+#: Operations that read their first operand at places that are data.
+_INDEXED = {"gather", "scatter", "take_along_axis", "take_slice", "put_slice", "searchsorted"}
+
+
+def is_indexed(region: Graph, value: Value) -> bool:
+    """Whether a region reads a value of its at places that are data."""
+    for op in region.operations:
+        for place, operand in enumerate(op.operands):
+            if operand is not value:
+                continue
+            if op.primitive.name in _INDEXED and place == 0:
+                return True
+            if op.primitive.name == "interp" and place in (1, 2):  # the table
+                return True
+            shift = 1 if op.primitive in (cond, switch) else 0
+            for inner in op.regions:
+                if place >= shift and is_indexed(inner, inner.inputs[place - shift]):
+                    return True
+    return False
+
+
+@contextmanager
+def pinned(arrays: Sequence[Array]) -> Generator[None]:
+    """Keep arrays as they are while code is written that runs more than once."""
+    buffers = [buffer for x in arrays for buffer in x.buffers]
+    for buffer in buffers:
+        buffer.readers += 1
+    yield
+    for buffer in buffers:
+        buffer.readers -= 1
+
+
+def varies(k: Lowering, x: Array) -> bool:
+    """Whether an array may differ between lanes."""
+    if isinstance(x, Elements):
+        return any(item.varying for item in x.items)
+    return k.in_lanes and x.varies

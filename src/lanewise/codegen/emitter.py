@@ -1,0 +1,344 @@
+"""Functions on their way to LLVM: instructions in order, blocks, and variables in the frame."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
+
+
+@dataclass(slots=True)
+class Module:
+    """Functions and declarations on their way to LLVM."""
+
+    functions: dict[str, str] = field(default_factory=dict)
+    declarations: dict[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        return "\n".join([*self.declarations.values(), *self.functions.values(), "!0 = !{}", ""])
+
+    def declare(self, name: str, result: str, *arguments: str) -> None:
+        if name not in self.declarations:
+            self.declarations[name] = f"declare {result} @{name}({', '.join(arguments)})"
+
+
+class Emitter:
+    """Writes one function: instructions in order, blocks, and variables in its frame.
+
+    Parameters
+    ----------
+    module
+        Where the function, and what it calls, go.
+    group
+        Lanes of one part of a varying value.
+    parts
+        Parts of a varying value: ``group * parts`` lanes run together.
+    flags
+        LLVM's fast-math flags for arithmetic, empty for IEEE semantics.
+    """
+
+    def __init__(self, module: Module, group: int, parts: int, flags: str = "") -> None:
+        self.module = module
+        self.group = group
+        self.parts = parts
+        self.flags = f"{flags} " if flags else ""
+        self.entry: list[str] = []
+        self.prologue: list[str] = []
+        self.lines: list[str] = []
+        self.block = "entry"
+        self._count = 0
+
+    @property
+    def lanes(self) -> int:
+        return self.group * self.parts
+
+    # --- text ---------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def write(self, instruction: str) -> str:
+        """Write an instruction that gives a value; return the value's name."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Write an instruction that gives nothing."""
+        self.lines.append(f"  {instruction}")
+
+    def label(self, hint: str = "b") -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def begin(self, label: str) -> None:
+        """Begin a block; the one before must have ended with a branch."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: Vec, then: str, otherwise: str, weights: str = "") -> None:
+        self.do(f"br i1 {condition.parts[0]}, label %{then}, label %{otherwise}{weights}")
+
+    def finish(self, name: str, result: str, arguments: Sequence[str], attributes: str = "") -> str:
+        """Return the function's text; the last block must have ended."""
+        head = f"define {result} @{name}({', '.join(arguments)}) {attributes} {{"
+        blocks = ["entry:", *self.entry, "  br label %ahead", "ahead:", *self.prologue]
+        return "\n".join([head, *blocks, "  br label %start", "start:", *self.lines, "}"])
+
+    @contextmanager
+    def aside(self) -> Generator[list[str]]:
+        """Write instructions to a list of their own, to be put in their place later."""
+        outer, self.lines = self.lines, []
+        yield self.lines
+        self.lines = outer
+
+    # --- types and values ---------------------------------------------------------------------
+
+    def type(self, kind: str, varying: bool) -> str:
+        return f"<{self.group} x {LLVM[kind]}>" if varying else LLVM[kind]
+
+    def constant(self, kind: str, value: Number) -> Vec:
+        """Return a uniform constant."""
+        return Vec(self, kind, False, (literal(kind, value),), value)
+
+    def uniform(self, kind: str, name: str) -> Vec:
+        return Vec(self, kind, False, (name,))
+
+    def lane_index(self, kind: str = "i64") -> Vec:
+        """Return the number of each lane: 0, 1, 2, ..."""
+        group, scalar = self.group, LLVM[kind]
+        parts = [
+            f"<{', '.join(f'{scalar} {part * group + lane}' for lane in range(group))}>"
+            for part in range(self.parts)
+        ]
+        return Vec(self, kind, True, tuple(parts))
+
+    def slot(self, kind: str, varying: bool) -> Slot:
+        """Return a variable of the function's frame; LLVM turns it into registers."""
+        names = []
+        for _ in range(self.parts if varying else 1):
+            name = self.name()
+            self.entry.append(f"  {name} = alloca {self.type(kind, varying)}")
+            names.append(name)
+        return Slot(self, kind, varying, tuple(names))
+
+    # --- instructions -------------------------------------------------------------------------
+
+    def map(
+        self,
+        kind: str,
+        operands: Sequence[Vec],
+        instruction: Callable[..., str],
+        like: Vec | None = None,
+    ) -> Vec:
+        """Write an instruction for each part of the operands; the result is of `kind`.
+
+        `instruction` gets the parts' names, and returns the instruction's text.
+        """
+        varying = any([x.varying for x in operands])
+        if varying:
+            operands = [x.spread() for x in operands]
+        rows = zip(*[x.parts for x in operands], strict=True)
+        return Vec(self, kind, varying, tuple([self.write(instruction(*row)) for row in rows]))
+
+    def intrinsic(self, name: str, *operands: Vec, kind: str | None = None) -> Vec:
+        """Write a call of an LLVM intrinsic that is overloaded by the type of its first operand."""
+        first = operands[0]
+        varying = any([x.varying for x in operands])
+        scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(
+            LLVM[first.kind], LLVM[first.kind]
+        )
+        suffix = f"v{self.group}{scalar}" if varying else scalar
+        full = f"llvm.{name}.{suffix}"
+        result = self.type(kind or first.kind, varying)
+        types = [self.type(x.kind, varying) for x in operands]
+        self.module.declare(full, result, *types)
+
+        def call(*parts: str) -> str:
+            given = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
+            return f"call {result} @{full}({given})"
+
+        return self.map(kind or first.kind, operands, call)
+
+    def any(self, mask: Vec) -> Vec:
+        """Return the uniform truth value: whether a mask holds in some lane."""
+        return self._across(mask, "or")
+
+    def all(self, mask: Vec) -> Vec:
+        """Return the uniform truth value: whether a mask holds in every lane."""
+        return self._across(mask, "and")
+
+    def _across(self, mask: Vec, operation: str) -> Vec:
+        if not mask.varying:
+            return mask
+        mask_type = self.type("b", True)
+        joined = mask.parts[0]
+        for part in mask.parts[1:]:
+            joined = self.write(f"{operation} {mask_type} {joined}, {part}")
+        name = f"llvm.vector.reduce.{operation}.v{self.group}i1"
+        self.module.declare(name, "i1", mask_type)
+        return self.uniform("b", self.write(f"call i1 @{name}({mask_type} {joined})"))
+
+    # --- control flow -------------------------------------------------------------------------
+
+    @contextmanager
+    def when(self, condition: Vec, weights: str = "") -> Generator[None]:
+        """Write what the block writes under a uniform condition."""
+        then, after = self.label("then"), self.label("after")
+        self.branch(condition, then, after, weights)
+        self.begin(then)
+        yield
+        self.jump(after)
+        self.begin(after)
+
+    def choose(self, condition: Vec, then: Callable[[], Vec], otherwise: Callable[[], Vec]) -> Vec:
+        """Return one of two values by a uniform condition; only that one is computed."""
+        labels = self.label("then"), self.label("else")
+        after = self.label("after")
+        self.branch(condition, *labels)
+        given, ends = [], []
+        for label, make in zip(labels, (then, otherwise), strict=True):
+            self.begin(label)
+            given.append(make())
+            ends.append(self.block)
+            self.jump(after)
+        left, right = given
+        if left.varying != right.varying:
+            raise ValueError("both sides must be uniform, or both varying")
+        self.begin(after)
+        type_ = self.type(left.kind, left.varying)
+        parts = [
+            self.write(f"phi {type_} [ {a}, %{ends[0]} ], [ {b}, %{ends[1]} ]")
+            for a, b in zip(left.parts, right.parts, strict=True)
+        ]
+        return Vec(self, left.kind, left.varying, tuple(parts))
+
+    def patched(self, usual: Vec, mask: Vec, rare: Callable[[], Vec]) -> Vec:
+        """Return `usual`, but where `mask` holds what `rare` gives; computed if a lane needs it."""
+        if not usual.varying:
+            return self.choose(mask, rare, lambda: usual)
+        return self.choose(
+            self.any(mask), lambda: select(mask, rare().spread(), usual), lambda: usual
+        )
+
+    def repeat(self, test: Callable[[], Vec], body: Callable[[], None]) -> None:
+        """Write a loop that runs while a test, written anew each turn, holds in some lane."""
+        head, inside, after = self.label("head"), self.label("inside"), self.label("after")
+        self.jump(head)
+        self.begin(head)
+        self.branch(self.any(test()), inside, after)
+        self.begin(inside)
+        body()
+        self.jump(head)
+        self.begin(after)
+
+    def call(self, name: str, function: Callable[..., Vec], *operands: Vec) -> Vec:
+        """Call `function`, written once in the module as a function of its own.
+
+        For long code that is seldom run: inlined, it would only make compiling slow. ``name`` names
+        the function together with the operands' types.
+        """
+        varying = any([x.varying for x in operands])
+        if varying:
+            operands = tuple([x.spread() for x in operands])
+        width = f"x{self.group}" if varying else ""
+        full = f"lw.{name}.{'.'.join([x.kind for x in operands])}{width}"
+        if full not in self.module.functions:
+            self.module.functions[full] = ""  # a function that calls itself would be an endless one
+            inner = Emitter(self.module, self.group, 1, self.flags.strip())
+            given = [Vec(inner, x.kind, varying, (f"%a{i}",)) for i, x in enumerate(operands)]
+            result = function(*given)
+            inner.do(f"ret {inner.type(result.kind, varying)} {result.spread_if(varying).parts[0]}")
+            arguments = [f"{inner.type(x.kind, varying)} %a{i}" for i, x in enumerate(operands)]
+            self.module.functions[full] = inner.finish(
+                full, f"internal {inner.type(result.kind, varying)}", arguments, "noinline cold"
+            )
+            self.module.declarations[f"kind of {full}"] = f"; {full}: {result.kind}"
+        kind = self.module.declarations[f"kind of {full}"].rsplit(" ", 1)[1]
+        types = [self.type(x.kind, varying) for x in operands]
+
+        def call(*parts: str) -> str:
+            given = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
+            return f"call {self.type(kind, varying)} @{full}({given})"
+
+        return self.map(kind, operands, call)
+
+    def call_each(self, name: str, function: Callable[..., Vec], mask: Vec, *operands: Vec) -> Vec:
+        """Call `function`, written once in the module for uniform values, for each lane of a mask.
+
+        What other lanes get means nothing; there must be 64 at most. For code that is long, rare,
+        and better scalar: tables, wide integers, loops of different lengths.
+        """
+        if not any([x.varying for x in (mask, *operands)]):
+            return self.call(name, function, *operands)
+
+        def each(mask: Vec, *operands: Vec) -> Vec:
+            e = mask.e
+            left, found = e.slot("u64", False), e.slot(operands[0].kind, True)
+            bits = e.write(f"bitcast {e.type('b', True)} {mask.parts[0]} to i{e.group}")
+            wide = e.write(f"zext i{e.group} {bits} to i64") if e.group < 64 else bits
+            left.set(e.uniform("u64", wide))
+            found.set(operands[0])
+            e.module.declare("llvm.cttz.i64", "i64", "i64", "i1")
+
+            def turn() -> None:
+                lanes = left.get()
+                index = e.write(f"call i64 @llvm.cttz.i64(i64 {lanes.parts[0]}, i1 true)")
+
+                def lane(x: Vec) -> Vec:
+                    text = f"extractelement {e.type(x.kind, True)} {x.parts[0]}, i64 {index}"
+                    return e.uniform(x.kind, e.write(text))
+
+                one = e.call(name, function, *[lane(x) for x in operands])
+                type_, before = e.type(one.kind, True), found.get().parts[0]
+                new = f"insertelement {type_} {before}, {LLVM[one.kind]} {one.parts[0]}"
+                found.set(Vec(e, one.kind, True, (e.write(f"{new}, i64 {index}"),)))
+                left.set(lanes & (lanes - 1))
+
+            e.repeat(lambda: left.get().ne(0), turn)
+            return found.get()
+
+        return self.call(f"{name}.each", each, mask, *operands)
+
+
+def literal(kind: str, value: Number) -> str:
+    """Return a number as LLVM writes a constant of this kind."""
+    if kind == "b":
+        return "true" if value else "false"
+    if not is_float(kind):
+        return str(int(value))
+    if kind == "f16":
+        return f"0xH{struct.pack('>e', np.float16(value)).hex().upper()}"
+    if kind == "f32":  # written as the double of that value
+        value = float(np.float32(value))
+    return f"0x{struct.pack('>d', value).hex().upper()}"
+
+
+class Slot:
+    """A variable: it is set and read."""
+
+    __slots__ = ("e", "kind", "names", "varying")
+
+    def __init__(self, e: Emitter, kind: str, varying: bool, names: tuple[str, ...]) -> None:
+        self.e, self.kind, self.varying, self.names = e, kind, varying, names
+
+    def get(self) -> Vec:
+        type_ = self.e.type(self.kind, self.varying)
+        parts = [self.e.write(f"load {type_}, ptr {name}") for name in self.names]
+        return Vec(self.e, self.kind, self.varying, tuple(parts))
+
+    def set(self, value: Vec) -> None:
+        value = value.spread_if(self.varying)
+        type_ = self.e.type(self.kind, self.varying)
+        for name, part in zip(self.names, value.parts, strict=True):
+            self.e.do(f"store {type_} {part}, ptr {name}")

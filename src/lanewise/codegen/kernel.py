@@ -1,0 +1,205 @@
+"""A kernel: a map's region, written as one native function over a range of examples.
+
+The function is called with a context, the first example and the one behind the last, and memory to
+work in. Behind the context's head, which belongs to the thread pool, stand a pointer for each
+operand and for each result. It returns 0, or `FAILED` plus four times the first example of the
+block in which an example failed, or `STOPPED`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lanewise.codegen import control, refill
+from lanewise.codegen.addresses import Affine, Index
+from lanewise.codegen.algorithms import Algorithms
+from lanewise.codegen.arrays import Array, Given, row_major
+from lanewise.codegen.blocks import packed, unpack
+from lanewise.codegen.choices import nanoseconds, only_indexed, runs_in_lanes, shape_of_lanes
+from lanewise.codegen.emitter import Emitter, Module
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.vector import Vec
+from lanewise.ir.graph import Graph
+from lanewise.ir.types import ArrayType
+
+#: Bytes of a context that belong to whoever calls the kernel; the first is a function to poll.
+HEAD = 32
+#: What a kernel returns, in the lowest two bits: an example failed; somebody asked it to stop.
+FAILED, STOPPED = 1, 2
+#: What LLVM may do to arithmetic where the user allows it; NaN and infinities keep their meaning.
+FAST = "reassoc nsz arcp contract"
+#: A loop asks whether it should stop once in so many turns.
+TURNS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The text of a kernel, and what it takes: `work` is nanoseconds for an example, about."""
+
+    text: str
+    lanes: int
+    in_lanes: bool
+    scratch: int
+    refills: bool = False
+    work: float = 1.0
+    name: str = "kernel"
+
+
+def write(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    lanes: int | None = None,
+    fastmath: bool = False,
+) -> Kernel:
+    """Write the kernel of a map.
+
+    Parameters
+    ----------
+    body
+        The map's region.
+    in_dims
+        Which inputs are mapped. Each mapped operand has the batch as its first axis and, like all
+        others, no gaps.
+    lanes
+        How many examples run together, to overrule the choice and LANEWISE_LANES; a multiple of
+        what a vector holds, at least one vector.
+    fastmath
+        Whether arithmetic may be rounded otherwise than IEEE 754 says.
+
+    Raises
+    ------
+    CannotCompile
+        If something in the region has no native form.
+    """
+    in_lanes = runs_in_lanes(body, in_dims)
+    group, parts = shape_of_lanes(body, in_dims, in_lanes, lanes)
+    module = Module()
+    e = Emitter(module, group, parts, FAST if fastmath else "")
+    k = KernelLowering(e)
+    begin, end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
+    pointers = [_argument(e, HEAD + 8 * i) for i in range(len(body.inputs) + len(body.outputs))]
+    types = [value.type for value in (*body.inputs, *body.outputs)]
+    for type_ in types:
+        if not isinstance(type_, ArrayType) or not all(isinstance(d, int) for d in type_.shape):
+            raise CannotCompile(f"it takes or gives {type_}, not numbers of known size")
+
+    numbers: dict[int, Array] = {}
+
+    def rows(number: int, example: Index | None) -> Any:
+        if example is None and number in numbers:
+            return numbers[number]
+        type_ = types[number]
+        lead = () if example is None else (example,)
+        shape = type_.shape if example is None else (1, *type_.shape)
+        strides = tuple([s * type_.dtype.itemsize for s in row_major(shape)])
+        return Given(e, type_.dtype, type_.shape, pointers[number], lead, strides, lambda: k.mask)
+
+    def block(example: Index) -> None:
+        arguments: list[Array] = []
+        for number, axis in enumerate(in_dims):
+            given = rows(number, None if axis is None else example)
+            if axis is None or not in_lanes or given.size == 0:
+                arguments.append(given)
+            elif given.size == 1:
+                item = given.at(*(0,) * given.ndim)
+                arguments.append(k.elements(given.dtype, given.shape, [item]))
+            elif only_indexed(body, number):
+                arguments.append(given)
+            else:
+                assert isinstance(example, Affine)
+                arguments.append(packed(k, given, example, end))
+        for x in arguments:
+            for buffer in x.buffers:
+                buffer.mask = k.mask
+        outputs = control.run(k, body, arguments)
+        for number, value in enumerate(outputs, len(in_dims)):
+            target = rows(number, example)
+            if value.size == 0:
+                continue
+            if in_lanes and value.size > 1:
+                assert isinstance(example, Affine)
+                unpack(k, value, target, example, end)
+            else:
+                k.each(target.shape, lambda *i, v=value, t=target: t.store(i, v.at(*i), k.mask))
+
+    for number, axis in enumerate(in_dims):
+        if axis is None and math.prod(types[number].shape) == 1:  # loaded here, outside of loops
+            given = rows(number, None)
+            item = given.at(*(0,) * given.ndim)
+            numbers[number] = k.elements(given.dtype, given.shape, [item])
+    plan = refill.plan(body, in_dims, e.lanes) if in_lanes else None
+    if plan is not None:
+        k.first = begin
+        refill.write(k, plan, rows, in_dims, begin, end)
+    elif in_lanes:
+        with k.lane_loop(begin, end) as example:
+            k.first = example.base
+            block(example)
+            k.poll(every=False)
+    else:
+        for example in k.range(begin, end):
+            k.first = example
+            block(example)
+            k.poll(every=False)
+    e.do("ret i64 0")
+    k.close()
+    arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
+    module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
+    work = nanoseconds(body, in_dims, e.lanes)
+    return Kernel(module.text(), e.lanes, in_lanes, k.scratch, plan is not None, work)
+
+
+class KernelLowering(Algorithms):
+    """The lowering of a kernel's function: it can leave it."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.first = e.constant("i64", 0)
+        self._failed = e.label("failed")
+        self._stopped = e.label("stopped")
+        self._turns = e.slot("i32", False)
+        self._failure = e.slot("i64", False)
+        self._turns.set(e.constant("i32", 0))
+
+    def fail(self, condition: Vec) -> None:
+        """End the run if a condition holds in an active lane: an example fails."""
+        e = self.e
+        if self.mask is not None:
+            condition = condition & self.mask
+        on = e.label("fine")
+        self._failure.set(self.first)
+        e.branch(e.any(condition), self._failed, on)
+        e.begin(on)
+
+    def poll(self, every: bool = True) -> None:
+        """Write what asks, once in many turns of a loop, whether the run should stop."""
+        e = self.e
+        turns = self._turns.get() + (1 if every else TURNS // 16)
+        self._turns.set(turns)
+        ask, on = e.label("ask"), e.label("on")
+        e.branch(turns < TURNS, on, ask)
+        e.begin(ask)
+        self._turns.set(e.constant("i32", 0))
+        poll = e.write("load ptr, ptr %context")
+        answer = e.uniform("i32", e.write(f"call i32 {poll}(ptr %context)"))
+        e.branch(answer.ne(0), self._stopped, on)
+        e.begin(on)
+
+    def close(self) -> None:
+        """Write where the function is left early."""
+        e = self.e
+        e.begin(self._failed)
+        code = self._failure.get() * 4 + FAILED
+        e.do(f"ret i64 {code.parts[0]}")
+        e.begin(self._stopped)
+        e.do(f"ret i64 {STOPPED}")
+
+
+def _argument(e: Emitter, offset: int) -> str:
+    at, name = e.name(), e.name()
+    e.entry.append(f"  {at} = getelementptr i8, ptr %context, i64 {offset}")
+    e.entry.append(f"  {name} = load ptr, ptr {at}, !invariant.load !0")
+    return name

@@ -1,0 +1,384 @@
+"""Linear algebra of small matrices in a kernel, one in each lane: Cholesky, and elimination.
+
+The methods are LAPACK's (E. Anderson et al., LAPACK Users' Guide, SIAM 1999): Cholesky's, and
+Gaussian elimination with partial pivoting, rows being chosen by selects in registers and by gathers
+in memory. Whether a matrix is singular, or not positive definite, is often for rounding errors to
+say. Where it is so close, and where a number is not finite, the run ends: NumPy then has its say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen.addresses import Index, plus
+from lanewise.codegen.arrays import Array, Elements
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
+from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
+from lanewise.codegen.tiles import (
+    Tile,
+    as_number,
+    conjugate,
+    epsilon,
+    less_product,
+    magnitude,
+    product,
+    reader,
+    real,
+    real_dtype,
+    scaled,
+    squared,
+    stacked,
+)
+from lanewise.codegen.ufuncs import lookup
+from lanewise.codegen.vector import Vec, select
+
+#: Larger matrices are left to LAPACK.
+LARGEST = 32
+#: A pivot that cancellation left so many roundings large may be zero as well.
+ROUNDINGS = 4
+
+
+def check_size(*sizes: int) -> None:
+    if max(sizes, default=0) > LARGEST:
+        raise CannotCompile(f"matrices of {'x'.join(map(str, sizes))} are left to LAPACK")
+
+
+class Known:
+    """What is known of triangular factors in registers: they are finite, and where zero."""
+
+    def __init__(self) -> None:
+        self.finite: set[Vec] = set()
+        self.positive: set[Vec] = set()
+
+    def add(self, x: Array) -> None:
+        if isinstance(x, Elements):  # what is in memory may be overwritten there
+            self.finite.update(part for item in x.items for part in vecs(item))
+            self.positive.update(real(item) for item in x.items[:: x.shape[0] + 1])
+
+    def triangle(self, x: Array) -> str | None:
+        """Return whether a matrix is known to be a "lower" or "upper" triangular factor."""
+        if not isinstance(x, Elements) or x.ndim != 2:
+            return None
+        n = x.shape[0]
+        if not all(part in self.finite for item in x.items for part in vecs(item)):
+            return None
+        if not all(real(item) in self.positive for item in x.items[:: n + 1]):
+            return None  # a part of a factor that is none itself
+        zero = [all(part.value == 0 for part in vecs(item)) for item in x.items]
+        if all(zero[i * n + j] for i in range(n) for j in range(i + 1, n)):
+            return "lower"
+        return "upper" if all(zero[j * n + i] for i in range(n) for j in range(i + 1, n)) else None
+
+
+# --- Cholesky -----------------------------------------------------------------------------------
+
+
+def cholesky(k: Lowering, known: Known, type_: Any, x: Array, upper: bool) -> Array:
+    """Return the Cholesky factors of matrices; only one triangle of each is read."""
+    *lead, n, _ = type_.shape
+    check_size(n)
+    dtype = type_.dtype
+    zero = constant(k.e, dtype, 0)
+
+    def core(*i: Index) -> list[Array]:
+        read = reader(x, i, dtype)
+        # The upper factor is the lower one's conjugate transpose: so it is written.
+        t = Tile(k, dtype, n, n, is_adjoint=upper)
+        for row in t.range(n):
+            for column in t.range(plus(row, 1)):
+                t[row, column] = conjugate(read(column, row)) if upper else read(row, column)
+            for column in t.range(plus(row, 1), n):
+                t[row, column] = zero
+        for c in t.range(n):
+            _factor_column(t, c)
+        found = t.finish()
+        if n:
+            known.add(found)
+        return [found]
+
+    return stacked(k, [type_], tuple(lead), core)[0]
+
+
+def _factor_column(t: Tile, c: Any) -> None:
+    """Compute a column of the factor from those before it."""
+    n = t.shape[0]
+    diagonal = real(t[c, c])
+    rest = t.total(t.range(c), -diagonal, lambda p, s: squared(t[c, p], s))
+    # NaN and infinity fail here as well.
+    t.require(-rest > diagonal * (ROUNDINGS * epsilon(t.dtype)))
+    root = (-rest).sqrt()
+    t[c, c] = as_number(root, t.dtype)
+    inverse = 1.0 / root
+    for i in t.range(plus(c, 1), n):
+        entry = t.total(
+            t.range(c), t[i, c], lambda p, s, i=i: less_product(s, t[i, p], conjugate(t[c, p]))
+        )
+        t[i, c] = scaled(entry, inverse)
+
+
+# --- elimination --------------------------------------------------------------------------------
+
+
+class Elimination:
+    """Gaussian elimination with partial pivoting of `a`, right-hand sides `b` carried along.
+
+    Afterwards the upper triangle of `a` is U, `inverses` are those of its diagonal, and `odd` says
+    in which lanes rows were exchanged an odd number of times.
+
+    Parameters
+    ----------
+    allows_zero
+        Whether a matrix with a column of zeros may pass. What else is singular, or so close that
+        rounding errors decide, ends the run.
+    """
+
+    def __init__(self, k: Lowering, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
+        self.k, self.a, self.b = k, a, b
+        n = a.shape[0]
+        dtype = real_dtype(a.dtype)
+        kept = {"in_registers": a.in_registers}
+        sums = Tile(k, dtype, 1, n, **kept)
+        self.inverses = Tile(k, a.dtype, 1, n, **kept)
+        self.odd = Tile(k, np.dtype(bool), 1, 1, **kept)
+        self.odd[0, 0] = k.e.constant("b", False)
+        none = constant(k.e, dtype, 0)
+        for c in a.range(n):
+            sums[0, c] = a.total(a.range(n), none, lambda i, s, c=c: magnitude(a[i, c]) + s)
+        least, tiny = ROUNDINGS * epsilon(dtype) / max(n, 1), float(np.finfo(dtype).tiny)
+        for c in a.range(n):
+            if a.in_registers:
+                self._exchange_in_registers(c)
+            else:
+                self._exchange_in_memory(c)
+            pivot, whole = a[c, c], sums[0, c]
+            # Not what is NaN or infinite either: it makes the bound so.
+            ok = magnitude(pivot) > whole.fma(least, tiny)
+            a.require(ok | whole.eq(0.0) if allows_zero else ok)
+            self.inverses[0, c] = inverse = reciprocal(pivot)
+            for i in a.range(plus(c, 1), n):
+                factor = product(a[i, c], inverse)
+                for j in a.range(plus(c, 1), n):
+                    a[i, j] = less_product(a[i, j], factor, a[c, j])
+                if b is not None:
+                    for j in b.range(b.shape[1]):
+                        b[i, j] = less_product(b[i, j], factor, b[c, j])
+
+    def _rows(self, c: Any) -> list[tuple[Tile, Any]]:
+        """Return what a row consists of, from a column on: tiles, and loops over their columns."""
+        both: list[tuple[Tile, Any]] = [(self.a, lambda: self.a.range(c, self.a.shape[1]))]
+        if (b := self.b) is not None:
+            both.append((b, lambda: b.range(b.shape[1])))
+        return both
+
+    def _exchange_in_registers(self, c: int) -> None:
+        """Bring the row with the first largest entry of a column up."""
+        a, n = self.a, self.a.shape[0]
+        best = magnitude(a[c, c])
+        larger: list[Vec] = []
+        for i in range(c + 1, n):
+            entry = magnitude(a[i, c])
+            larger.append(entry > best)
+            best = select(larger[-1], entry, best)
+        if not larger:
+            return
+        # The row that is taken is the last that was larger than those before it.
+        taken = larger[-1]
+        chosen = [taken]
+        for one in larger[-2::-1]:
+            chosen.insert(0, one & ~taken)
+            taken = taken | one
+        self.odd[0, 0] = self.odd[0, 0] ^ taken
+        for tile, columns in self._rows(c):
+            for j in columns():
+                top = new = tile[c, j]
+                for i, here in enumerate(chosen, c + 1):
+                    old = tile[i, j]
+                    new = choose(here, old, new)
+                    tile[i, j] = choose(here, top, old)
+                tile[c, j] = new
+
+    def _exchange_in_memory(self, c: Any) -> None:
+        k, a, n = self.k, self.a, self.a.shape[0]
+        best, where = k.variable(real_dtype(a.dtype)), k.variable(np.dtype(np.int64))
+        best.set(magnitude(a[c, c]))
+        where.set(k.index(c))
+        for i in a.range(plus(c, 1), n):
+            entry, before = magnitude(a[i, c]), real(best.get())
+            larger = entry > before
+            best.set(select(larger, entry, before))
+            where.set(select(larger, k.index(i), real(where.get())))
+        row = real(where.get())
+        moved = row.ne(k.index(c))
+        self.odd[0, 0] = self.odd[0, 0] ^ moved
+        with k.e.when(k.e.any(moved)), k.scope():
+            for tile, columns in self._rows(c):
+                for j in columns():
+                    top, new = tile[c, j], tile[row, j]
+                    tile[row, j] = top
+                    tile[c, j] = new
+
+
+def reciprocal(x: Number) -> Any:
+    if isinstance(x, Vec):
+        return 1.0 / x
+    loop = lookup(np.divide, (np.dtype(f"c{2 * int(x.kind[1:]) // 8}"),) * 3)
+    assert loop is not None
+    one = Complex(x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0))
+    return loop(one, x)
+
+
+def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
+    """Solve a triangular system in place of its right-hand sides."""
+    n = t.shape[0]
+    for c in t.range(n - 1, -1, -1) if upper else t.range(n):
+        for j in b.range(b.shape[1]):
+            b[c, j] = product(b[c, j], inverses[0, c])
+        for i in t.range(c) if upper else t.range(plus(c, 1), n):
+            for j in b.range(b.shape[1]):
+                b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
+
+
+def solve(k: Lowering, known: Known, type_: Any, a: Array, b: Array) -> Array:
+    """Return the solutions of linear systems."""
+    *lead, n, columns = type_.shape
+    check_size(n)
+
+    triangle = known.triangle(a) if not lead else None
+    dtype = type_.dtype
+
+    def core(*i: Index) -> list[Array]:
+        left, right = reader(a, i, dtype), reader(b, i, dtype)
+        return [_solved(k, dtype, n, columns, left, right, triangle)]
+
+    return stacked(k, [type_], tuple(lead), core)[0]
+
+
+def _solved(
+    k: Lowering,
+    dtype: np.dtype,
+    n: int,
+    columns: int,
+    left: Callable[..., Number],
+    right: Callable[..., Number],
+    triangle: str | None = None,
+) -> Array:
+    in_registers = k.is_small((n, n)) and k.is_small((n, columns))
+    t = Tile(k, dtype, n, n, in_registers=in_registers)
+    b = Tile(k, dtype, n, columns, in_registers=in_registers)
+    t.fill(left)
+    b.fill(right)
+    if triangle is not None:
+        # A factor of Cholesky's: finite, its diagonal positive. It is solved with as it is.
+        inverses = Tile(k, dtype, 1, n, in_registers=in_registers)
+        for c in t.range(n):
+            inverses[0, c] = as_number(1.0 / real(t[c, c]), dtype)
+        _substitute(t, b, inverses, triangle == "upper")
+        return b.finish()
+    done = Elimination(k, t, b)
+    _substitute(t, b, done.inverses, upper=True)
+    t.finish()
+    return b.finish()
+
+
+def inv(k: Lowering, type_: Any, x: Array) -> Array:
+    """Return the inverses of matrices: as NumPy finds them, by solving for a unit matrix."""
+    *lead, n, _ = type_.shape
+    check_size(n)
+    dtype = type_.dtype
+    one, zero = constant(k.e, dtype, 1), constant(k.e, dtype, 0)
+
+    def unit(i: Any, j: Any) -> Number:
+        if isinstance(i, int) and isinstance(j, int):
+            return one if i == j else zero
+        return choose(k.index(i).eq(k.index(j)), one, zero)
+
+    return stacked(
+        k, [type_], tuple(lead), lambda *i: [_solved(k, dtype, n, n, reader(x, i, dtype), unit)]
+    )[0]
+
+
+# --- determinants -------------------------------------------------------------------------------
+
+
+def det(k: Lowering, type_: Any, x: Array) -> Array:
+    """Return the determinants of matrices."""
+
+    def core(*i: Index) -> list[Array]:
+        value, exponent = _determinant(k, type_.dtype, reader(x, i, type_.dtype), x.shape[-1])
+        parts = [_raised(part, exponent) for part in vecs(value)]
+        found = Complex(*parts) if isinstance(value, Complex) else parts[0]
+        return [k.scalar(found)]
+
+    return stacked(k, [type_], type_.shape, core)[0]
+
+
+def _raised(x: Vec, exponent: Vec) -> Vec:
+    """Return ``x * 2**exponent``; a factor of a matrix has at most 32 of either's limits."""
+    limit = 1000.0 if x.kind == "f64" else 120.0
+    most = limit * 1.9
+    exponent = exponent.greatest(-most).least(most)
+    half = (exponent * 0.5).rint()
+    unit = x.e.constant(x.kind, 1.0)
+    return (
+        x
+        * scale(unit.spread_if(half.varying), half)
+        * scale(unit.spread_if(half.varying), exponent - half)
+    )
+
+
+def slogdet(k: Lowering, types: Any, x: Array) -> list[Array]:
+    """Return the signs of determinants, and the logarithms of their absolute values."""
+    dtype, wide = types[0].dtype, types[1].dtype
+    log = lookup(np.log, (wide, wide))
+    assert log is not None
+
+    def core(*i: Index) -> list[Array]:
+        value, exponent = _determinant(k, dtype, reader(x, i, dtype), x.shape[-1])
+        if isinstance(value, Complex):
+            zero = value.re.e.constant(value.kind, 0.0)
+            size = squared(value, zero).sqrt()
+            inverse = 1.0 / select(size.eq(0.0), 1.0, size)
+            sign: Any = scaled(value, inverse)
+        else:
+            size = value.abs()
+            one = value.e.constant(value.kind, 1.0)
+            sign = select(size.eq(0.0), value, one.copysign(value))
+        m, more = mantissa_exponent(size)
+        whole = exponent + more
+        logarithm = whole.fma(float(np.log(2.0)), real(log(m)))
+        found = select(size.eq(0.0), -np.inf, logarithm)
+        return [k.scalar(sign), k.scalar(found)]
+
+    return stacked(k, types, types[0].shape, core)
+
+
+def _determinant(
+    k: Lowering, dtype: np.dtype, read: Callable[..., Number], n: int
+) -> tuple[Any, Vec]:
+    """Return a determinant as ``m`` and ``n`` with ``m * 2**n``: a product may be out of range."""
+    check_size(n)
+    t = Tile(k, dtype, n, n)
+    t.fill(read)
+    done = Elimination(k, t, None, allows_zero=True)
+    wide = real_dtype(dtype)
+    kept = {"in_registers": t.in_registers}
+    value, exponent = Tile(k, dtype, 1, 1, **kept), Tile(k, wide, 1, 1, **kept)
+    odd = done.odd[0, 0]
+    one = k.e.constant("f64" if wide.itemsize == 8 else "f32", 1.0)
+    value[0, 0] = as_number(select(odd, -one, one), dtype)
+    exponent[0, 0] = constant(k.e, wide, 0)
+    for c in t.range(n):
+        pivot = t[c, c]
+        _, more = mantissa_exponent(magnitude(pivot), subnormal=False)
+        # A zero has no exponent of its own, and needs none.
+        more = select(magnitude(pivot).eq(0.0), 0.0, more)
+        down = scale(one.spread_if(more.varying), -more)
+        value[0, 0] = product(value[0, 0], scaled(pivot, down))
+        exponent[0, 0] = real(exponent[0, 0]) + more
+    t.finish()
+    return value[0, 0], real(exponent[0, 0])

@@ -1,0 +1,249 @@
+"""LLVM, through llvmlite: from a module's text to addresses of functions."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite
+from llvmlite import binding
+
+from lanewise.codegen import store, support
+
+#: How much LLVM optimizes, of 3.
+#:
+#: What kernels are written as is vector code already, so little is left to do: variables become
+#: registers, and what does not change moves out of loops. For that each function goes once through
+#: the short form of LLVM's pipeline for functions, instead of the long one for modules.
+#:
+#: Milliseconds of processor time for 25 kernels (of the benchmarks' and some more programs) on one
+#: thread of an AVX-512 machine, and how long these then run, as a geometric mean:
+#:
+#: ==================  ========  ========  =======  ======================================
+#: passes              optimize  generate  running  of single kernels
+#: ==================  ========  ========  =======  ======================================
+#: modules, level 2         417       313     1.00
+#: functions, level 2       273       306     1.02  1.25 (Collatz)
+#: functions, level 1       215       300     1.02  1.25 (Collatz)
+#: sroa, simplifycfg         30       300     1.02  1.31 (Levenshtein), 0.87 (RBF matrix)
+#: ==================  ========  ========  =======  ======================================
+#:
+#: Long kernels gain most: one of 860 kB of text took 877 ms with the first and 115 with the third.
+#: The last lacks what moves loads out of loops; llvmlite does not offer that by itself.
+OPTIMIZE = 1
+#: How much LLVM's code generator does, of 3. With 1, 2 and 3, 22 kernels took 300, 310 and 309 ms
+#: to make and ran equally fast; the time goes to selecting instructions and allocating registers.
+GENERATE = 2
+
+#: Held while LLVM works, which is not made for threads that compile at the same time.
+lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # A child process must not begin with the locks of LLVM held by a thread that it does not have.
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
+
+
+#: A processor with these has instructions for all that kernels do.
+_SELF_SUFFICIENT = frozenset(("+avx512fp16", "+fma", "+sse4.1"))
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The processor that code is made for.
+
+    Attributes
+    ----------
+    name
+        As LLVM knows it.
+    features
+        As LLVM writes them: ``+avx2,-sse4a``.
+    triple
+        Its architecture, its vendor, and its system.
+    """
+
+    name: str
+    features: str
+    triple: str
+
+    @property
+    def register_bits(self) -> int:
+        """Width of its vector registers."""
+        has = set(self.features.split(","))
+        return 512 if "+avx512f" in has else 256 if "+avx2" in has else 128
+
+
+_machine: Machine | None = None
+
+
+def machine() -> Machine:
+    """Return the processor that code is made for: this machine's."""
+    global _machine
+    _initialize()
+    if _machine is None:
+        features = binding.get_host_cpu_features()
+        text = features.flatten()
+        # By default LLVM keeps to half of the registers on processors that had slow wide ones.
+        _machine = Machine(
+            binding.get_host_cpu_name(), f"{text},-prefer-256-bit", binding.get_process_triple()
+        )
+    return _machine
+
+
+def use_machine(other: Machine | None) -> None:
+    """Make code for another processor from now on, or for this machine's again.
+
+    What was compiled before stays in use, so a process that wants other code begins with this.
+
+    Examples
+    --------
+    >>> here = machine()
+    >>> use_machine(Machine("x86-64-v3", "+avx,+avx2,+fma", here.triple))
+    >>> machine().register_bits
+    256
+    >>> use_machine(None)
+    >>> machine() == here
+    True
+    """
+    global _machine
+    _machine = other
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
+
+
+def target_machine(level: int = GENERATE) -> Any:
+    """Return an LLVM target machine for the processor that code is made for."""
+    made = machine()
+    # Without "pic", indexed loads of constant tables have addresses that the loader cannot place.
+    return binding.Target.from_triple(made.triple).create_target_machine(
+        cpu=made.name,
+        features=made.features,
+        opt=level,
+        jit=True,
+        codemodel="default",
+        reloc="pic",
+    )
+
+
+@contextmanager
+def optimized(text: str) -> Generator[tuple[Any, Any]]:
+    """Parse and optimize a module; give it and the target machine, while the ``with`` block lasts.
+
+    Examples
+    --------
+    >>> text = "define i64 @f(i64 %x) { %p = alloca i64  store i64 %x, ptr %p  ret i64 %x }"
+    >>> with optimized(text) as (module, target):
+    ...     "alloca" in str(module)
+    False
+    """
+    # A context of its own: the global one would keep all constants of all modules for ever.
+    with lock, binding.create_context() as context:
+        target, builder, passes = _tools(machine())
+        with binding.parse_assembly(text, context) as module:
+            module.triple = machine().triple
+            module.data_layout = str(target.target_data)
+            module.verify()
+            for function in module.functions:
+                if not function.is_declaration:
+                    passes.run(function, builder)
+            yield module, target
+
+
+@lru_cache(maxsize=4)
+def _tools(made: Machine) -> tuple[Any, Any, Any]:
+    """Return the target machine, the pass builder, and the passes that all modules go through.
+
+    They are made once, which saves time, and memory too: llvmlite never frees passes.
+    """
+    target = target_machine()
+    options = binding.create_pipeline_tuning_options(speed_level=OPTIMIZE)
+    options.loop_vectorization = False  # the code is vector code already
+    options.slp_vectorization = False
+    builder = binding.create_pass_builder(target, options)
+    return target, builder, builder.getFunctionPassManager()
+
+
+def compile_object(text: str) -> bytes:
+    """Return the object code of a module, as a linker takes it; from the cache on disk if there.
+
+    Examples
+    --------
+    >>> code = compile_object("define i64 @twice(i64 %x) { %y = add i64 %x, %x  ret i64 %y }")
+    >>> b"twice" in code
+    True
+    """
+    key = store.key_of(text, *conditions(machine()))
+    code = store.load(key)
+    if code is None:
+        with optimized(text) as (module, target):
+            code = target.emit_object(module)
+        store.save(key, code)
+    return code
+
+
+@lru_cache(maxsize=8)
+def conditions(made: Machine) -> tuple[str, ...]:
+    """Return all but a module's text that decides its code."""
+    version = sys.modules[__name__.partition(".")[0]].__version__
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    settings = f"functions {OPTIMIZE} {GENERATE}"
+    return (*(made.name, made.features, made.triple), version, llvmlite.__version__, llvm, settings)
+
+
+class Code:
+    """Compiled functions; they live as long as this object.
+
+    Attributes
+    ----------
+    seconds
+        What making it took: compiling, or loading from the cache on disk.
+    """
+
+    __slots__ = ("__weakref__", "_engine", "seconds")
+
+    def __init__(self, text: str) -> None:
+        start = time.perf_counter()
+        code = compile_object(text)
+        with lock:
+            if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):
+                support.install(Code)
+            # An engine of its own for each code: LLVM can then free it, and all that it needed.
+            # It must know how code is laid out, not what the processor can do.
+            loader = binding.Target.from_triple(machine().triple).create_target_machine(
+                jit=True, codemodel="default", reloc="pic"
+            )
+            module = binding.parse_assembly("")
+            module.triple = machine().triple
+            self._engine = binding.create_mcjit_compiler(module, loader)
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+        self.seconds = time.perf_counter() - start
+
+    def address(self, name: str) -> int:
+        """Return the address of a function."""
+        with lock:
+            return self._engine.get_function_address(name)
+
+
+def assembly(text: str) -> str:
+    """Return the assembly of a module.
+
+    Examples
+    --------
+    >>> "twice:" in assembly("define i64 @twice(i64 %x) { %y = add i64 %x, %x  ret i64 %y }")
+    True
+    """
+    with optimized(text) as (module, target):
+        return target.emit_assembly(module)

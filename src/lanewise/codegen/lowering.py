@@ -1,0 +1,462 @@
+"""What operations are lowered with: their `lanes` rules write code through a `Lowering`.
+
+A rule gets the lowering and its operands as arrays of the kernel (see arrays.py), and returns its
+results. It computes with Python: numbers are Vecs, ``for i in k.range(n)`` writes a loop, and
+``k.lazy(...)`` gives an array of which the elements are computed where they are read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lanewise.codegen import numbers
+from lanewise.codegen.addresses import Affine, Index, as_index, linear
+from lanewise.codegen.arrays import Array, Buffer, Elements, Lazy, Stored, row_major
+from lanewise.codegen.emitter import Emitter, Slot
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
+from lanewise.codegen.ufuncs import lookup
+from lanewise.codegen.uniformity import IN_REGISTERS
+from lanewise.codegen.vector import Vec
+from lanewise.ops.elementwise import loop_dtypes
+
+#: A kernel's local memory, for each lane block; beyond it a map is left to NumPy.
+MOST_SCRATCH = 64 << 20
+#: A small array that takes more operations than this in all is computed by loops, into memory.
+WRITTEN = 256
+
+
+class Lowering:
+    """Writes one kernel.
+
+    Attributes
+    ----------
+    e
+        Where instructions go.
+    mask
+        The lanes that are active; None for all.
+    in_lanes
+        Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
+    """
+
+    def __init__(self, e: Emitter) -> None:
+        self.e = e
+        self.mask: Vec | None = None
+        self.in_lanes = False
+        self.scratch = 0
+        self._scopes: list[int] = [0]
+        self._next_scope = itertools.count(1)
+
+    # --- numbers ------------------------------------------------------------------------------
+
+    def constant(self, dtype: Any, value: Any) -> Number:
+        return numbers.constant(self.e, np.dtype(dtype), value)
+
+    def index(self, index: Index) -> Vec:
+        return as_index(self.e, index)
+
+    def ufunc(self, fn: np.ufunc, *operands: Number, dtype: np.dtype | None = None) -> Any:
+        """Return a ufunc of numbers, with NumPy's promotion; a tuple if it has several results."""
+        loop = loop_dtypes(fn, tuple([numbers.dtype_of(x) for x in operands]), dtype)
+        return self.loop(fn, loop)(*operands)
+
+    def loop(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> Callable[..., Any]:
+        """Return the function of numbers that a ufunc's loop is; it converts its operands."""
+        found = lookup(fn, loop)
+        if found is None:
+            names = ", ".join(map(str, loop[: fn.nin]))
+            raise CannotCompile(f"{fn.__name__} of {names} has no native form")
+        given = loop[: fn.nin]
+        extra = {"fail": self._fail_with} if getattr(found, "fails", False) else {}
+
+        def call(*operands: Number) -> Any:
+            return found(*[convert(x, d) for x, d in zip(operands, given, strict=True)], **extra)
+
+        return call
+
+    def loop_fails(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
+        """Return whether a ufunc's loop may end the run."""
+        return getattr(lookup(fn, loop), "fails", False)
+
+    def variable(self, dtype: np.dtype, varying: bool | None = None) -> Variable:
+        """Return a variable; one for each lane if it is `varying`, by default where lanes run."""
+        wide = self.in_lanes if varying is None else varying
+        return Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
+
+    def fail(self, condition: Vec) -> None:
+        """End the run if a condition holds in an active lane: an example fails."""
+        raise NotImplementedError
+
+    def poll(self, every: bool = True) -> None:
+        """Write what a loop asks now and then: whether the run should stop.
+
+        Without `every` the turns are long ones, and it asks more often.
+        """
+        raise NotImplementedError
+
+    def _fail_with(self, condition: Vec, error: str, message: str) -> None:
+        del error, message  # the interpreter raises them, on the example that failed
+        self.fail(condition)
+
+    def leave(self, reason: str) -> NoReturn:
+        """Leave the operation at hand to NumPy."""
+        raise CannotCompile(reason)
+
+    # --- arrays -------------------------------------------------------------------------------
+
+    def lazy(
+        self,
+        dtype: np.dtype,
+        shape: Sequence[Any],
+        at: Callable[..., Number],
+        of: Iterable[Array] = (),
+        ready: bool = False,
+        fails: bool = False,
+        work: int = 1,
+    ) -> Lazy:
+        """Return an array whose element at an index is ``at(*index)``, computed where it is read.
+
+        `of` are the arrays that `at` reads. `ready` says that it only moves elements of theirs,
+        `fails` that it may end the run, as `fail` does, and `work` about how many operations an
+        element takes.
+        """
+        return Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
+
+    def scalar(self, number: Number) -> Elements:
+        """Return an array of no dimensions."""
+        return Elements(numbers.dtype_of(number), (), [number])
+
+    def elements(self, dtype: np.dtype, shape: Sequence[int], items: list[Number]) -> Elements:
+        """Return an array of numbers, in row-major order."""
+        return Elements(dtype, tuple(shape), items, self._spilled)
+
+    def is_small(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape is kept in registers."""
+        count = 1
+        for size in shape:
+            count *= size
+        return count <= IN_REGISTERS
+
+    def settled(self, x: Array, uses: int) -> Array:
+        """Return an array in the form in which it is kept for `uses` later uses."""
+        if not isinstance(x, Lazy) or not uses:
+            return x
+        if self.is_small(x.shape):
+            if x.size > 1 and x.size * x.work > WRITTEN:
+                return self.materialized(x)
+            return self.elements(x.dtype, x.shape, [x.at(*i) for i in np.ndindex(*x.shape)])
+        if uses == 1 or x.is_ready:
+            return x
+        return self.materialized(x)
+
+    def ready(self, x: Array) -> Array:
+        """Return an array whose elements may be read again and again."""
+        if x.is_ready:
+            return x
+        return (
+            self.elements(x.dtype, x.shape, self.items(x))
+            if self.is_small(x.shape)
+            else (self.materialized(x))
+        )
+
+    def items(self, x: Array) -> list[Number]:
+        """Return all elements of a small array, in row-major order."""
+        return x.items if isinstance(x, Elements) else [x.at(*i) for i in np.ndindex(*x.shape)]
+
+    def addressable(self, x: Array) -> Array:
+        """Return an array that may be read at places that are data."""
+        if isinstance(x, Elements):
+            return self._spilled(x) if x.size > 1 else x
+        if isinstance(x, Lazy) and not x.is_ready:
+            return self.materialized(x)
+        return x
+
+    def _spilled(self, x: Elements) -> Stored:
+        if x.stored is not None and x.scope in self._scopes:
+            return x.stored
+        wide = self.in_lanes and any([item.varying for item in x.items])
+        x.stored, x.scope = self.materialized(x, wide), self._scopes[-1]
+        return x.stored
+
+    def materialized(self, x: Array, wide: bool | None = None) -> Stored:
+        """Return an array computed into memory of its own; see `local`."""
+        result = self.local(x.dtype, x.shape, wide)
+        strides = row_major(x.shape)
+        if isinstance(x, Elements):
+            for place, item in enumerate(x.items):
+                result.store(place, item, None)
+            return result
+        self.each(x.shape, lambda *i: result.store(linear(i, strides), x.at(*i), self.tail(result)))
+        return result
+
+    def tail(self, x: Stored) -> Vec | None:
+        """Return the mask to store with into an array made under the mask at hand."""
+        return None if x.buffer.wide or not self.in_lanes else self.mask
+
+    def local(self, dtype: np.dtype, shape: Sequence[int], wide: bool | None = None) -> Stored:
+        """Return an array in local memory whose elements are not yet known.
+
+        It has a place for each lane if it is `wide`, by default where lanes run.
+        """
+        size = 1
+        for extent in shape:
+            size *= extent
+        wide = self.in_lanes if wide is None else wide
+        kinds = kinds_of(dtype)
+        pointers = []
+        for _ in kinds:
+            width = dtype.itemsize // len(kinds) * (self.e.lanes if wide else 1)
+            pointers.append(self._allocate(size * width))
+        buffer = Buffer(tuple(pointers), kinds, wide, self.mask)
+        return Stored(self.e, dtype, tuple(shape), buffer, lambda: self.mask)
+
+    def _allocate(self, size: int) -> str:
+        offset = self.scratch
+        self.scratch += -(-max(size, 1) // 64) * 64 + 64  # a line between: stores run past none
+        if self.scratch > MOST_SCRATCH:
+            raise CannotCompile("it needs more local memory than a kernel has")
+        name = self.e.name()
+        self.e.entry.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {offset}")
+        return name
+
+    def owned(self, x: Array, *others: Array) -> Stored:
+        """Return memory with the elements of `x` that may be written to.
+
+        It is x itself if nobody reads x any more. `others` are what will be written: where they
+        read x, they must have been made `ready` before.
+        """
+        if (
+            isinstance(x, Stored)
+            and not x.buffer.readers
+            and x.buffer.wide == self.in_lanes
+            and not any(x.buffer in other.buffers for other in others)
+        ):
+            return x
+        return self.materialized(x)
+
+    def write(self, x: Stored, place: Index, value: Number) -> None:
+        """Write an element of `owned` memory, in the active lanes."""
+        same = x.buffer.mask is self.mask
+        x.store(place, value, None if same else self.mask)
+
+    # --- loops --------------------------------------------------------------------------------
+
+    def range(
+        self, start: Index, stop: Index | None = None, step: int = 1, *, unroll: bool | None = None
+    ) -> Generator[Any]:
+        """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
+
+        With `unroll` the turns are written one by one, and i is an int; by default where there are
+        few. What turns hand on stands in variables or memory.
+        """
+        first, last = (0, start) if stop is None else (start, stop)
+        if isinstance(first, int) and isinstance(last, int):
+            turns = range(first, last, step)
+            if len(turns) <= (8 if unroll is None else len(turns) if unroll else 1):
+                yield from turns
+                return
+        e = self.e
+        counter = e.slot("i64", False)
+        counter.set(self.index(first))
+        head, body, done = e.label("head"), e.label("body"), e.label("done")
+        e.jump(head)
+        e.begin(head)
+        at = counter.get()
+        bound = self.index(last)
+        e.branch(at < bound if step > 0 else at > bound, body, done)
+        e.begin(body)
+        if isinstance(first, int) and isinstance(last, int):
+            at.span = (first, last - 1) if step > 0 else (last + 1, first)
+        with self.scope():
+            yield at
+        counter.set(e.uniform("i64", at.parts[0]) + step)
+        e.jump(head)
+        e.begin(done)
+
+    def each(
+        self, shape: Sequence[int], body: Callable[..., None], *, unroll: bool | None = None
+    ) -> None:
+        """Write loops over all indices of a shape, of which no turn needs another.
+
+        Outside of the lanes the last axis runs in lanes, if it is long enough. `unroll` is as for
+        `range`.
+        """
+
+        def level(index: tuple[Index, ...]) -> None:
+            if len(index) == len(shape):
+                body(*index)
+                return
+            size = shape[len(index)]
+            if len(index) == len(shape) - 1 and not self.in_lanes and size >= self.e.group:
+                with self.lane_loop(0, size) as i:
+                    body(*index, i)
+                return
+            for i in self.range(size, unroll=unroll):
+                level((*index, i))
+
+        level(())
+
+    @contextmanager
+    def lane_loop(self, start: Index, stop: Index) -> Generator[Affine]:
+        """Write a loop whose turns are the lanes: a block of them at a time."""
+        e, lanes = self.e, self.e.lanes
+        counter = e.slot("i64", False)
+        counter.set(self.index(start))
+        head, body, done = e.label("head"), e.label("body"), e.label("done")
+        e.jump(head)
+        e.begin(head)
+        at = counter.get()
+        bound = self.index(stop)
+        e.branch(at < bound, body, done)
+        e.begin(body)
+        outer = self.mask, self.in_lanes
+        index = Affine(e, at, 1)
+        whole = isinstance(start, int) and isinstance(stop, int) and (stop - start) % lanes == 0
+        self.in_lanes = True
+        self.mask = None if whole else e.lane_index() < bound - at
+        with self.scope():
+            yield index
+        self.mask, self.in_lanes = outer
+        counter.set(at + lanes)
+        e.jump(head)
+        e.begin(done)
+
+    @contextmanager
+    def ahead(self, once: bool = True) -> Generator[None]:
+        """Write code that runs once, before all examples; where not `once`, at its place."""
+        e = self.e
+        outer = e.lines, self.mask
+        if once:
+            e.lines, self.mask = e.prologue, None
+        yield
+        e.lines, self.mask = outer
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Mark code that may not run: what is kept in memory there is not there afterwards."""
+        self._scopes.append(next(self._next_scope))
+        yield
+        self._scopes.pop()
+
+    @contextmanager
+    def masked(self, mask: Vec | None) -> Generator[None]:
+        """Write code under another mask."""
+        outer = self.mask
+        self.mask = mask
+        yield
+        self.mask = outer
+
+    def both(self, condition: Vec) -> Vec:
+        """Return the active lanes in which a condition holds."""
+        return condition if self.mask is None else condition & self.mask
+
+    def fold(
+        self,
+        shape: Sequence[int],
+        start: Sequence[Number],
+        step: Callable[..., Sequence[Number]],
+        combine: Callable[..., Sequence[Number]] | None = None,
+    ) -> list[Number]:
+        """Return numbers after a step for each index of a shape: ``step(index, *numbers)``.
+
+        With `combine`, which joins two sets of numbers, the steps may be grouped at will: `start`
+        then is its neutral element. Without it they are taken in order.
+        """
+        if combine is not None and not self.in_lanes and shape and shape[-1] >= self.e.group:
+            return self._fold_in_lanes(shape, start, step, combine)
+        if self.is_small(shape):
+            found = list(start)
+            for index in np.ndindex(*shape):
+                found = list(step(index, *found))
+            return found
+        variables = [self.variable(numbers.dtype_of(x)) for x in start]
+        for variable, x in zip(variables, start, strict=True):
+            variable.set(x)
+
+        def body(index: tuple[Index, ...]) -> None:
+            if len(index) < len(shape):
+                for i in self.range(shape[len(index)]):
+                    body((*index, i))
+                return
+            found = step(index, *[variable.get() for variable in variables])
+            for variable, x in zip(variables, found, strict=True):
+                variable.set(x)
+
+        body(())
+        return [variable.get() for variable in variables]
+
+    def _fold_in_lanes(
+        self, shape: Sequence[int], start: Sequence[Number], step: Any, combine: Any
+    ) -> list[Number]:
+        wide = [self.variable(numbers.dtype_of(x), True) for x in start]
+        for variable, x in zip(wide, start, strict=True):
+            variable.set(x)
+
+        def body(index: tuple[Index, ...]) -> None:
+            if len(index) < len(shape) - 1:
+                for i in self.range(shape[len(index)]):
+                    body((*index, i))
+                return
+            with self.lane_loop(0, shape[-1]) as i:
+                before = [variable.get() for variable in wide]
+                after = step((*index, i), *before)
+                for variable, old, new in zip(wide, before, after, strict=True):
+                    new = new if self.mask is None else choose(self.mask, new, old)
+                    variable.set(new)
+
+        body(())
+        found = [variable.get() for variable in wide]
+        return across(self.e, found, combine)
+
+
+class Variable:
+    """A number that is set and read."""
+
+    __slots__ = ("slots",)
+
+    def __init__(self, slots: Sequence[Slot]) -> None:
+        self.slots = slots
+
+    def get(self) -> Number:
+        return of_vecs([slot.get() for slot in self.slots])
+
+    def set(self, value: Number) -> None:
+        for slot, part in zip(self.slots, vecs(value), strict=True):
+            slot.set(part)
+
+
+def across(e: Emitter, found: Sequence[Number], combine: Callable[..., Any]) -> list[Number]:
+    """Return the uniform numbers that all lanes' numbers combine to."""
+    wide = [[v.spread() for v in vecs(x)] for x in found]
+    parts, e.parts = e.parts, 1
+    rows = [
+        [of_vecs([Vec(e, v.kind, True, (v.parts[part],)) for v in x]) for x in wide]
+        for part in range(parts)
+    ]
+    joined = rows[0]
+    for row in rows[1:]:
+        joined = list(combine(joined, row))
+    half = e.group // 2
+    while half:
+        moved = [of_vecs([_exchanged(e, v, half) for v in vecs(x)]) for x in joined]
+        joined = list(combine(joined, moved))
+        half //= 2
+    e.parts = parts
+    return [of_vecs([_first(e, v) for v in vecs(x)]) for x in joined]
+
+
+def _exchanged(e: Emitter, x: Vec, half: int) -> Vec:
+    order = ", ".join([f"i32 {lane ^ half}" for lane in range(e.group)])
+    type_ = e.type(x.kind, True)
+    text = f"shufflevector {type_} {x.parts[0]}, {type_} poison, <{e.group} x i32> <{order}>"
+    return Vec(e, x.kind, True, (e.write(text),))
+
+
+def _first(e: Emitter, x: Vec) -> Vec:
+    type_ = e.type(x.kind, True)
+    return e.uniform(x.kind, e.write(f"extractelement {type_} {x.parts[0]}, i32 0"))

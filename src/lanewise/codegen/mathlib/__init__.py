@@ -1,0 +1,1 @@
+"""Elementary and special functions as vector polynomials, written in `lanewise.codegen.vector`."""

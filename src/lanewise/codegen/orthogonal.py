@@ -1,0 +1,359 @@
+"""QR factors by Householder's reflections, eigenvalues and singular values by Jacobi's rotations.
+
+Reflections are chosen as LAPACK's geqrf chooses them, so that signs agree. Rotations (C. G. J.
+Jacobi, 1846; in cyclic order, G. E. Forsythe and P. Henrici, Trans. AMS 94, 1960; one-sided, M. R.
+Hestenes, J. SIAM 6, 1958) go on until the last example is diagonal: a sweep is the same for all
+lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen.addresses import Index, plus
+from lanewise.codegen.arrays import Array
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.linalg import ROUNDINGS, check_size, reciprocal
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.sorting import in_order
+from lanewise.codegen.tiles import (
+    Tile,
+    as_number,
+    conjugate,
+    epsilon,
+    less_product,
+    magnitude,
+    plus_product,
+    product,
+    reader,
+    real,
+    real_dtype,
+    scaled,
+    squared,
+    stacked,
+)
+from lanewise.codegen.vector import Vec, select
+
+#: Sweeps after which an example is left to NumPy; six to ten are usual.
+SWEEPS = 30
+#: By rotations larger matrices take longer than LAPACK does.
+LARGEST_ROTATED = 20
+
+
+def _check_rotated(*sizes: int) -> None:
+    if max(sizes) > LARGEST_ROTATED:
+        raise CannotCompile(f"LAPACK is quicker for {'x'.join(map(str, sizes))} matrices")
+
+
+def _difference(a: Number, b: Number) -> Any:
+    return of_vecs([x - y for x, y in zip(vecs(a), vecs(b), strict=True)])
+
+
+def _in_range(squares: Vec, size: Vec) -> Vec:
+    """Whether a sum of squares is good for its root: neither lost to overflow nor to underflow.
+
+    `size` is the sum of absolute values: all may be zero. NaN and infinity are not in range.
+    """
+    high, low = (1e300, 1e-250) if squares.kind == "f64" else (1e37, 1e-22)
+    return ((squares > low) & (squares < high)) | size.eq(0.0)
+
+
+# --- QR -----------------------------------------------------------------------------------------
+
+
+def qr(k: Lowering, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
+    """Return QR factors of matrices in one of NumPy's modes."""
+    *lead, m, n = x.shape
+    check_size(m, n)
+    dtype = types[0].dtype
+    count = min(m, n)
+    wide = real_dtype(dtype)
+    zero, one, none = [constant(k.e, d, v) for d, v in ((dtype, 0), (dtype, 1), (wide, 0))]
+
+    def core(*i: Index) -> list[Array]:
+        height = m if mode == "complete" else count
+        kept = {"in_registers": k.is_small((m, n)) and k.is_small((m, height))}
+        t = Tile(k, dtype, m, n, **kept)
+        t.fill(reader(x, i, dtype))
+        factors, sizes = Tile(k, dtype, 1, count, **kept), Tile(k, wide, 1, count, **kept)
+        for c in t.range(count):
+            sizes[0, c] = whole = t.total(
+                t.range(m), none, lambda i, s, c=c: squared(t[i, c], real(s))
+            )
+            size = t.total(t.range(m), none, lambda i, s, c=c: magnitude(t[i, c]) + real(s))
+            t.require(_in_range(whole, size))
+        for c in t.range(count):
+            _reflect(t, factors, sizes[0, c], c)
+        t.finish()
+        if mode == "raw":
+            raw = Tile(k, dtype, n, m, **kept)
+            raw.fill(lambda a, b: t[b, a])
+            return [raw.finish(), factors.finish()]
+        r = Tile(k, dtype, height, n, **kept)
+        for row in r.range(height):
+            for column in r.range(n):
+                r[row, column] = _where(k, row, column, lambda a, b: t[a, b], zero)
+        if mode == "r":
+            return [r.finish()]
+        q = Tile(k, dtype, m, height, **kept)
+        q.fill(lambda a, b: _choose_equal(k, a, b, one, zero))
+        for c in q.range(count - 1, -1, -1):
+            for j in q.range(c, height):
+                _apply(t, c, q, j, factors[0, c])
+        return [q.finish(), r.finish()]
+
+    return stacked(k, types, tuple(lead), core)
+
+
+def _where(
+    k: Lowering, row: Any, column: Any, found: Callable[..., Number], otherwise: Number
+) -> Number:
+    """Return an element of the upper triangle, another number below it."""
+    if isinstance(row, int) and isinstance(column, int):
+        return found(row, column) if row <= column else otherwise
+    return choose(k.index(row) <= k.index(column), found(row, column), otherwise)
+
+
+def _choose_equal(k: Lowering, i: Any, j: Any, then: Number, otherwise: Number) -> Number:
+    if isinstance(i, int) and isinstance(j, int):
+        return then if i == j else otherwise
+    return choose(k.index(i).eq(k.index(j)), then, otherwise)
+
+
+def _reflect(t: Tile, factors: Tile, whole: Vec, c: Any) -> None:
+    """Turn a column into one with zeros below the diagonal, which it is kept in; see dlarfg.
+
+    `whole` is the sum of squares of the column as it was.
+    """
+    k = t.k
+    m, n = t.shape
+    alpha, nothing = t[c, c], constant(k.e, real_dtype(t.dtype), 0)
+
+    def total(step: Callable[[Number, Any], Vec]) -> Vec:
+        return real(t.total(t.range(plus(c, 1), m), nothing, lambda i, s: step(t[i, c], s)))
+
+    below = total(squared)
+    first, *rest = vecs(alpha)
+    # A column that is real above zeros stays as it is.
+    stays = total(lambda x, s: magnitude(x) + s).eq(0.0)
+    for part in rest:
+        stays = stays & part.eq(0.0)
+    squares = squared(alpha, below)
+    # Where only rounding errors are left of a column, they decide where it points: as LAPACK's do.
+    left = squares > whole * (ROUNDINGS * epsilon(t.dtype)) ** 2
+    t.require(left | stays)
+    beta = as_number(squares.sqrt().copysign(-first), t.dtype)
+    factor = scaled(_difference(beta, alpha), 1.0 / select(stays, 1.0, real(beta)))
+    factors[0, c] = factor = choose(stays, constant(k.e, t.dtype, 0), factor)
+    inverse = reciprocal(choose(stays, constant(k.e, t.dtype, 1), _difference(alpha, beta)))
+    t[c, c] = choose(stays, alpha, beta)
+    for i in t.range(plus(c, 1), m):
+        t[i, c] = product(t[i, c], inverse)
+    for j in t.range(plus(c, 1), n):
+        _apply(t, c, t, j, conjugate(factor))
+
+
+def _apply(t: Tile, c: Any, target: Tile, j: Any, factor: Number) -> None:
+    """Apply the reflection that a column of `t` holds to a column of another tile."""
+    m = t.shape[0]
+    start = target[c, j]
+    dot = t.total(
+        t.range(plus(c, 1), m),
+        start,
+        lambda i, s: plus_product(s, conjugate(t[i, c]), target[i, j]),
+    )
+    dot = product(dot, factor)
+    target[c, j] = _difference(target[c, j], dot)
+    for i in t.range(plus(c, 1), m):
+        target[i, j] = less_product(target[i, j], t[i, c], dot)
+
+
+# --- rotations ----------------------------------------------------------------------------------
+
+
+def _rotation(gap: Vec, apart: Number) -> tuple[Vec, Any]:
+    """Return cosine and sine of the rotation that makes two rows and columns diagonal.
+
+    They are ``[[p, apart], [conj(apart), p + gap]]``. The sine has the phase of `apart`.
+    """
+    e, kind = gap.e, gap.kind
+    one = e.constant(kind, 1.0)
+    if isinstance(apart, Complex):
+        size = squared(apart, e.constant(kind, 0.0)).sqrt()
+        phase: Any = scaled(apart, 1.0 / select(size.eq(0.0), 1.0, size))
+    else:
+        size, phase = apart.abs(), one.copysign(apart)
+    twice = size + size
+    whole = gap.abs() + gap.fma(gap, twice * twice).sqrt()
+    tangent = (twice / select(whole.eq(0.0), 1.0, whole)).copysign(gap)
+    cosine = 1.0 / tangent.fma(tangent, 1.0).sqrt()
+    return cosine, scaled(phase, tangent * cosine)
+
+
+def _rotated(p: Number, q: Number, cosine: Vec, sine: Number) -> tuple[Any, Any]:
+    """Return ``p * cosine - q * conj(sine)`` and ``p * sine + q * cosine``."""
+    return (
+        less_product(scaled(p, cosine), q, conjugate(sine)),
+        plus_product(scaled(q, cosine), p, sine),
+    )
+
+
+def _sweeps(k: Lowering, dtype: np.dtype, sweep: Callable[[], Vec]) -> None:
+    """Write sweeps until none says in an active lane that it has to be followed by another."""
+    e = k.e
+    going = k.variable(np.dtype(bool))
+    going.set(e.constant("b", True))
+    turns = e.slot("i64", False)
+    turns.set(e.constant("i64", 0))
+
+    def turn() -> None:
+        turns.set(turns.get() + 1)
+        going.set(sweep())
+        k.fail(real(going.get()) & (turns.get() >= SWEEPS))
+
+    with k.scope():
+        e.repeat(lambda: k.both(real(going.get())), turn)
+
+
+def eigvalsh(k: Lowering, type_: Any, x: Array, uplo: str) -> Array:
+    """Return the eigenvalues of Hermitian matrices, ascending; one triangle is read."""
+    n = x.shape[-1]
+    _check_rotated(n)
+    wide = type_.dtype
+    dtype = np.result_type(wide, x.dtype) if x.dtype.kind == "c" else wide
+    lower = uplo.upper() == "L"
+
+    def core(*i: Index) -> list[Array]:
+        read = reader(x, i, dtype)
+        t = Tile(k, dtype, n, n, is_kept=True)  # of which the upper triangle counts
+        for p in t.range(n):
+            t[p, p] = as_number(real(read(p, p)), dtype)
+            for q in t.range(plus(p, 1), n):
+                t[p, q] = conjugate(read(q, p)) if lower else read(p, q)
+        if n > 1:
+            _diagonalize(k, t)
+        items = [real(t[p, p]) for p in range(n)]
+        return [k.elements(wide, (n,), in_order(items))]
+
+    return stacked(k, [type_], x.shape[:-2], core)[0]
+
+
+def _diagonalize(k: Lowering, t: Tile) -> None:
+    n, wide = t.shape[0], real_dtype(t.dtype)
+    nothing = constant(k.e, wide, 0)
+
+    def off(p: Any, s: Any) -> Any:
+        return t.total(t.range(plus(p, 1), n), s, lambda q, r: squared(t[p, q], real(r)))
+
+    def sizes(p: Any, s: Any) -> Any:
+        return t.total(t.range(p, n), s, lambda q, r: real(r) + magnitude(t[p, q]))
+
+    apart = real(t.total(t.range(n), nothing, off))
+    squares = real(t.total(t.range(n), apart + apart, lambda p, s: squared(t[p, p], real(s))))
+    size = real(t.total(t.range(n), nothing, sizes))
+    k.fail(~_in_range(squares, size))
+    enough = squares * (epsilon(wide) / 4) ** 2
+
+    def sweep() -> Vec:
+        for p in t.range(n - 1):
+            for q in t.range(plus(p, 1), n):
+                _rotate(t, p, q)
+        return real(t.total(t.range(n), nothing, off)) > enough
+
+    _sweeps(k, wide, sweep)
+
+
+def _rotate(t: Tile, p: Any, q: Any) -> None:
+    """Make one element above the diagonal zero."""
+    n = t.shape[0]
+    apart = t[p, q]
+    low, high = real(t[p, p]), real(t[q, q])
+    cosine, sine = _rotation(high - low, apart)
+    # tangent * |apart| goes from one diagonal element to the other.
+    moved = real(product(sine, conjugate(apart))) * (1.0 / cosine)
+    t[p, p] = as_number(low - moved, t.dtype)
+    t[q, q] = as_number(high + moved, t.dtype)
+    t[p, q] = constant(t.k.e, t.dtype, 0)
+    for r in t.range(p):
+        t[r, p], t[r, q] = _rotated(t[r, p], t[r, q], cosine, sine)
+    for r in t.range(plus(p, 1), q):
+        left, right = _rotated(conjugate(t[p, r]), t[r, q], cosine, sine)
+        t[p, r], t[r, q] = conjugate(left), right
+    for r in t.range(plus(q, 1), n):
+        left, right = _rotated(conjugate(t[p, r]), conjugate(t[q, r]), cosine, sine)
+        t[p, r], t[q, r] = conjugate(left), conjugate(right)
+
+
+def svdvals(k: Lowering, type_: Any, x: Array) -> Array:
+    """Return the singular values of matrices, descending."""
+    *lead, m, n = x.shape
+    _check_rotated(m, n)
+    wide = type_.dtype
+    dtype = np.result_type(wide, x.dtype) if x.dtype.kind == "c" else wide
+    flipped = m < n
+    rows, columns = (n, m) if flipped else (m, n)
+
+    def core(*i: Index) -> list[Array]:
+        read = reader(x, i, dtype)
+        t = Tile(k, dtype, rows, columns, is_kept=True)
+        t.fill(lambda a, b: conjugate(read(b, a)) if flipped else read(a, b))
+        if columns:
+            _make_orthogonal(k, t)
+        items: list[Number] = [_length(t, c).sqrt() for c in range(columns)]
+        return [k.elements(wide, (columns,), in_order(items)[::-1])]
+
+    return stacked(k, [type_], tuple(lead), core)[0]
+
+
+def _length(t: Tile, c: Any) -> Vec:
+    """Return the sum of squares of a column."""
+    nothing = constant(t.k.e, real_dtype(t.dtype), 0)
+    return real(t.total(t.range(t.shape[0]), nothing, lambda i, s: squared(t[i, c], real(s))))
+
+
+def _products(p: Number, q: Number, a: Vec, b: Vec, dot: Number) -> list[Number]:
+    return [squared(p, a), squared(q, b), plus_product(dot, conjugate(p), q)]
+
+
+def _make_orthogonal(k: Lowering, t: Tile) -> None:
+    rows, columns = t.shape
+    wide = real_dtype(t.dtype)
+    nothing = constant(k.e, wide, 0)
+    squares = real(t.total(t.range(columns), nothing, lambda c, s: real(s) + _length(t, c)))
+    size = real(
+        t.total(
+            t.range(columns),
+            nothing,
+            lambda c, s: t.total(t.range(rows), s, lambda i, r: real(r) + magnitude(t[i, c])),
+        )
+    )
+    k.fail(~_in_range(squares, size))
+    if columns == 1:
+        return
+    slack = (epsilon(wide) * rows) ** 2
+    # Columns of rounding errors need not be orthogonal to each other.
+    least = squares * (epsilon(wide) / 4) ** 2
+
+    def sweep() -> Vec:
+        more = k.variable(np.dtype(bool))
+        more.set(k.e.constant("b", False))
+        for p in t.range(columns - 1):
+            for q in t.range(plus(p, 1), columns):
+                a, b, dot = t.totals(
+                    t.range(rows),
+                    [nothing, nothing, constant(k.e, t.dtype, 0)],
+                    lambda i, s, p=p, q=q: _products(t[i, p], t[i, q], *s),
+                )
+                square = squared(dot, k.e.constant(a.kind, 0.0))
+                skewed = (square > a * b * slack) & (square > least * least)
+                more.set(real(more.get()) | skewed)
+                cosine, sine = _rotation(b - a, dot)
+                for i in t.range(rows):
+                    t[i, p], t[i, q] = _rotated(t[i, p], t[i, q], cosine, sine)
+        return real(more.get())
+
+    _sweeps(k, wide, sweep)

@@ -1,0 +1,429 @@
+"""Which operations of a map become kernels, and which are left to NumPy.
+
+The region of a map is cut into stages. What has a native form goes into kernels, as few and as
+large as the data allow; the rest stays in parallel maps, which `vectorize` pushes into operations.
+Whatever is the same for all examples, and more than a few numbers, is computed once, outside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.kernel import Kernel, write
+from lanewise.codegen.lift import lift
+from lanewise.codegen.numbers import is_supported
+from lanewise.ir.dims import Dim
+from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
+
+#: Arrays of at most so many elements are computed in each block of lanes rather than outside.
+FEW = 8
+#: Constants and ranges of at most so many elements are written into the kernels that need them.
+MOST_CONSTANT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An operation under a map that is left to NumPy.
+
+    Attributes
+    ----------
+    op
+        The operation.
+    reason
+        Why it has no native form.
+    place
+        Where in it that was found: the operation itself, or one in its regions.
+    """
+
+    op: Operation
+    reason: str
+    place: Operation
+
+
+#: Told what is left to NumPy.
+Report = Callable[[Refused], None]
+
+
+def partition(
+    graph: Graph, kernels: dict[Any, Kernel | None], report: Report | None = None
+) -> Graph:
+    """Return the graph with the parts of its parallel maps that have a native form as native maps.
+
+    Parameters
+    ----------
+    graph
+        As it was recorded.
+    kernels
+        The kernels that are known by `kernel_key`, None for what has no native form. New ones are
+        entered.
+    report
+        Told of each operation under a map that is left to NumPy, and why.
+    """
+    builder = Builder()
+    values = {value: builder.input(value.type) for value in graph.inputs}
+    for op in graph.operations:
+        obstacle = _obstacle_of_map(op) if op.primitive is map_ else ""
+        if obstacle is None:
+            operands = [values[value] for value in op.operands]
+            found = _split(builder, op, operands, kernels, report or _ignore)
+            values.update(zip(op.results, found, strict=True))
+        else:
+            builder.copy(op, values)
+            if obstacle and report:
+                report(Refused(op, obstacle, op))
+    return builder.finish([values[value] for value in graph.outputs])
+
+
+def kernel_key(body: Graph, in_dims: Sequence[int | None], fastmath: bool) -> Any:
+    """Return what decides a kernel: the region, which inputs are mapped, and how it may round."""
+    return body.key, tuple([axis is None for axis in in_dims]), fastmath
+
+
+def kernel_of(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    kernels: dict[Any, Kernel | None],
+    fastmath: bool = False,
+) -> Kernel:
+    """Return the kernel of a native map; raise `CannotCompile` if there is none."""
+    key = kernel_key(body, in_dims, fastmath)
+    known = kernels.get(key)
+    if known is None:
+        known = kernels[key] = write(body, in_dims, fastmath=fastmath)
+    return known
+
+
+def _ignore(refused: Refused) -> None:
+    del refused
+
+
+def _obstacle_of_map(op: Operation) -> str | None:
+    """Return why nothing of a map may be native; None if something may be."""
+    if op.params["order"] != PARALLEL:
+        return "its examples run one after the other"
+    if op.has_effect:
+        return "it calls host code"
+    if all(axis is None for axis in op.params["in_dims"]):
+        return "no example differs from another"
+    if not all(isinstance(v.type, ArrayType) for v in (*op.operands, *op.results)):
+        return "it takes or gives more than arrays"
+    # What has no operands but a length that data decide must not be moved before that is known.
+    if _has_grown(op.regions[0]):
+        return "it has arrays whose length the data decide"
+    return None
+
+
+def _has_grown(region: Graph) -> bool:
+    """Whether an array in a region has a symbolic size."""
+    return any(
+        isinstance(value.type, ArrayType) and any(isinstance(d, Dim) for d in value.type.shape)
+        for op in region.operations
+        for value in op.results
+    ) or any(_has_grown(inner) for op in region.operations for inner in op.regions)
+
+
+class _Split:
+    """A map on its way to being several."""
+
+    def __init__(self, op: Operation, report: Report) -> None:
+        (self.body,) = op.regions
+        self.report = report
+        self.params = op.params
+        self.varies: set[Value] = {
+            value
+            for value, axis in zip(self.body.inputs, op.params["in_dims"], strict=True)
+            if axis is not None
+        }
+        self.native: dict[Operation, bool] = {}
+        self.maker: dict[Value, Operation] = {}
+        for member in self.body.operations:
+            for result in member.results:
+                self.maker[result] = member
+            if member.must_run or not self.varies.isdisjoint(member.operands):
+                self.varies.update(member.results)
+            obstacle = _obstacle(member)
+            self.native[member] = obstacle is None
+            if obstacle is not None and self.is_inside(member):
+                report(Refused(member, *obstacle))
+
+    def refuse(self, refused: Refused) -> None:
+        """Leave an operation to NumPy."""
+        self.native[refused.op] = False
+        self.report(refused)
+
+    def stages(self) -> dict[Operation, int]:
+        """Return the stage of each varying operation: native ones have even numbers."""
+        stage: dict[Operation, int] = {}
+        for op in self.body.operations:
+            if not self.is_inside(op):
+                continue
+            least = 0
+            for value in op.operands:
+                maker = self.maker.get(value)
+                if maker in stage:
+                    least = max(least, stage[maker])
+            stage[op] = least + (least % 2 == int(self.native[op]))
+        return stage
+
+    def is_inside(self, op: Operation) -> bool:
+        """Whether an operation is computed for each example, or block of examples."""
+        return op.must_run or not self.varies.isdisjoint(op.results)
+
+
+def _obstacle(op: Operation) -> tuple[str, Operation] | None:
+    """Return why an operation has no native form, if a type in it says so, and where that is."""
+    for value in (*op.operands, *op.results):
+        if not _is_plain(value):
+            return f"{value.type} is not an array of numbers of known size", op
+    for region in op.regions:
+        for inner in region.operations:
+            found = _obstacle(inner)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value is an array of numbers, of known size."""
+    type_ = value.type
+    return (
+        isinstance(type_, ArrayType)
+        and is_supported(type_.dtype)
+        and all(isinstance(d, int) for d in type_.shape)
+    )
+
+
+def _is_cheap(op: Operation) -> bool:
+    """Whether what is the same for all examples may be computed in the kernels that need it."""
+    if op.regions or not all(map(_is_plain, op.results)):
+        return False
+    most = FEW if op.operands else MOST_CONSTANT
+    return all(math.prod(v.type.shape) <= most for v in op.results)
+
+
+def _split(
+    builder: Builder,
+    op: Operation,
+    operands: list[Value],
+    kernels: dict[Any, Kernel | None],
+    report: Report,
+) -> list[Value]:
+    """Record a map as native and other maps; return its results."""
+    split = _Split(op, report)
+    while True:
+        stage = split.stages()
+        groups = _groups(split, stage, op)
+        culprits = _culprits(split, groups, kernels)
+        if not culprits:
+            break
+        for refused in culprits:
+            split.refuse(refused)
+    if op.params["chunk"] is not None and any(number % 2 for number, *_ in groups):
+        # What NumPy computes must go in chunks.
+        report(Refused(op, "it goes in chunks, for what is left to NumPy", op))
+        return _as_it_was(builder, op, operands)
+    return _recorded(builder, split, groups, op, operands)
+
+
+def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> list[Refused]:
+    """Return operations of native groups that have no native form after all."""
+    for number, members, taken, given in groups:
+        if number % 2:
+            continue
+        body, inner, numbers = _region(split, number, members, taken, given)
+        in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
+        origin = dict(zip(body.operations, inner, strict=True))
+        try:
+            kernel_of(body, in_dims, kernels, split.params.get("fastmath", False))
+        except CannotCompile as error:
+            culprit = origin.get(error.trail[-1]) if error.trail else None
+            if culprit is None and not members:  # it only hands on what cannot be handed on so
+                raise AssertionError(f"a kernel without operations: {error}") from error
+            # What is computed where it is read is found out there to have no native form.
+            if culprit is None or (culprit in members and _refusal(split, culprit) is None):
+                alone = [(member, _refusal(split, member)) for member in members]
+                found = [Refused(m, refusal.reason, m) for m, refusal in alone if refusal]
+                if found:
+                    return found
+            if culprit is not None:
+                # What the trail holds are the kernel's copies.
+                place = error.trail[0] if len(error.trail) > 1 else culprit
+                return [Refused(culprit, error.reason, place)]
+            return [Refused(member, error.reason, member) for member in members]
+    return []
+
+
+def _refusal(split: _Split, member: Operation) -> CannotCompile | None:
+    """Return why an operation has no native form by itself; None if it has one."""
+    taken = _taken(split, [member])
+    body, _, numbers = _region(split, 0, [member], taken, member.results)
+    in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
+    try:
+        kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
+    except CannotCompile as error:
+        return error
+    return None
+
+
+def _as_it_was(builder: Builder, op: Operation, operands: list[Value]) -> list[Value]:
+    builder.location = op._place
+    return list(builder.emit(map_, tuple(operands), op.params, op.regions))
+
+
+def _groups(
+    split: _Split, stage: dict[Operation, int], op: Operation
+) -> list[tuple[int, list[Operation], list[Value], list[Value]]]:
+    """Return for each stage its operations, what they take from outside, and what they give."""
+    body = split.body
+    wanted = set(body.outputs)
+    groups = []
+    for number in sorted(set(stage.values())):
+        members = [member for member in body.operations if stage.get(member) == number]
+        taken = _taken(split, members)
+        later = {
+            value
+            for other in body.operations
+            if stage.get(other, -1) != number
+            for value in other.operands
+        }
+        given = [
+            result
+            for member in members
+            for result in member.results
+            if result in later or result in wanted
+        ]
+        groups.append((number, members, taken, given))
+    # Results that no operation of the map gives are repeated, by a group of their own.
+    for parity in (0, 1):
+        passed = [
+            value
+            for value, mapped in zip(body.outputs, op.params["out_mapped"], strict=True)
+            if mapped and split.maker.get(value) not in stage and _is_plain(value) != parity
+        ]
+        if passed:
+            last = groups[-1][0] if groups else -1
+            number = last + 1 + int((last + 1) % 2 != parity)
+            passed = list(dict.fromkeys(passed))
+            groups.append((number, [], _taken(split, [], passed), passed))
+    return groups
+
+
+def _taken(split: _Split, members: Sequence[Operation], given: Sequence[Value] = ()) -> list[Value]:
+    """Return the values that a group takes from outside: not what it computes itself."""
+    taken: dict[Value, None] = {}
+    own = set(members)
+
+    def need(value: Value) -> None:
+        maker = split.maker.get(value)
+        if maker in own:
+            return
+        if maker is not None and _is_recomputed(split, maker):
+            for operand in maker.operands:
+                need(operand)
+        else:
+            taken[value] = None
+
+    for member in members:
+        for value in member.operands:
+            need(value)
+    for value in given:
+        need(value)
+    return list(taken)
+
+
+def _is_recomputed(split: _Split, maker: Operation) -> bool:
+    return split.native[maker] and not split.is_inside(maker) and _is_cheap(maker)
+
+
+def _region(
+    split: _Split,
+    number: int,
+    members: Sequence[Operation],
+    taken: Sequence[Value],
+    given: Sequence[Value],
+) -> tuple[Graph, list[Operation], list[Signature]]:
+    """Return a group as a region, and which operation each of its operations stands for.
+
+    A native region takes numbers behind its other inputs; which ones is the last that is returned.
+    """
+    inner = Builder()
+    values = {value: inner.input(value.type) for value in taken}
+    origin: dict[Operation, Operation] = {}
+
+    def need(value: Value) -> None:
+        if value not in values:
+            maker = split.maker[value]
+            for operand in maker.operands:
+                need(operand)
+            inner.copy(maker, values)
+            origin[inner.operations[-1]] = maker
+
+    for member in members:
+        for value in member.operands:
+            need(value)
+        inner.copy(member, values)
+        origin[inner.operations[-1]] = member
+    for value in given:
+        need(value)
+    region = inner.finish([values[value] for value in given])
+    if number % 2:
+        return region, [origin[op] for op in region.operations], []
+    lifted, numbers, copies = lift(region)
+    return lifted, [origin[copies[op]] for op in lifted.operations], numbers
+
+
+def _in_dims(split: _Split, taken: Sequence[Value]) -> tuple[int | None, ...]:
+    return tuple([0 if value in split.varies else None for value in taken])
+
+
+def _recorded(
+    builder: Builder, split: _Split, groups: Any, op: Operation, operands: list[Value]
+) -> list[Value]:
+    params = op.params
+    size = params["size"]
+    values = dict(zip(split.body.inputs, operands, strict=True))
+    copies: dict[Value, Value] = {}
+    dims = dict(zip(split.body.inputs, params["in_dims"], strict=True))
+
+    def need(value: Value) -> Value:
+        """Return a value that is the same for all examples, computed outside."""
+        if value not in values:
+            maker = split.maker[value]
+            for operand in maker.operands:
+                need(operand)
+            builder.copy(maker, values)
+        return values[value]
+
+    for number, members, taken, given in groups:
+        region, _, numbers = _region(split, number, members, taken, given)
+        outer = tuple([need(value) for value in taken])
+        axes = tuple([dims.get(value, 0) if value in split.varies else None for value in taken])
+        builder.location = members[0]._place if members else op._place
+        outer += tuple([builder.append(constant)[0] for constant in numbers])
+        results = builder.emit(
+            map_,
+            outer,
+            {
+                **params,
+                "in_dims": (*axes, *[None] * len(numbers)),
+                "out_mapped": (True,) * len(given),
+                "order": PARALLEL if number % 2 else NATIVE,
+                "chunk": None,
+            },
+            (region,),
+        )
+        for value, result in zip(given, results, strict=True):
+            # What has a value already is an input that is handed on: a copy of it for each example.
+            (copies if value in values else values)[value] = result
+    found = []
+    for value, mapped in zip(split.body.outputs, params["out_mapped"], strict=True):
+        copy = copies.get(value)
+        found.append(copy if mapped and copy is not None else need(value))
+        assert not mapped or found[-1].type == batched_type(value.type, size)
+    return found

@@ -1,0 +1,152 @@
+"""Functions of Python numbers in kernels: exact, and ending the run where Python would raise.
+
+Integers have 64 bits. Where Python's would be longer the run ends too, and the interpreter says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen.addresses import Index
+from lanewise.codegen.arrays import Array
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import Number, convert, vecs
+from lanewise.codegen.vector import Vec, select
+from lanewise.ops.elementwise import aligned
+from lanewise.ops.python import SMALL_MODULUS
+
+#: About how many operations one of these functions is.
+_WORK = 30
+#: The largest integer whose factorial has 64 bits.
+_LARGEST_FACTORIAL = 20
+
+
+def python_call(k: Lowering, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:
+    """Return a function of Python numbers of each element; see the operation."""
+    found = _FUNCTIONS.get((fn, len(operands)))
+    if found is None or rows:
+        raise CannotCompile(f"{fn} of Python numbers has no native form")
+    rule, dtype = found
+    if not all(np.can_cast(x.dtype, dtype) for x in operands):
+        raise CannotCompile(f"{fn} of these numbers has no native form")
+    parts = [aligned(x, len(type_.shape)) for x in operands]
+
+    def at(*i: Index) -> Number:
+        given = [vecs(convert(part(*i), dtype))[0] for part in parts]
+        return convert(rule(k, *given), type_.dtype)
+
+    return k.lazy(type_.dtype, type_.shape, at, operands, fails=True, work=_WORK)
+
+
+def _size(x: Vec) -> Vec:
+    """Return |x| without a sign: of the least integer too."""
+    return select(x < 0, -x, x).as_kind("u64")
+
+
+def _bit_length(k: Lowering, x: Vec) -> Vec:
+    e, size = x.e, _size(x)
+    type_ = e.type("u64", x.varying)
+    name = f"llvm.ctlz.{f'v{e.group}i64' if x.varying else 'i64'}"
+    e.module.declare(name, type_, type_, "i1")
+    # Of zero all 64 bits are leading zeros.
+    zeros = e.map("i64", (size,), lambda part: f"call {type_} @{name}({type_} {part}, i1 false)")
+    return 64 - zeros
+
+
+def _bit_count(k: Lowering, x: Vec) -> Vec:
+    return x.e.intrinsic("ctpop", _size(x)).as_kind("i64")
+
+
+def _isqrt(k: Lowering, x: Vec) -> Vec:
+    k.fail(x < 0)
+    x = x.as_kind("u64")
+    # The root of the float next to x is off by one at most.
+    root = x.to("f64").sqrt().whole("i64").as_kind("u64")
+    root = select(root * root > x, root - 1, root)
+    return select((root + 1) * (root + 1) <= x, root + 1, root).as_kind("i64")
+
+
+def _factorial(k: Lowering, x: Vec) -> Vec:
+    k.fail((x < 0) | (x > _LARGEST_FACTORIAL))
+    found = x.e.constant("i64", 1)
+    for factor in range(2, _LARGEST_FACTORIAL + 1):
+        found = select(x >= factor, found * factor, found)
+    return found
+
+
+def _power_modulo(k: Lowering, base: Vec, exponent: Vec, modulus: Vec) -> Vec:
+    """Return base ** exponent % modulus by repeated squaring, as long as 64 bits hold products."""
+    k.fail((exponent < 0) | (modulus <= 0) | (modulus > SMALL_MODULUS))
+    integer = np.dtype(np.int64)
+    remainder = k.loop(np.remainder, (integer,) * 3)
+    # Lanes that are not active compute with numbers that do no harm.
+    modulus = modulus.greatest(1)
+    square, left, found = [k.variable(integer) for _ in range(3)]
+    square.set(remainder(base, modulus))
+    left.set(exponent)
+    found.set(remainder(k.e.constant("i64", 1), modulus))
+
+    def turn() -> None:
+        (bits,), (factor,), (result,) = [vecs(v.get()) for v in (left, square, found)]
+        odd = (bits & 1).ne(0)
+        found.set(select(odd, remainder(result * factor, modulus), result))
+        square.set(remainder(factor * factor, modulus))
+        left.set(bits >> 1)
+
+    with k.scope():
+        k.e.repeat(lambda: k.both(vecs(left.get())[0] > 0), turn)
+    return vecs(found.get())[0]
+
+
+def _fma(k: Lowering, x: Vec, y: Vec, z: Vec) -> Vec:
+    found = x.fma(y, z)
+    is_infinite = found.abs().eq(math.inf)
+    finite = (x.abs() < math.inf) & (y.abs() < math.inf) & (z.abs() < math.inf)
+    known = x.isnan() | y.isnan() | z.isnan()
+    k.fail((found.isnan() & ~known) | (is_infinite & finite))
+    return found
+
+
+def _nextafter(k: Lowering, x: Vec, y: Vec) -> Vec:
+    return vecs(k.ufunc(np.nextafter, x, y))[0]
+
+
+def _ulp(k: Lowering, x: Vec) -> Vec:
+    size = x.abs()
+    up = _nextafter(k, size, x.e.constant("f64", math.inf))
+    down = _nextafter(k, size, x.e.constant("f64", 0.0))
+    found = select(up.eq(math.inf), size - down, up - size)
+    return select(size.eq(math.inf), size, found)
+
+
+def _remainder(k: Lowering, x: Vec, y: Vec) -> Vec:
+    """Return what is left of x by the multiple of y next to it, ties to even ones; exact."""
+    k.fail((~x.isnan() & y.eq(0.0)) | (x.abs().eq(math.inf) & ~y.isnan()))
+    size, step = x.abs(), y.abs()
+    low = vecs(k.ufunc(np.fmod, size, step))[0]
+    high = step - low
+    even = low - 2.0 * vecs(k.ufunc(np.fmod, (size - low) * 0.5, step))[0]
+    found = select(low < high, low, select(low > high, -high, even))
+    found = select(x.bits() < 0, -found, found)
+    found = select(step.eq(math.inf), x, found)
+    return select(x.isnan() | y.isnan(), x + y, found)
+
+
+_INT, _FLOAT = np.dtype(np.int64), np.dtype(np.float64)
+#: The functions that have a native form: by name and number of operands; and what they take.
+_FUNCTIONS: dict[tuple[str, int], tuple[Callable[..., Vec], np.dtype]] = {
+    ("bit_length", 1): (_bit_length, _INT),
+    ("bit_count", 1): (_bit_count, _INT),
+    ("math.isqrt", 1): (_isqrt, _INT),
+    ("math.factorial", 1): (_factorial, _INT),
+    ("pow", 3): (_power_modulo, _INT),
+    ("math.fma", 3): (_fma, _FLOAT),
+    ("math.nextafter", 2): (_nextafter, _FLOAT),
+    ("math.ulp", 1): (_ulp, _FLOAT),
+    ("math.remainder", 2): (_remainder, _FLOAT),
+}

@@ -1,0 +1,215 @@
+"""What NumPy's ufuncs do with real numbers in a few instructions: choice, signs, bits of floats."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lanewise.codegen.vector import BITS, Vec, select
+
+#: Of each kind of float: bits of the mantissa that are stored, and the bias of the exponent.
+LAYOUT = {"f16": (10, 15), "f32": (23, 127), "f64": (52, 1023)}
+
+
+def unchanged(x: Vec) -> Vec:
+    return x
+
+
+def never(x: Vec) -> Vec:
+    """Return False, in each lane if x varies."""
+    return x.e.constant("b", False).spread_if(x.varying)
+
+
+def always(x: Vec) -> Vec:
+    """Return True, in each lane if x varies."""
+    return x.e.constant("b", True).spread_if(x.varying)
+
+
+# --- choosing ---------------------------------------------------------------------------------
+
+
+def maximum(x: Vec, y: Vec) -> Vec:
+    """Return the greater of two floats, NaN if either is; of zeros the second, as processors do."""
+    return select(x.isnan(), np.nan, select(x > y, x, y))
+
+
+def minimum(x: Vec, y: Vec) -> Vec:
+    """Return the lesser of two floats, NaN if either is; of zeros the second, as processors do."""
+    return select(x.isnan(), np.nan, select(x < y, x, y))
+
+
+def fmax(x: Vec, y: Vec) -> Vec:
+    """Return the greater of two floats; where one is NaN, the other."""
+    return select(y.isnan(), x, select(x > y, x, y))
+
+
+def fmin(x: Vec, y: Vec) -> Vec:
+    """Return the lesser of two floats; where one is NaN, the other."""
+    return select(y.isnan(), x, select(x < y, x, y))
+
+
+def maximum_half(x: Vec, y: Vec) -> Vec:
+    """Return the greater of two float16; NumPy compares them in software: of zeros the first."""
+    return select((x >= y) | x.isnan(), x, y)
+
+
+def minimum_half(x: Vec, y: Vec) -> Vec:
+    return select((x <= y) | x.isnan(), x, y)
+
+
+def fmax_half(x: Vec, y: Vec) -> Vec:
+    return select((x >= y) | y.isnan(), x, y)
+
+
+def fmin_half(x: Vec, y: Vec) -> Vec:
+    return select((x <= y) | y.isnan(), x, y)
+
+
+def sign(x: Vec) -> Vec:
+    """Return -1, 0, 1 or NaN."""
+    one = select(x > 0.0, 1.0, x.e.constant(x.kind, 0.0))
+    return select(x.isnan(), x, select(x < 0.0, -1.0, one))
+
+
+def heaviside(x: Vec, at_zero: Vec) -> Vec:
+    step = select(x < 0.0, 0.0, x.e.constant(x.kind, 1.0))
+    return select(x.isnan(), x, select(x.eq(0.0), at_zero, step))
+
+
+# --- classes and signs ------------------------------------------------------------------------
+
+
+def isinf(x: Vec) -> Vec:
+    return x.abs().eq(np.inf)
+
+
+def isfinite(x: Vec) -> Vec:
+    return x.abs() < np.inf
+
+
+def signbit(x: Vec) -> Vec:
+    return x.bits() < 0
+
+
+def reciprocal(x: Vec) -> Vec:
+    return 1.0 / x
+
+
+def square(x: Vec) -> Vec:
+    return x * x
+
+
+def known_power(x: Vec, n: float) -> Vec | None:
+    """Return x to a known power if a few instructions do; they err by less than one unit."""
+    if n == 0.0:
+        return x.e.constant(x.kind, 1.0).spread_if(x.varying)
+    if n == 0.5:  # of -0 it is 0, and of -infinity infinity
+        return select(x.eq(-np.inf), np.inf, (x + 0.0).sqrt())
+    if n in (1.0, 2.0, -1.0):
+        return x if n == 1.0 else x * x if n == 2.0 else 1.0 / x
+    if n not in (3.0, 4.0):
+        return None
+    squared = x * x
+    # The rounding error of the square is put right in the product.
+    error = x.fma(x, -squared)
+    factor, rest = (x, error * x) if n == 3.0 else (squared, 2.0 * squared * error)
+    return squared.fma(factor, select((squared * factor).abs() < np.inf, rest, 0.0))
+
+
+# --- the parts of floats ----------------------------------------------------------------------
+
+
+def modf(x: Vec) -> tuple[Vec, Vec]:
+    """Return the fraction and the whole number, both with the sign of x."""
+    whole = x.trunc()
+    fraction = select(isinf(x), 0.0, x - whole)
+    return fraction.copysign(x), whole
+
+
+def frexp(x: Vec) -> tuple[Vec, Vec]:
+    """Return m and n such that x is m 2**n and m in [1/2, 1); n is 0 for 0, infinity and NaN.
+
+    Examples
+    --------
+    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> compile_elementwise(frexp, (float,))([10.0, -0.5, 0.0])
+    (array([ 0.625, -0.5  ,  0.   ]), array([4, 0, 0], dtype=int32))
+    """
+    stored, bias = LAYOUT[x.kind]
+    kind = f"i{BITS[x.kind]}"
+    up = 2.0 ** (stored + 1)
+    subnormal = x.abs() < 2.0 ** (1 - bias)
+    scaled = select(subnormal, x * up, x)
+    bits = scaled.bits()
+    mask = 2 * bias + 1
+    exponent = ((bits >> stored) & mask) - (bias - 1)
+    exponent = select(subnormal, exponent - (stored + 1), exponent)
+    mantissa = ((bits & ~(mask << stored)) | ((bias - 1) << stored)).as_kind(x.kind)
+    as_it_is = x.eq(0.0) | ~isfinite(x)
+    zero = x.e.constant(kind, 0)
+    return select(as_it_is, x, mantissa), select(as_it_is, zero, exponent).to("i32")
+
+
+def ldexp(x: Vec, n: Vec) -> Vec:
+    """Return x 2**n, rounded once.
+
+    Multiplying by powers of two rounds only where the result is subnormal. So there are three
+    factors, and where they are small the first two bring x down to where it is normal still, or so
+    far below that the result is zero anyway.
+    """
+    stored, bias = LAYOUT[x.kind]
+    kind = f"i{BITS[x.kind]}"
+    n = n.least(10_000).greatest(-10_000).to(kind)
+    down = bias - 1 - stored  # 2**-down times a mantissa keeps clear of the subnormals
+    for _ in range(2):
+        step = select(n > bias, bias, select(n < 1 - bias, -down, n.e.constant(kind, 0)))
+        x = x * _two_to(step, x.kind)
+        n = n - step
+    n = n.least(bias).greatest(1 - bias)
+    return x * _two_to(n, x.kind)
+
+
+def _two_to(n: Vec, kind: str) -> Vec:
+    stored, bias = LAYOUT[kind]
+    return ((n + bias) << stored).as_kind(kind)
+
+
+def nextafter(x: Vec, y: Vec) -> Vec:
+    """Return the next float from x towards y; y itself if they are equal, x itself of float16."""
+    bits = x.bits()
+    away = (x < y) ^ (bits < 0)
+    moved = (bits + select(away, 1, x.e.constant(bits.kind, -1))).as_kind(x.kind)
+    least = x.e.constant(bits.kind, 1).as_kind(x.kind).copysign(y)
+    found = select(x.eq(0.0), least, moved)
+    found = select(x.eq(y), x if x.kind == "f16" else y, found)
+    return select(x.isnan() | y.isnan(), np.nan, found)
+
+
+def spacing(x: Vec) -> Vec:
+    """Return what the next float away from zero has more than x."""
+    beyond = (x.bits() + 1).as_kind(x.kind)
+    least = x.e.constant(x.bits().kind, 1).as_kind(x.kind)
+    return select(x.eq(0.0), least, beyond - x)
+
+
+def spacing_half(x: Vec) -> Vec:
+    """Return what the next greater float16 has more than x; NumPy's is never negative."""
+    bits = x.bits()
+    up = (bits + select(bits < 0, -1, x.e.constant("i16", 1))).as_kind("f16")
+    least = x.e.constant("i16", 1).as_kind("f16")
+    gap = (up.to("f32") - x.to("f32")).to("f16")
+    return select(isfinite(x), select(x.eq(0.0), least, gap), np.nan)
+
+
+def deg2rad(x: Vec) -> Vec:
+    return x * _ratio(x.kind, np.pi, 180.0)
+
+
+def rad2deg(x: Vec) -> Vec:
+    return x * _ratio(x.kind, 180.0, np.pi)
+
+
+def _ratio(kind: str, above: float, below: float) -> float:
+    """Return a ratio, computed with the accuracy of the kind as NumPy's source is."""
+    if kind == "f64":
+        return above / below
+    return float(np.float32(above) / np.float32(below))

@@ -1,0 +1,319 @@
+"""Reductions in a kernel: sums, extremes, running and sliding ones, and sums of products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen import numbers
+from lanewise.codegen.addresses import Index, linear, plus, times
+from lanewise.codegen.arrays import Array, Stored, row_major
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import Complex, Number
+from lanewise.codegen.vector import Vec, select
+
+#: Functions whose steps in a reduction may be grouped at will.
+ASSOCIATIVE = frozenset(
+    "add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and "
+    "bitwise_or bitwise_xor".split()
+)
+#: A sum of floats is taken in runs of so many, and a sum of these: errors grow by the root only.
+RUN = 128
+#: Products of matrices keep blocks of so many rows and columns of sums in registers.
+BLOCK = 4
+
+
+class Reductions(Lowering):
+    """What takes an array to fewer numbers."""
+
+    convert = staticmethod(numbers.convert)
+    truth = staticmethod(numbers.truth)
+
+    def at(self, x: Array, axes: Sequence[int], index: Sequence[Index]) -> Number:
+        """Return the element at an index of ``x.transpose(axes)``."""
+        source: list[Index] = [0] * len(axes)
+        for axis, i in zip(axes, index, strict=True):
+            source[axis] = i
+        return x.at(*source)
+
+    def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Array:
+        """Return the reduction of an array by a ufunc over some axes, which go."""
+        dtype = type_.dtype
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        inner = [x.shape[axis] for axis in axes]
+        order = (*kept, *axes)
+        combine, loop = self._steps(fn, dtype)
+        neutral = _neutral(fn, dtype)
+
+        def at(*i: Index) -> Number:
+            def element(j: Sequence[Index]) -> Number:
+                item = self.at(x, order, (*i, *j))
+                return self.truth(item) if dtype.kind == "b" else self.convert(item, dtype)
+
+            if not math.prod(inner):
+                return self.constant(dtype, fn.identity)
+            if fn is np.add and dtype.kind in "fc" and inner and inner[-1] > 2 * RUN:
+                return self._long_sum(dtype, inner, element, combine)
+            if neutral is None or fn.__name__ not in ASSOCIATIVE:
+                return self._in_sequence(inner, element, loop)
+            start = self.constant(dtype, neutral)
+            return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine)[0]
+
+        return self.lazy(dtype, type_.shape, at, (x,), work=max(math.prod(inner), 1))
+
+    def _steps(self, fn: np.ufunc, dtype: np.dtype) -> tuple[Any, Any]:
+        """Return how sets of numbers are combined, and how two numbers are."""
+
+        def loop(a: Number, b: Number) -> Number:
+            return self.convert(self.ufunc(fn, a, b), dtype)
+
+        return (lambda a, b: [loop(a[0], b[0])]), loop
+
+    def _in_sequence(self, inner: Sequence[int], element: Any, loop: Any) -> Number:
+        first = element([0] * len(inner))
+        if self.is_small(inner):
+            found = first
+            for j in list(np.ndindex(*inner))[1:]:
+                found = loop(found, element(j))
+            return found
+        if len(inner) > 1:
+            raise CannotCompile("this reduction over several axes has no native form")
+        variable = self.variable(numbers.dtype_of(first))
+        variable.set(first)
+        for j in self.range(1, inner[0]):
+            variable.set(loop(variable.get(), element([j])))
+        return variable.get()
+
+    def _long_sum(
+        self, dtype: np.dtype, inner: Sequence[int], element: Any, combine: Any
+    ) -> Number:
+        """Return a sum in runs, so that rounding errors do not pile up."""
+        *outer, size = inner
+        runs, rest = divmod(size, RUN)
+
+        def add(a: Number, b: Number) -> Number:
+            return combine([a], [b])[0]
+
+        start = self.constant(dtype, -0.0)
+
+        def run(lead: Sequence[Index], first: Index, count: int) -> Number:
+            return self.fold(
+                [count],
+                [start],
+                lambda j, a: [add(a, element((*lead, plus(j[0], first))))],
+                combine,
+            )[0]
+
+        def row(i: Sequence[Index], total: Number) -> Number:
+            lead, block = i[:-1], i[-1]
+            return add(total, run(lead, times(block, RUN), RUN))
+
+        (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)])
+        if rest:
+            (total,) = self.fold(outer, [total], lambda i, a: [add(a, run(i, runs * RUN, rest))])
+        return total
+
+    def accumulated(self, type_: Any, x: Array, fn: np.ufunc, axis: int) -> Array:
+        """Return the running reduction of an array by a ufunc along an axis."""
+        dtype, shape = type_.dtype, x.shape
+        _, loop = self._steps(fn, dtype)
+
+        def element(i: Sequence[Index]) -> Number:
+            item = x.at(*i)
+            return self.truth(item) if dtype.kind == "b" else self.convert(item, dtype)
+
+        if self.is_small(shape):
+            found: dict[tuple[int, ...], Number] = {}
+            for i in np.ndindex(*shape):
+                before = (*i[:axis], i[axis] - 1, *i[axis + 1 :])
+                found[i] = loop(found[before], element(i)) if i[axis] else element(i)
+            return self.elements(dtype, shape, list(found.values()))
+        result = self.local(dtype, shape)
+        strides = row_major(shape)
+
+        def level(index: tuple[Index, ...]) -> None:
+            if len(index) < len(shape) - 1:
+                others = [size for other, size in enumerate(shape) if other != axis]
+                for i in self.range(others[len(index)]):
+                    level((*index, i))
+                return
+            running = self.variable(dtype)
+            for i in self.range(shape[axis], unroll=False):
+                where = (*index[:axis], i, *index[axis:])
+                if isinstance(i, int):
+                    item = element(where)
+                else:
+                    item = element(where)
+                    item = numbers.choose(i.eq(0), item, loop(running.get(), item))
+                running.set(item)
+                result.store(linear(where, strides), item, self.tail(result))
+
+        level(())
+        return result
+
+    def found_best(self, type_: Any, x: Array, greatest: bool, axis: int) -> Array:
+        """Return the index of the first greatest or least element along an axis; of NaN, if any."""
+        if x.dtype.kind == "c":
+            raise CannotCompile("the greatest of complex numbers has no native form")
+
+        def at(*i: Index) -> Number:
+            def element(j: Index) -> Vec:
+                (item,) = numbers.vecs(x.at(*i[:axis], j, *i[axis:]))
+                return item.to("u8") if item.kind == "b" else item
+
+            def step(j: Sequence[Index], best: Vec, where: Vec) -> list[Number]:
+                item = element(j[0])
+                better = item > best if greatest else item < best
+                if x.dtype.kind == "f":
+                    better = better | (item.isnan() & ~best.isnan())
+                return [select(better, item, best), select(better, self.index(j[0]), where)]
+
+            start = [element(0), self.e.constant("i64", 0)]
+            return self.fold([x.shape[axis]], start, step)[1]
+
+        return self.lazy(type_.dtype, type_.shape, at, (self.ready(x),))
+
+    def sum_of_products(
+        self,
+        dtype: np.dtype,
+        inner: Sequence[int],
+        left: Callable[..., Number],
+        right: Callable[..., Number],
+    ) -> Number:
+        """Return the sum of ``left(*j) * right(*j)`` over all indices `j` of a shape."""
+        wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+
+        def factors(j: Sequence[Index]) -> tuple[Number, Number]:
+            return self.convert(left(*j), wide), self.convert(right(*j), wide)
+
+        if not inner:
+            return self.convert(self.ufunc(np.multiply, *factors(())), dtype)
+        start = self.constant(wide, -0.0 if wide.kind in "fc" and math.prod(inner) else 0)
+
+        def step(j: Sequence[Index], total: Number) -> list[Number]:
+            return [_added_product(self, total, *factors(j))]
+
+        def combine(a: Any, b: Any) -> list[Number]:
+            return [self.ufunc(np.add, a[0], b[0])]
+
+        return self.convert(self.fold(inner, [start], step, combine)[0], dtype)
+
+    def matrix_product(
+        self,
+        type_: Any,
+        inner: int,
+        left: Callable[[Index, Index], Number],
+        right: Callable[[Index, Index], Number],
+    ) -> Stored:
+        """Return the sums of ``left(i, p) * right(p, j)`` over p, as a matrix in memory.
+
+        Blocks of sums are kept in registers: a number that was loaded is used for all of them.
+        """
+        dtype, (rows, columns) = type_.dtype, type_.shape
+        wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+        result = self.local(dtype, type_.shape)
+        start = self.constant(wide, -0.0 if wide.kind in "fc" and inner else 0)
+
+        def block(i: Index, height: int, j: Index, width: int) -> None:
+            sums = [[self.variable(wide) for _ in range(width)] for _ in range(height)]
+            for variable in (v for row in sums for v in row):
+                variable.set(start)
+            for p in self.range(inner, unroll=False):
+                factors = [self.convert(right(p, plus(j, c)), wide) for c in range(width)]
+                for r, row in enumerate(sums):
+                    factor = self.convert(left(plus(i, r), p), wide)
+                    for variable, other in zip(row, factors, strict=True):
+                        variable.set(_added_product(self, variable.get(), factor, other))
+            for r, row in enumerate(sums):
+                for c, variable in enumerate(row):
+                    place = linear((plus(i, r), plus(j, c)), (columns, 1))
+                    result.store(place, self.convert(variable.get(), dtype), self.tail(result))
+
+        def strip(j: Index, width: int) -> None:
+            height = BLOCK if self.in_lanes else 2 * BLOCK
+            for i in self.range(0, rows - rows % height, height, unroll=False):
+                block(i, height, j, width)
+            if rows % height:
+                block(rows - rows % height, rows % height, j, width)
+
+        if not self.in_lanes and columns >= self.e.group:
+            with self.lane_loop(0, columns) as j:
+                strip(j, 1)
+            return result
+        for j in self.range(0, columns - columns % BLOCK, BLOCK, unroll=False):
+            strip(j, BLOCK)
+        if columns % BLOCK:
+            strip(columns - columns % BLOCK, columns % BLOCK)
+        return result
+
+    def correlated(self, type_: Any, x: Array, v: Array, before: int) -> Array:
+        """Return sliding dot products; see `correlate` among the operations."""
+        if x.ndim != 1 or v.ndim != 1:
+            raise CannotCompile("sliding products of stacks have no native form")
+        x, v = self.ready(x), self.ready(v)
+        size, count, total = x.shape[0], v.shape[0], type_.shape[0]
+        dtype = type_.dtype
+
+        def product(i: Index, first: int, last: int) -> Number:
+            shift = plus(i, -before)
+            return self.sum_of_products(
+                dtype,
+                [last - first],
+                lambda j: x.at(plus(shift, plus(j, first))),
+                lambda j: v.at(plus(j, first)),
+            )
+
+        def edge(i: int) -> Number:
+            return product(i, max(0, before - i), min(count, size + before - i))
+
+        if self.is_small(type_.shape):
+            return self.elements(dtype, type_.shape, [edge(i) for i in range(total)])
+        result = self.local(dtype, type_.shape)
+        inside = size - count + 1
+        for i in range(before):
+            result.store(i, edge(i), None)
+        self.each(
+            [inside],
+            lambda i: result.store(
+                plus(i, before), product(plus(i, before), 0, count), self.tail(result)
+            ),
+        )
+        for i in range(before + inside, total):
+            result.store(i, edge(i), None)
+        return result
+
+
+def _added_product(k: Lowering, total: Number, a: Number, b: Number) -> Number:
+    if isinstance(total, Complex):
+        assert isinstance(a, Complex)
+        assert isinstance(b, Complex)
+        re = a.re.fma(b.re, (-a.im).fma(b.im, total.re))
+        im = a.re.fma(b.im, a.im.fma(b.re, total.im))
+        return Complex(re, im)
+    assert isinstance(a, Vec)
+    assert isinstance(b, Vec)
+    if total.kind == "b":
+        return total | (a & b)
+    if total.kind[0] == "f":
+        return a.fma(b, total)
+    return total + a * b
+
+
+def _neutral(fn: np.ufunc, dtype: np.dtype) -> Any:
+    """Return a number that a reduction may start from without changing its result."""
+    if fn is np.add and dtype.kind in "fc":
+        return -0.0
+    if fn.__name__ in ("maximum", "fmax", "minimum", "fmin"):
+        least = fn.__name__.endswith("max") or fn.__name__ == "maximum"
+        if dtype.kind == "f":
+            if fn.__name__ in ("fmax", "fmin"):  # of NaN alone they give NaN
+                return np.nan
+            return -np.inf if least else np.inf
+        if dtype.kind in "iu":
+            return np.iinfo(dtype).min if least else np.iinfo(dtype).max
+        return not least if dtype.kind == "b" else None
+    return fn.identity

@@ -1,0 +1,387 @@
+"""Lane refill: where examples take very different numbers of turns, no lane waits for the slowest.
+
+A kernel whose main work is one loop, which examples leave when their data say so, need not keep its
+lanes together until the last has left. Here the loop is left as soon as refilling pays, whoever is
+done writes its results, the next examples take the free lanes, and the loop goes on where it was:
+
+    while examples are left:
+        free lanes take the next examples: what stands before the loop, under their mask
+        while lanes are in the loop, and those that are not have not yet cost a refill: its turns
+        lanes that have left it: what stands after the loop, and the results, under their mask
+
+Each part is written once. Similar in spirit are the persistent threads with dynamic fetch of
+T. Aila and S. Laine, "Understanding the efficiency of ray traversal on GPUs", HPG 2009. When to
+refill is a ski rental: waiting costs a little in each turn, refilling a known price at once, and
+who pays the price as soon as the waiting has cost as much pays at most twice of what is possible
+with hindsight (A. R. Karlin et al., "Competitive snoopy caching", Algorithmica 3, 1988). So loops
+of few or of many turns, after little work or much, need no tuning, and little is lost where all
+examples leave together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from lanewise.codegen import control
+from lanewise.codegen.addresses import Affine, Index
+from lanewise.codegen.arrays import Array, Given
+from lanewise.codegen.blocks import packed, unpack
+from lanewise.codegen.choices import count, instructions, only_indexed
+from lanewise.codegen.emitter import Slot
+from lanewise.codegen.lowering import Lowering, Variable
+from lanewise.codegen.numbers import Number, choose
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_carry, varying_outputs
+from lanewise.codegen.vector import Vec, select
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.control import while_
+
+#: Turns of fewer instructions than this are so cheap that counting who has left shows.
+LEAST = 120
+#: At most so many numbers are carried, kept for a lane, read or written: each costs when refilling.
+MOST = 64
+#: What a refill costs in instructions: counting and ranking lanes; a number that is read from or
+#: written to memory, lane by lane; a number that is kept or carried.
+_RANKING, _MOVED, _KEPT = 20, 16, 2
+#: Lanes that a mask can be counted of.
+_MOST_LANES = 64
+#: More turns than any loop takes.
+_FOREVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The parts of a kernel that refills its lanes.
+
+    Attributes
+    ----------
+    before
+        What leads to the loop. It takes the inputs of the map's region, and gives `handed`.
+    loop
+        The loop.
+    after
+        What comes then. It takes the inputs, what `before` hands to it, and the loop's results.
+    handed
+        What `before` gives: the loop's operands, and what is `kept` for `after`.
+    indexed
+        Inputs that stay in memory: each turn reads where its data say.
+    patience
+        Turns that a lane may be idle for a refill.
+    """
+
+    before: Graph
+    loop: Operation
+    after: Graph
+    handed: tuple[Value, ...]
+    kept: tuple[Value, ...]
+    indexed: frozenset[Value]
+    patience: float
+
+
+def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
+    """Return how the kernel of a map's region refills its lanes; None if it should not.
+
+    Parameters
+    ----------
+    in_dims
+        Which inputs are mapped.
+    lanes
+        How many examples run together.
+    """
+    mapped = [axis is not None for axis in in_dims]
+    place = _main_loop(body, mapped)
+    if place is None or lanes > _MOST_LANES:
+        return None
+    loop, earlier, later = (
+        body.operations[place],
+        body.operations[:place],
+        body.operations[place + 1 :],
+    )
+    read = {value for op in later for value in op.operands}.union(body.outputs)
+    kept = [value for op in earlier for value in op.results if value in read]
+    handed = tuple(dict.fromkeys([*loop.operands, *kept]))
+    before = Graph(body.inputs, earlier, handed)
+    after = Graph([*body.inputs, *kept, *loop.results], later, body.outputs)
+
+    rows = [value for value, is_mapped in zip(body.inputs, mapped, strict=True) if is_mapped]
+    indexed = {value for value in rows if only_indexed(body, body.inputs.index(value))}
+    varies = dict(zip(handed, varying_outputs(before, mapped), strict=True))
+    held = [value for value in handed if varies[value] and value not in indexed]
+    if any(count(value) > IN_REGISTERS for value in (*held, *loop.results)):
+        return None
+    moved = [v for graph in (before, after) for v in rows if v in _read(graph) and v not in indexed]
+    accesses = sum(map(count, (*moved, *body.outputs)))
+    numbers = sum(map(count, (*held, *loop.results)))
+    if max(numbers, accesses) > MOST:
+        return None
+    price = _RANKING + _MOVED * accesses + _KEPT * numbers
+    price += instructions(before) + instructions(after)
+    return Plan(before, loop, after, handed, tuple(kept), frozenset(indexed), price / _turn(loop))
+
+
+def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
+    """Return where the loop stands that most of the work is in, if lanes leave it one by one."""
+    found: dict[int, float] = {}
+    for place, op in enumerate(body.operations):
+        if op.primitive is while_:
+            given = varying_outputs(
+                Graph(body.inputs, body.operations[:place], op.operands), mapped
+            )
+            if varying_carry(op, given)[1]:
+                found[place] = _turn(op)
+    best = max(found, key=lambda place: found[place], default=None)
+    return best if best is not None and found[best] >= LEAST else None
+
+
+def _turn(loop: Operation) -> float:
+    """Return about how many instructions a turn of a loop is."""
+    return sum(map(instructions, loop.regions))
+
+
+def _read(graph: Graph) -> set[Value]:
+    return {value for op in graph.operations for value in op.operands}.union(graph.outputs)
+
+
+def write(
+    k: Lowering,
+    plan: Plan,
+    given: Callable[[int, Index | None], Given],
+    in_dims: Sequence[int | None],
+    begin: Vec,
+    end: Vec,
+) -> None:
+    """Write a kernel that refills its lanes.
+
+    Parameters
+    ----------
+    given
+        Gives an operand or a result of the kernel by its number: of examples, or for None whole.
+    begin, end
+        The first example, and the one behind the last.
+    """
+    e, loop = k.e, plan.loop
+    k.in_lanes = True
+    captures = loop.params["captures"]
+    used = _read(plan.after)
+    state: list[control.Carried] = []
+    for value in loop.results:
+        type_ = value.type
+        zeros = [k.constant(type_.dtype, 0)] * count(value)
+        zero = k.elements(type_.dtype, type_.shape, zeros)
+        state.append(control.Carried(k, zero, True, True, value in used, state))
+    example, active, entering = e.slot("i64", True), e.slot("b", True), e.slot("b", True)
+    upcoming, patience = e.slot("i64", False), e.slot("i64", False)
+    example.set(begin)
+    active.set(e.constant("b", False))
+    upcoming.set(begin)
+    limit = max(round(plan.patience * e.lanes), 1)
+
+    fill, filled, done = e.label("fill"), e.label("filled"), e.label("done")
+    e.branch(begin < end, fill, done)
+    e.begin(fill)
+    with k.scope():
+        rows = _Rows(k, plan, given, in_dims, end)
+        loads = rows.loads(plan.before)
+        started = [variable for x in state for variable in x.variables]
+        with e.aside() as lines:  # what has to be zero first is known when this is written
+            e.begin(filled)
+            new, at = entering.get(), example.get()
+            with k.masked(new):
+                arguments = loads.arrays(at)
+                made = dict(zip(plan.handed, control.run(k, plan.before, arguments), strict=True))
+                for x, value in zip(state, loop.operands[captures:], strict=True):
+                    _enter(new, x.variables, k.items(made[value]))
+                for value in dict.fromkeys([*loop.operands[:captures], *plan.kept]):
+                    made[value], variables = _kept(k, new, made[value])
+                    started += variables
+            behind = e.block
+        still, first = active.get(), upcoming.get()
+        is_fresh = ~e.any(still)
+        apart, together = e.label("apart"), e.label("together")
+        e.branch(is_fresh, together, apart)
+        e.begin(together)
+        # Nothing here waits for what the lanes did before.
+        row = Affine(e, first, 1)
+        entering.set(e.lane_index() < end - first)
+        example.set(row)
+        upcoming.set((first + e.lanes).least(end))
+        for slot in [slot for variable in started for slot in variable.slots]:
+            slot.set(e.constant(slot.kind, 0))
+        with k.masked(entering.get()), k.scope():
+            loads.load(row)
+        e.jump(filled)
+        e.begin(apart)
+        entering.set(_next_examples(~still, example, upcoming, end))
+        with k.masked(entering.get()), k.scope():
+            loads.load(example.get())
+        e.jump(filled)
+        e.lines += lines
+        e.block = behind
+
+        running = still | new
+        active.set(running)
+        patience.set(select(upcoming.get() < end, e.constant("i64", limit), _FOREVER))
+        regions = loop.regions
+        taken = [
+            control.captured(k, regions, i, made[v]) for i, v in enumerate(loop.operands[:captures])
+        ]
+
+        def goes_on(mask: Vec) -> Vec:
+            within = _population(_bits(mask))
+            left = patience.get() + (within - e.lanes)
+            patience.set(left)
+            return (within > 0) & (left > 0)
+
+        with control.pinned(taken):
+            control.turns(k, loop, taken, state, active, goes_on)
+
+        still = active.get()
+        is_left = e.any(still)
+        with k.masked(running & ~still):
+            loads = rows.loads(plan.after)
+            in_order = is_fresh & ~is_left
+            rows.either(in_order, row, at, loads.load)
+            kept = [made[value] for value in plan.kept]
+            results = [x.result() for x in state]
+            outputs = control.run(k, plan.after, [*loads.arrays(at), *kept, *results])
+            outputs = [k.ready(x) for x in outputs]
+            rows.either(in_order, row, at, partial(rows.store, outputs))
+        k.poll(every=False)
+    e.branch((upcoming.get() < end) | is_left, fill, done)
+    e.begin(done)
+    k.in_lanes = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Where the operands and results of examples lie.
+
+    Attributes
+    ----------
+    given
+        Gives an operand or a result of the kernel by its number: of examples, or for None whole.
+    stop
+        The number behind the last example.
+    """
+
+    k: Lowering
+    plan: Plan
+    given: Callable[[int, Index | None], Given]
+    in_dims: Sequence[int | None]
+    stop: Vec
+
+    def loads(self, graph: Graph) -> _Loads:
+        """Return what of the inputs of the map's region is loaded for a part of it."""
+        read, variables = _read(graph), {}
+        for number, (value, axis) in enumerate(zip(graph.inputs, self.in_dims, strict=False)):
+            if axis is not None and value in read and value not in self.plan.indexed:
+                dtype = value.type.dtype
+                variables[number] = [self.k.variable(dtype, True) for _ in range(count(value))]
+        return _Loads(self, variables)
+
+    def store(self, outputs: Sequence[Array], at: Vec) -> None:
+        """Write the results of the active lanes."""
+        for number, x in enumerate(outputs, len(self.in_dims)):
+            target = self.given(number, at)
+            if x.size > 1 and isinstance(at, Affine):
+                unpack(self.k, x, target, at, self.stop)
+                continue
+            for i in np.ndindex(*x.shape):
+                target.store(i, x.at(*i), self.k.mask)
+
+    def either(self, in_order: Vec, row: Affine, at: Vec, access: Callable[[Vec], None]) -> None:
+        """Write accesses to rows that stand in order, and for when they do not, anywhere."""
+        e = self.k.e
+        labels = e.label("together"), e.label("apart")
+        after = e.label("after")
+        e.branch(in_order, *labels)
+        for label, where in zip(labels, (row, at), strict=True):
+            e.begin(label)
+            with self.k.scope():
+                access(where)
+            e.jump(after)
+        e.begin(after)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loads:
+    """Inputs that are loaded to variables."""
+
+    rows: _Rows
+    variables: dict[int, list[Variable]]
+
+    def load(self, at: Vec) -> None:
+        """Load those of the active lanes."""
+        k = self.rows.k
+        for number, variables in self.variables.items():
+            x: Array = self.rows.given(number, at)
+            if x.size > 1 and isinstance(at, Affine):
+                x = packed(k, x, at, self.rows.stop)
+            for variable, item in zip(variables, k.items(x), strict=True):
+                variable.set(item)
+
+    def arrays(self, example: Vec) -> list[Array]:
+        """Return all inputs, those that are loaded and those that are read where they lie."""
+        k, found = self.rows.k, []
+        for number, axis in enumerate(self.rows.in_dims):
+            x = self.rows.given(number, None if axis is None else example)
+            if number in self.variables:
+                items = [variable.get() for variable in self.variables[number]]
+                x = k.elements(x.dtype, x.shape, items)
+            found.append(x)
+        return found
+
+
+def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
+    """Write that free lanes take the next examples, in order; return the lanes that do."""
+    e = free.e
+    bits, first = _bits(free), upcoming.get()
+    lower = [f"i64 {(1 << lane) - 1}" for lane in range(e.lanes)]
+    groups = range(0, e.lanes, e.group)
+    parts = [f"<{', '.join(lower[start : start + e.group])}>" for start in groups]
+    before = Vec(e, "u64", True, tuple(parts))
+    number = first + _population(bits & before)
+    new = free & (number < end)
+    example.set(select(new, number, example.get()))
+    upcoming.set((first + _population(bits)).least(end))
+    return new
+
+
+def _bits(mask: Vec) -> Vec:
+    """Return a mask as the bits of an integer, the first lane's the lowest."""
+    e = mask.e
+    found = e.constant("u64", 0)
+    for number, part in enumerate(mask.spread().parts):
+        text = e.write(f"bitcast {e.type('b', True)} {part} to i{e.group}")
+        wide = e.write(f"zext i{e.group} {text} to i64") if e.group < 64 else text
+        found = found | (e.uniform("u64", wide) << (number * e.group))
+    return found
+
+
+def _population(bits: Vec) -> Vec:
+    """Return how many bits are set."""
+    return bits.e.intrinsic("ctpop", bits).as_kind("i64")
+
+
+def _enter(new: Vec, variables: Iterable[Variable], items: Iterable[Number]) -> None:
+    """Write that lanes with new examples begin with these numbers."""
+    for variable, item in zip(variables, items, strict=True):
+        variable.set(choose(new, item, variable.get()))
+
+
+def _kept(k: Lowering, new: Vec, x: Array) -> tuple[Array, list[Variable]]:
+    """Return an array that was made for new lanes, as all lanes have it until they are refilled.
+
+    The second result are the variables that it is kept in.
+    """
+    if isinstance(x, Given) or not k.is_small(x.shape):
+        return x, []  # it stays in memory, or is the same for all examples
+    items, variables = k.items(x), []
+    if any(item.varying for item in items):
+        variables = [k.variable(x.dtype, True) for _ in items]
+        _enter(new, variables, items)
+        items = [variable.get() for variable in variables]
+    return k.elements(x.dtype, x.shape, items), variables

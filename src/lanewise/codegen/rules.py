@@ -1,0 +1,380 @@
+"""The vocabulary of `lanes` rules: moving, writing, reducing and checking arrays in a kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from lanewise.codegen import numbers
+from lanewise.codegen.addresses import Index, linear, plus, times
+from lanewise.codegen.arrays import Array, Elements, Given, Stored, row_major
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.numbers import Complex, Number
+from lanewise.codegen.reductions import Reductions
+from lanewise.codegen.vector import Vec, known_span, select, span_of
+
+#: Numbers are picked from at most so many by comparing; from more in memory.
+COMPARED = 64
+
+
+class Rules(Reductions):
+    """What operations are written with, beside numbers and loops."""
+
+    choose = staticmethod(numbers.choose)
+    parts = staticmethod(numbers.vecs)
+    joined = staticmethod(Complex)
+    plus = staticmethod(plus)
+    times = staticmethod(times)
+
+    def bitcast(self, x: Number, dtype: np.dtype) -> Number:
+        """Return the bits of a number as another dtype of the same size."""
+        if isinstance(x, Complex) or dtype.kind == "c" or "b" in (x.kind, dtype.kind):
+            raise CannotCompile("a view as another dtype of this kind has no native form")
+        (kind,) = numbers.kinds_of(dtype)
+        if numbers.dtype_of(x).itemsize != dtype.itemsize:
+            raise CannotCompile("a view as a dtype of another size has no native form")
+        return x.as_kind(kind)
+
+    # --- moving -------------------------------------------------------------------------------
+
+    def view(self, x: Array, shape: Sequence[int], source: Callable[..., Sequence[Index]]) -> Array:
+        """Return an array whose element at an index is that of `x` at ``source(*index)``."""
+        if x.may_fail and math.prod(shape) < x.size:  # what is not read would not be checked
+            x = self.ready(x)
+        if isinstance(x, Elements) and self.is_small(shape):
+            items = [x.at(*source(*i)) for i in np.ndindex(*shape)]
+            return self.elements(x.dtype, shape, items)
+        return self.lazy(x.dtype, shape, lambda *i: x.at(*source(*i)), (x,), ready=True)
+
+    def reshaped(self, x: Array, shape: tuple[int, ...]) -> Array:
+        """Return the same elements in row-major order under another shape."""
+        if isinstance(x, Elements):
+            return self.elements(x.dtype, shape, x.items)
+        if isinstance(x, Stored):
+            return Stored(self.e, x.dtype, shape, x.buffer, x.active)
+        if isinstance(x, Given):
+            strides = tuple([s * x.dtype.itemsize for s in row_major(shape)])
+            lead = x.strides[: len(x.lead)]
+            return Given(self.e, x.dtype, shape, x.pointer, x.lead, (*lead, *strides), x.active)
+        groups = _groups(x.shape, shape)
+
+        def source(*index: Index) -> list[Index]:
+            found: list[Index] = []
+            for old, new in groups:
+                whole = linear([index[i] for i in new], row_major([shape[i] for i in new]))
+                sizes = [x.shape[i] for i in old]
+                for stride, size in zip(row_major(sizes), sizes, strict=True):
+                    found.append(_digit(whole, stride, size, len(sizes)))
+            return found
+
+        return self.view(x, shape, source)
+
+    def sliced_at(self, index: Sequence[Any], i: Sequence[Index]) -> list[Index]:
+        """Return where the element at `i` of a basic slice stands."""
+        return [
+            j if s is None else plus(times(j, s[2]), s[0]) for j, s in zip(i, index, strict=True)
+        ]
+
+    def concatenated(self, type_: Any, operands: Sequence[Array], axis: int) -> Array:
+        """Return arrays joined along an axis."""
+        shape, dtype = type_.shape, type_.dtype
+        if self.is_small(shape):
+            items: dict[tuple[int, ...], Number] = {}
+            first = 0
+            for x in operands:
+                for i, item in zip(np.ndindex(*x.shape), self.items(x), strict=True):
+                    items[(*i[:axis], i[axis] + first, *i[axis + 1 :])] = item
+                first += x.shape[axis]
+            return self.elements(
+                dtype, shape, [self.convert(items[i], dtype) for i in np.ndindex(*shape)]
+            )
+        result = self.local(dtype, shape)
+        first = 0
+        for x in operands:
+            self._copy(result, x, lambda i, n=first: [*i[:axis], plus(i[axis], n), *i[axis + 1 :]])
+            first += x.shape[axis]
+        return result
+
+    def padded(self, type_: Any, x: Array, value: Number, before: Sequence[int]) -> Array:
+        """Return an array within a border of a number."""
+        shape = type_.shape
+        if self.is_small(shape):
+            inside = dict(zip(np.ndindex(*x.shape), self.items(x), strict=True))
+            items = []
+            for i in np.ndindex(*shape):
+                place = tuple([a - b for a, b in zip(i, before, strict=True)])
+                items.append(inside.get(place, value))
+            return self.elements(x.dtype, shape, items)
+        result = self.local(x.dtype, shape)
+        strides = row_major(shape)
+        mask = self.tail(result)
+        self.each(shape, lambda *i: result.store(linear(i, strides), value, mask))
+        self._copy(result, x, lambda i: [plus(a, b) for a, b in zip(i, before, strict=True)])
+        return result
+
+    def _copy(
+        self, result: Stored, x: Array, place: Callable[[Sequence[Index]], Sequence[Index]]
+    ) -> None:
+        strides = row_major(result.shape)
+        dtype = result.dtype
+
+        def body(*i: Index) -> None:
+            item = self.convert(x.at(*i), dtype)
+            result.store(linear(place(i), strides), item, self.tail(result))
+
+        self.each(x.shape, body)
+
+    def several(
+        self,
+        types: Sequence[Any],
+        shape: Sequence[int],
+        at: Callable[..., Sequence[Number]],
+        operands: Iterable[Array],
+    ) -> list[Array]:
+        """Return the arrays whose elements at an index are ``at(*index)``."""
+        del operands
+        if self.is_small(shape):
+            rows = [at(*i) for i in np.ndindex(*shape)]
+            return [
+                self.elements(t.dtype, shape, [row[n] for row in rows]) for n, t in enumerate(types)
+            ]
+        results = [self.local(t.dtype, shape) for t in types]
+        strides = row_major(shape)
+
+        def body(*i: Index) -> None:
+            for result, item in zip(results, at(*i), strict=True):
+                result.store(linear(i, strides), item, self.tail(result))
+
+        self.each(shape, body)
+        return list(results)
+
+    # --- indices and checks -------------------------------------------------------------------
+
+    def place(self, index: Number, size: int) -> Index:
+        """Return an index as NumPy takes it: negative from the end, checked to be in range."""
+        (number,) = numbers.vecs(index)
+        if number.value is not None and -size <= int(number.value) < size:
+            return int(number.value) % size
+        found = number.to("i64")
+        span = known_span(found)
+        if (
+            span is not None
+            and -size <= span[0]
+            and span[1] < size
+            and (span[0] >= 0 or span[1] < 0)
+        ):
+            return found if span[0] >= 0 else found + size
+        if number.kind == "u64":
+            self.fail(found < 0)
+        elif number.kind[0] == "i":
+            found = select(found < 0, found + size, found)
+        self.fail(found.as_kind("u64") >= size)
+        return found
+
+    def require(self, ok: Array) -> None:
+        """End the run if an element does not hold."""
+        if not ok.size:
+            return
+
+        def both(a: Number, b: Number) -> Number:
+            return self.truth(a) & self.truth(b)
+
+        (found,) = self.fold(
+            ok.shape,
+            [self.e.constant("b", True)],
+            lambda i, known: [both(known, ok.at(*i))],
+            lambda a, b: [both(a[0], b[0])],
+        )
+        self.fail(~self.truth(found))
+
+    def slice_bound(self, bound: Number, size: Number, backward: bool) -> Vec:
+        """Return where a bound of a slice lies; see `slice_bound` among the operations."""
+        (number,), (extent,) = numbers.vecs(bound), numbers.vecs(size)
+        if number.kind == "u64":
+            number = number.least(extent.as_kind("u64"))
+        number = number.to("i64")
+        number = select(number < 0, number + extent, number)
+        return number.greatest(-int(backward)).least(extent - int(backward))
+
+    def slice_start(self, start: Number, stop: Number, size: int, step: int, length: int) -> Index:
+        """Return where a slice between data begins, checked to have `length` elements."""
+        extent = self.e.constant("i64", size)
+        first = self.slice_bound(start, extent, step < 0)
+        last = self.slice_bound(stop, extent, step < 0)
+        span = (last - first if step > 0 else first - last) + (abs(step) - 1)
+        found = span.greatest(0)
+        if abs(step) != 1:
+            found = found.quotient(abs(step))
+        self.fail(found.ne(length))
+        return first
+
+    def exact(self, fn: np.ufunc, *operands: Number) -> Vec:
+        """Return a function of 64-bit integers; the run ends where an int would be larger."""
+        a, *rest = [v for x in operands for v in numbers.vecs(x)]
+        if fn in (np.add, np.subtract, np.multiply):
+            return self._with_overflow(fn, a, rest[0])
+        if fn in (np.negative, np.absolute):
+            self.fail(a.eq(-(2**63)))
+            return -a if fn is np.negative else a.abs()
+        if fn is np.left_shift:
+            shift = rest[0]
+            self.fail((shift < 0) | ((shift > 62) & a.ne(0)))
+            shift = shift.greatest(0).least(62)
+            found = a << shift
+            self.fail((found >> shift).ne(a))
+            return found
+        exponent = rest[0].value
+        if fn is np.power and exponent is not None and 0 <= exponent <= 8:
+            found = self.e.constant("i64", 1)
+            for _ in range(int(exponent)):
+                found = self._with_overflow(np.multiply, a, found)
+            return found
+        raise CannotCompile(f"exact {fn.__name__} has no native form")
+
+    def _with_overflow(self, fn: np.ufunc, a: Vec, b: Vec) -> Vec:
+        for one, other in ((a, b), (b, a)):
+            if fn is np.multiply and one.value == 1:
+                return other
+            if fn is not np.subtract and one.value == 0 and fn is np.add:
+                return other
+        if a.value is not None and b.value is not None:
+            value = {np.add: a.value + b.value, np.subtract: a.value - b.value}.get(
+                fn, a.value * b.value
+            )
+            if -(2**63) <= value < 2**63:
+                return self.e.constant("i64", int(value))
+        if span_of({np.add: "add", np.subtract: "sub"}.get(fn, "mul"), a, b) is not None:
+            return cast("Vec", self.ufunc(fn, a, b))
+        if fn is np.multiply and (a.varying or b.varying):
+            close = a.to("f64") * b.to("f64")
+            self.fail(close.abs() >= 2.0**63 * (1 - 2.0**-40))
+            return a * b
+        if not a.varying and not b.varying:
+            return self._scalar_overflow(fn, a, b)
+        if fn is np.add:
+            found = a + b
+            self.fail(((a ^ found) & (b ^ found)) < 0)
+        else:
+            found = a - b
+            self.fail(((a ^ b) & (a ^ found)) < 0)
+        return found
+
+    def _scalar_overflow(self, fn: np.ufunc, a: Vec, b: Vec) -> Vec:
+        e = self.e
+        verb = {"add": "sadd", "subtract": "ssub", "multiply": "smul"}[fn.__name__]
+        name = f"llvm.{verb}.with.overflow.i64"
+        e.module.declare(name, "{ i64, i1 }", "i64", "i64")
+        pair = e.write(f"call {{ i64, i1 }} @{name}(i64 {a.parts[0]}, i64 {b.parts[0]})")
+        self.fail(e.uniform("b", e.write(f"extractvalue {{ i64, i1 }} {pair}, 1")))
+        return e.uniform("i64", e.write(f"extractvalue {{ i64, i1 }} {pair}, 0"))
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def updated(
+        self,
+        x: Array,
+        values: Array,
+        shape: Sequence[int],
+        place: Callable[[Sequence[Index]], tuple[Sequence[Index], Any]],
+        *,
+        index: Any = None,
+        fn: np.ufunc | None = None,
+        of: Sequence[Array] = (),
+    ) -> Array:
+        """Return `x` with values written, or combined by a ufunc, at places.
+
+        ``place(i)[0]`` is where the value at index `i` goes. With `index` all places are known.
+        """
+        strides = row_major(x.shape)
+        count = math.prod(shape)
+        if self.is_small(x.shape) and (index is not None or x.size * count <= COMPARED):
+            items = list(self.items(x))
+            for i, value in zip(np.ndindex(*shape), self.items(values), strict=True):
+                self._set(items, linear(place(i)[0], strides), value, fn)
+            return self.elements(x.dtype, x.shape, items)
+        if not count:
+            return x
+        if isinstance(x, Stored) and x.buffer in values.buffers:
+            values = self.materialized(values)
+        result = self.owned(x, values, *of)
+
+        def body(*i: Index) -> None:
+            where = linear(place(i)[0], strides)
+            value = values.at(*i)
+            if fn is not None:
+                value = self._combined(fn, result.load(where, self.mask), value, x.dtype)
+            self.write(result, where, value)
+
+        if fn is None or self.in_lanes:
+            self.each(shape, body)
+        else:  # places may repeat: one after the other
+            self._in_order(shape, body)
+        return result
+
+    def _in_order(self, shape: Sequence[int], body: Callable[..., None]) -> None:
+        def level(index: tuple[Index, ...]) -> None:
+            if len(index) == len(shape):
+                body(*index)
+                return
+            for i in self.range(shape[len(index)]):
+                level((*index, i))
+
+        level(())
+
+    def _combined(self, fn: np.ufunc, old: Number, value: Number, dtype: np.dtype) -> Number:
+        operands = (old,) if fn.nin == 1 else (old, value)
+        return self.convert(self.ufunc(fn, *operands), dtype)
+
+    def _set(self, items: list[Number], where: Index, value: Number, fn: Any) -> None:
+        if isinstance(where, Vec) and where.value is not None:
+            where = int(where.value)
+        if isinstance(where, int):
+            dtype = numbers.dtype_of(items[where])
+            items[where] = value if fn is None else self._combined(fn, items[where], value, dtype)
+            return
+        for number, item in enumerate(items):
+            new = value
+            if fn is not None:
+                new = self._combined(fn, item, value, numbers.dtype_of(item))
+            items[number] = numbers.choose(where.eq(number), new, item)
+
+
+def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Return runs of axes of two shapes that hold the same elements."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        left, right = [], []
+        a = b = 1
+        if i < len(old):
+            a, left, i = old[i], [i], i + 1
+        if j < len(new):
+            b, right, j = new[j], [j], j + 1
+        while a != b:
+            if a < b and i < len(old):
+                a, left, i = a * old[i], [*left, i], i + 1
+            elif j < len(new):
+                b, right, j = b * new[j], [*right, j], j + 1
+            else:
+                a, left, i = a * old[i], [*left, i], i + 1
+        groups.append((left, right))
+    return groups
+
+
+def _digit(whole: Index, stride: int, size: int, count: int) -> Index:
+    """Return one index of several, given their place in row-major order."""
+    if count == 1:
+        return whole
+    if size == 1:
+        return 0
+    if isinstance(whole, int):
+        return whole // stride % size
+    if whole.value is not None:
+        return int(whole.value) // stride % size
+    number = Vec(whole.e, "u64", whole.varying, whole.parts)
+    if stride != 1:
+        number = number.quotient(stride)
+    return number.rest(size).as_kind("i64")

@@ -1,0 +1,425 @@
+"""Sorting short rows in a kernel, a row in each lane, and finding places in sorted tables.
+
+A sorting network compares the same places whatever the numbers are, so lanes never part: Batcher's
+merge exchange (K. E. Batcher, "Sorting networks and their applications", AFIPS Spring Joint
+Computer Conference, 1968; D. E. Knuth, The Art of Computer Programming 3, 5.2.2, algorithm M).
+Numbers are compared by integer keys that order as NumPy sorts: NaN last. Places break ties, so that
+sorting is stable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.arrays import Array, row_major
+from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, of_vecs, vecs
+from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
+
+#: Longer rows are sorted by NumPy.
+LONGEST = 64
+#: A network of at most so many instructions is written out in registers.
+WRITTEN_OUT = 500
+#: In tables of at most so many numbers all are compared with; longer ones are bisected.
+COMPARED = 16
+
+
+def merge_exchange(size: int) -> list[tuple[int, int, int]]:
+    """Return the passes of a sorting network, as (run, first, distance).
+
+    A pass compares and exchanges `i` with ``i + distance`` for all `i` below ``size - distance``
+    that lie in runs of `run` places, the first at `first`, and every second one from there.
+
+    Examples
+    --------
+    >>> merge_exchange(4)
+    [(2, 0, 2), (1, 0, 1), (1, 1, 1)]
+    >>> [pair for one in merge_exchange(4) for pair in pairs(4, *one)]
+    [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
+    """
+    passes = []
+    top = 1 << max((size - 1).bit_length() - 1, 0)
+    run = top if size > 1 else 0
+    while run:
+        reach, first, distance = top, 0, run
+        while True:
+            passes.append((run, first, distance))
+            if reach == run:
+                break
+            distance, first = reach - run, run
+            reach //= 2
+        run //= 2
+    return passes
+
+
+def pairs(size: int, run: int, first: int, distance: int) -> list[tuple[int, int]]:
+    """Return the places that a pass compares."""
+    return [(i, i + distance) for i in range(size - distance) if i & run == first]
+
+
+# --- keys ---------------------------------------------------------------------------------------
+
+
+def key(x: Vec) -> Vec:
+    """Return an integer that orders as a real number sorts: equal for all NaN, which go last."""
+    if x.kind == "b":
+        return x.to("u8")
+    if not is_float(x.kind):
+        return x
+    bits = select(x.isnan(), x.e.constant(x.kind, float("nan")), x).bits()
+    return _flipped(bits)
+
+
+def _flipped(bits: Vec) -> Vec:
+    """Turn negative floats' bits around, so that they order as signed integers; or back."""
+    width = BITS[bits.kind]
+    return bits ^ ((bits >> (width - 1)) & ((1 << (width - 1)) - 1))
+
+
+def number(found: Vec, kind: str) -> Vec:
+    """Return the real number of a key."""
+    if kind == "b":
+        return found.ne(0)
+    return _flipped(found).as_kind(kind) if is_float(kind) else found
+
+
+def keys(x: Number) -> list[Vec]:
+    """Return the integers by which a number sorts, compared one after the other.
+
+    A complex number sorts by which of its parts are NaN, then by the real part, then by the
+    imaginary one. Zeros of both signs are equal.
+    """
+    parts = [part + 0.0 if is_float(part.kind) else part for part in vecs(x)]
+    if isinstance(x, Complex):
+        nan = parts[0].isnan().to("i8") * 2 + parts[1].isnan().to("i8")
+        return [nan, key(parts[0]), key(parts[1])]
+    return [key(parts[0])]
+
+
+def before(a: Sequence[Vec], b: Sequence[Vec]) -> Vec:
+    """Return whether keys sort before others."""
+    result = a[-1] < b[-1]
+    for x, y in zip(a[-2::-1], b[-2::-1], strict=True):
+        result = (x < y) | (x.eq(y) & result)
+    return result
+
+
+def sorts_before(a: Number, b: Number) -> Vec:
+    """Return whether a number sorts before another."""
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        return before(keys(a), keys(b))
+    if not is_float(a.kind):
+        return key(a) < key(b)
+    return (a < b) | (b.isnan() & ~a.isnan())
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What stands for an element while rows are sorted.
+
+    Attributes
+    ----------
+    enter
+        Gives the Vecs that stand for an element, of itself and its place.
+    leave
+        Gives the result of these Vecs.
+    count
+        How many of them, from the first, are compared. If it is the only one, exchanging is taking
+        the lesser and the greater.
+    kinds
+        Their kinds.
+    """
+
+    enter: Callable[[Number, Index], list[Vec]]
+    leave: Callable[[Sequence[Vec]], Number]
+    count: int
+    kinds: tuple[str, ...]
+
+    @property
+    def cost(self) -> int:
+        """About how many instructions an exchange is."""
+        return 2 if len(self.kinds) == 1 else 4 * self.count + 2 * len(self.kinds)
+
+
+def _values(dtype: np.dtype) -> Form:
+    """Return the form for sorting numbers."""
+    if dtype.kind == "c":
+        kind = "f32" if dtype.itemsize == 8 else "f64"
+        bits = f"i{BITS[kind]}"
+        return Form(
+            lambda x, _: [*keys(x), *vecs(x)],
+            lambda found: of_vecs(found[3:]),
+            3,
+            ("i8", bits, bits, kind, kind),
+        )
+    kind = _kind(dtype)
+    whole = f"i{BITS[kind]}" if is_float(kind) else "u8" if kind == "b" else kind
+    return Form(lambda x, _: [key(vecs(x)[0])], lambda found: number(found[0], kind), 1, (whole,))
+
+
+def _places(dtype: np.dtype) -> Form:
+    """Return the form for sorting places by their numbers."""
+
+    def index(e: Emitter, place: Index, kind: str) -> Vec:
+        return (e.constant(kind, place) if isinstance(place, int) else place).to(kind)
+
+    if dtype.kind == "c":
+        bits = "i32" if dtype.itemsize == 8 else "i64"
+        return Form(
+            lambda x, place: [*keys(x), index(x.e, place, "i64")],
+            lambda found: found[3],
+            4,
+            ("i8", bits, bits, "i64"),
+        )
+    kind = _kind(dtype)
+    width = max(BITS[kind], 8)
+    if width == 64:
+        whole = "u64" if kind == "u64" else "i64"
+        return Form(
+            lambda x, place: [*keys(x), index(x.e, place, "i64")],
+            lambda found: found[1],
+            2,
+            (whole, "i64"),
+        )
+    # A key and a place fit into one integer.
+    wide = "i64" if width == 32 else "i32"
+    digits = LONGEST.bit_length() - 1
+
+    def enter(x: Number, place: Index) -> list[Vec]:
+        (one,) = keys(x)
+        return [(one.to(wide) << digits) | index(x.e, place, wide)]
+
+    return Form(enter, lambda found: (found[0] & (LONGEST - 1)).to("i64"), 1, (wide,))
+
+
+def _kind(dtype: np.dtype) -> str:
+    return "b" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
+
+
+def _exchange(a: Sequence[Vec], b: Sequence[Vec], count: int) -> tuple[list[Vec], list[Vec]]:
+    """Return two elements in order."""
+    if len(a) == 1:
+        e, sign = a[0].e, "s" if is_signed(a[0].kind) else "u"
+        return [e.intrinsic(f"{sign}min", a[0], b[0])], [e.intrinsic(f"{sign}max", a[0], b[0])]
+    swap = before(b[:count], a[:count])
+    return (
+        [select(swap, y, x) for x, y in zip(a, b, strict=True)],
+        [select(swap, x, y) for x, y in zip(a, b, strict=True)],
+    )
+
+
+def in_order(items: Sequence[Number]) -> list[Number]:
+    """Return numbers in registers, sorted."""
+    form = _values(dtype_of(items[0])) if items else None
+    return [] if form is None else _sorted_items(form, list(items))
+
+
+def _sorted_items(form: Form, items: Sequence[Number]) -> list[Number]:
+    size = len(items)
+    rows = [form.enter(item, place) for place, item in enumerate(items)]
+    for one in merge_exchange(size):
+        for i, j in pairs(size, *one):
+            rows[i], rows[j] = _exchange(rows[i], rows[j], form.count)
+    return [form.leave(row) for row in rows]
+
+
+def _sorted_memory(
+    k: Lowering, form: Form, size: int, read: Callable[[Index], Number]
+) -> Callable[[Index], Number]:
+    """Sort a row in local memory; return what reads it."""
+    columns = [k.local(np.dtype(_NAMES[kind]), (size,)) for kind in form.kinds]
+
+    def put(place: Index, row: Sequence[Vec]) -> None:
+        for column, part in zip(columns, row, strict=True):
+            column.store(place, part, None)
+
+    def get(place: Index) -> list[Vec]:
+        return [vecs(column.load(place))[0] for column in columns]
+
+    def exchange(i: Index, j: Index) -> None:
+        low, high = _exchange(get(i), get(j), form.count)
+        put(i, low)
+        put(j, high)
+
+    for i in k.range(size, unroll=False):
+        put(i, form.enter(read(i), i))
+    _passes(k, size, exchange)
+    return lambda place: form.leave(get(place))
+
+
+def _passes(k: Lowering, size: int, exchange: Callable[[Index, Index], None]) -> None:
+    """Write the passes of `merge_exchange` as loops that run."""
+    e = k.e
+    run, first, distance, reach, start = [e.slot("i64", False) for _ in range(5)]
+    top = 1 << (size - 1).bit_length() - 1
+    for slot, value in ((run, top), (first, 0), (distance, top), (reach, top)):
+        slot.set(e.constant("i64", value))
+
+    def runs() -> None:
+        far, end = distance.get(), size - distance.get()
+
+        def one() -> None:
+            at = start.get()
+            for i in k.range(at, (at + run.get()).least(end)):
+                exchange(i, i + far)
+            start.set(at + run.get() * 2)
+
+        start.set(first.get())
+        with k.scope():
+            e.repeat(lambda: start.get() < end, one)
+        old, far = run.get(), reach.get()
+        is_last = far.eq(old)
+        new = old >> 1
+        run.set(select(is_last, new, old))
+        first.set(select(is_last, 0, old))
+        distance.set(select(is_last, new, far - old))
+        reach.set(select(is_last, top, far >> 1))
+
+    e.repeat(lambda: run.get() > 0, runs)
+
+
+_NAMES = {f"{sign}{bits}": f"{sign}{bits // 8}" for sign in "iuf" for bits in (8, 16, 32, 64)
+          if bits > 8 or sign != "f"}  # fmt: skip
+
+
+def sorted_along(k: Lowering, type_: Any, x: Array, axis: int, places: bool) -> Array:
+    """Return the rows along an axis sorted, or the `places` that they had."""
+    shape, size = x.shape, x.shape[axis]
+    if size > LONGEST:
+        raise CannotCompile(f"rows of {size} numbers are sorted by NumPy")
+    form = _places(x.dtype) if places else _values(x.dtype)
+    others = (*shape[:axis], *shape[axis + 1 :])
+    comparisons = sum(len(pairs(size, *one)) for one in merge_exchange(size))
+    in_registers = comparisons * form.cost <= WRITTEN_OUT
+    x = k.ready(x)
+
+    def at(i: Sequence[Index], j: Index) -> tuple[Index, ...]:
+        return (*i[:axis], j, *i[axis:])
+
+    if in_registers and k.is_small(shape):
+        found: dict[Any, Number] = {}
+        for i in np.ndindex(*others):
+            row = _sorted_items(form, [x.at(*at(i, j)) for j in range(size)])
+            found.update((at(i, j), item) for j, item in enumerate(row))
+        return k.elements(type_.dtype, shape, [found[i] for i in np.ndindex(*shape)])
+    result = k.local(type_.dtype, shape)
+    strides = row_major(shape)
+
+    def put(i: Sequence[Index], j: Index, item: Number) -> None:
+        result.store(linear(at(i, j), strides), item, k.tail(result))
+
+    def body(*i: Index) -> None:
+        if in_registers:
+            row = _sorted_items(form, [x.at(*at(i, j)) for j in range(size)])
+            for j, item in enumerate(row):
+                put(i, j, item)
+            return
+        read = _sorted_memory(k, form, size, lambda j: x.at(*at(i, j)))
+        for j in k.range(size, unroll=False):
+            put(i, j, read(j))
+
+    k.each(others, body, unroll=False)
+    return result
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def search(k: Lowering, x: Array, value: Number, side: str) -> Vec:
+    """Return where a number belongs in a sorted table: how many of it go before."""
+    size = x.shape[0]
+
+    def fits(item: Number) -> Vec:
+        if side == "left":
+            return sorts_before(item, value)
+        return ~sorts_before(value, item)
+
+    dtype = dtype_of(value)
+    if size <= COMPARED:
+        found = k.e.constant("i64", 0)
+        for i in range(size):
+            found = found + fits(convert(x.at(i), dtype)).to("i64")
+        return found
+    # Bit by bit from the highest: one is kept when the element before the place that it leads to
+    # still goes before the number.
+    at = k.e.constant("i64", 0)
+    for bit in reversed(range(size.bit_length())):
+        further = at + (1 << bit)
+        item = convert(x.at(further.least(size) - 1), dtype)
+        at = select((further <= size) & fits(item), further, at)
+    return at
+
+
+def _work(size: int) -> int:
+    """Return about how many operations a search is."""
+    return 3 * size if size <= COMPARED else 10 * size.bit_length()
+
+
+def searchsorted(k: Lowering, type_: Any, x: Array, values: Array, side: str) -> Array:
+    """Return where each number belongs in a sorted table."""
+    dtype = np.result_type(x.dtype, values.dtype)
+    x = k.ready(x) if x.shape[0] <= COMPARED else k.addressable(x)
+
+    def at(*i: Index) -> Number:
+        return search(k, x, convert(values.at(*i), dtype), side)
+
+    return k.lazy(type_.dtype, type_.shape, at, (x, values), work=_work(x.shape[0]))
+
+
+def interp(
+    k: Lowering, type_: Any, x: Array, xp: Array, fp: Array, left: Array, right: Array
+) -> Array:
+    """Return linear interpolations in a table, step by step as NumPy computes them."""
+    real, dtype = np.dtype(float), type_.dtype
+    size = xp.shape[0]
+    xp, fp, x = k.addressable(xp), k.addressable(fp), k.ready(x)
+    outside = [convert(edge.at(), dtype) for edge in (left, right)]
+
+    def point(place: Index) -> tuple[Vec, Number]:
+        return vecs(convert(xp.at(place), real))[0], convert(fp.at(place), dtype)
+
+    def at(*i: Index) -> Number:
+        (value,) = vecs(convert(x.at(*i), real))
+        first, low = point(0)
+        last, high = point(size - 1)
+        below, above = value < first, value > last
+        if size == 1:
+            inside: Number = low
+        else:
+            place = (search(k, xp, value, "right") - 1).greatest(0).least(size - 2)
+            (x0, y0), (x1, y1) = point(place), point(place + 1)
+            inside = of_vecs([
+                _between(value, x0, x1, *ends, dtype.kind == "c")
+                for ends in zip(vecs(y0), vecs(y1), strict=True)
+            ])  # fmt: skip
+            inside = _choose(value.eq(x0), y0, _choose(value.eq(last), high, inside))
+        found = _choose(below, outside[0], _choose(above, outside[1], inside))
+        if size > 1 or dtype.kind == "c":
+            found = _choose(value.isnan(), convert(value, dtype), found)
+        return found
+
+    return k.lazy(dtype, type_.shape, at, (x, xp, fp, left, right), work=20 + _work(size))
+
+
+def _choose(condition: Vec, then: Number, otherwise: Number) -> Number:
+    rows = zip(vecs(then), vecs(otherwise), strict=True)
+    return of_vecs([select(condition, a, b) for a, b in rows])
+
+
+def _between(x: Vec, x0: Vec, x1: Vec, y0: Vec, y1: Vec, by_inverse: bool) -> Vec:
+    """Return the height of a line; from its other end where infinities make it NaN."""
+    slope = (y1 - y0) * (1.0 / (x1 - x0)) if by_inverse else (y1 - y0) / (x1 - x0)
+    found = slope * (x - x0) + y0
+    other = slope * (x - x1) + y1
+    other = select(other.isnan() & y0.eq(y1), y0, other)
+    return select(found.isnan(), other, found)

@@ -1,0 +1,258 @@
+"""Small matrices that algorithms of a kernel work in: in registers, or in local memory.
+
+An algorithm is written once, for a `Tile`. Where the matrix is small its elements are values,
+indices are ints, and loops are written out; else they lie in memory, and loops run. An example
+stands in each lane, so that a row chosen by the data (a pivot) is another one in each: in memory it
+is gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.arrays import Array, Elements, Stored, row_major
+from lanewise.codegen.lowering import Lowering, Variable
+from lanewise.codegen.numbers import COMPLEX, Complex, Number, convert, dtype_of, of_vecs, vecs
+from lanewise.codegen.vector import Vec
+
+
+class Tile:
+    """A matrix to compute in.
+
+    Parameters
+    ----------
+    is_adjoint
+        Whether it is read and written as the conjugate transpose of what it holds.
+    is_kept
+        Whether loops that run, not written out, change it.
+    in_registers
+        Where it is; by default in registers if it is small.
+    """
+
+    def __init__(
+        self,
+        k: Lowering,
+        dtype: np.dtype,
+        rows: int,
+        columns: int,
+        *,
+        is_adjoint: bool = False,
+        is_kept: bool = False,
+        in_registers: bool | None = None,
+    ) -> None:
+        self.k, self.dtype, self.shape = k, dtype, (rows, columns)
+        self.is_adjoint = is_adjoint
+        self.in_registers = k.is_small(self.shape) if in_registers is None else in_registers
+        self._items: list[Any] = []
+        self._variables: list[Variable] = []
+        self._memory: Stored | None = None
+        self._failing: list[Vec] = []
+        if not self.in_registers:
+            self._memory = k.local(dtype, self.shape)
+        elif is_kept:
+            self._variables = [k.variable(dtype) for _ in range(rows * columns)]
+        else:
+            self._items = [None] * (rows * columns)
+
+    def range(self, start: Index, stop: Index | None = None, step: int = 1) -> Iterable[Any]:
+        """Write a loop over indices: turn by turn in registers."""
+        return self.k.range(start, stop, step, unroll=self.in_registers)
+
+    def _place(self, index: tuple[Index, Index]) -> Any:
+        return linear(index[::-1] if self.is_adjoint else index, row_major(self.shape))
+
+    def __getitem__(self, index: tuple[Index, Index]) -> Any:
+        place = self._place(index)
+        if self._memory is not None:
+            found = self._memory.load(place)
+        else:
+            found = self._variables[place].get() if self._variables else self._items[place]
+        return conjugate(found) if self.is_adjoint else found
+
+    def __setitem__(self, index: tuple[Index, Index], value: Number) -> None:
+        place = self._place(index)
+        value = conjugate(value) if self.is_adjoint else value
+        if self._memory is not None:
+            self._memory.store(place, value, None)
+        elif self._variables:
+            self._variables[place].set(value)
+        else:
+            self._items[place] = value
+
+    def fill(self, element: Callable[[Any, Any], Number]) -> None:
+        """Set every element, by a function of its indices."""
+        rows, columns = self.shape[::-1] if self.is_adjoint else self.shape
+        for i in self.range(rows):
+            for j in self.range(columns):
+                self[i, j] = element(i, j)
+
+    def total(
+        self, indices: Iterable[Any], start: Number, step: Callable[[Any, Any], Number]
+    ) -> Any:
+        """Return a number after ``step(index, number)`` for each index of a loop of this tile."""
+        return self.totals(indices, [start], lambda i, found: [step(i, found[0])])[0]
+
+    def totals(
+        self,
+        indices: Iterable[Any],
+        start: Sequence[Number],
+        step: Callable[[Any, Any], Sequence[Number]],
+    ) -> list[Any]:
+        """Return numbers after ``step(index, numbers)`` for each index of a loop of this tile."""
+        found = list(start)
+        if self.in_registers:
+            for i in indices:
+                found = list(step(i, found))
+            return found
+        variables = [self.k.variable(dtype_of(x)) for x in start]
+        for variable, x in zip(variables, start, strict=True):
+            variable.set(x)
+        for i in indices:
+            after = step(i, [variable.get() for variable in variables])
+            for variable, x in zip(variables, after, strict=True):
+                variable.set(x)
+        return [variable.get() for variable in variables]
+
+    def require(self, ok: Vec) -> None:
+        """Let the example fail where something does not hold; see `finish`."""
+        if self.in_registers:
+            self._failing.append(~ok)
+        else:
+            self.k.fail(~ok)
+
+    def finish(self) -> Array:
+        """Return it as an array, after the checks that were put off until now."""
+        if self._failing:
+            failing, *rest = self._failing
+            for other in rest:
+                failing = failing | other
+            self.k.fail(failing)
+            self._failing = []
+        if self._memory is not None:
+            return self._memory
+        items = [v.get() for v in self._variables] if self._variables else self._items
+        return self.k.elements(self.dtype, self.shape, items)
+
+
+def reader(x: Array, lead: tuple[Index, ...], dtype: np.dtype) -> Callable[..., Any]:
+    """Return the function that reads the core of `x` as `dtype`, where its stack has this index.
+
+    Leading axes of `x` broadcast against `lead`.
+    """
+    missing = len(lead) - (x.ndim - 2)
+    own = [0 if d == 1 else j for d, j in zip(x.shape[:-2], lead[missing:], strict=True)]
+    return lambda *index: convert(x.at(*own, *index), dtype)
+
+
+def stacked(
+    k: Lowering, types: Iterable[Any], lead: tuple[int, ...], core: Callable[..., Iterable[Array]]
+) -> list[Array]:
+    """Return arrays of results of ``core(*index)`` for each index of leading axes."""
+    types = list(types)
+    shapes = [type_.shape[len(lead) :] for type_ in types]
+    if not lead:
+        return [
+            _reshaped(k, x, shape) if x.shape != shape else x
+            for x, shape in zip(core(), shapes, strict=True)
+        ]
+    if all(k.is_small(type_.shape) for type_ in types):
+        rows = [[k.items(x) for x in core(*index)] for index in np.ndindex(*lead)]
+        return [
+            k.elements(type_.dtype, type_.shape, [item for row in rows for item in row[n]])
+            for n, type_ in enumerate(types)
+        ]
+    results = [k.local(type_.dtype, type_.shape) for type_ in types]
+
+    def turn(*index: Index) -> None:
+        for result, x, shape in zip(results, core(*index), shapes, strict=True):
+            part = x if x.shape == shape else _reshaped(k, x, shape)
+            strides = row_major(result.shape)
+            k.each(
+                shape,
+                lambda *i, r=result, p=part, s=strides: r.store(
+                    linear((*index, *i), s), p.at(*i), k.tail(r)
+                ),
+            )
+
+    k.each(lead, turn, unroll=False)
+    return list(results)
+
+
+def _reshaped(k: Lowering, x: Array, shape: tuple[int, ...]) -> Array:
+    if isinstance(x, Elements):
+        return k.elements(x.dtype, shape, x.items)
+    assert isinstance(x, Stored)
+    return Stored(x.e, x.dtype, shape, x.buffer, x.active)
+
+
+# --- numbers, real or complex -------------------------------------------------------------------
+
+
+def conjugate(x: Number) -> Any:
+    return Complex(x.re, -x.im) if isinstance(x, Complex) else x
+
+
+def real(x: Number) -> Vec:
+    return vecs(x)[0]
+
+
+def magnitude(x: Number) -> Vec:
+    """Return |x|, or |re| + |im| of complex numbers, by which LAPACK chooses pivots too."""
+    first, *rest = [part.abs() for part in vecs(x)]
+    return first + rest[0] if rest else first
+
+
+def squared(x: Number, plus: Vec) -> Vec:
+    """Return ``|x|**2 + plus``."""
+    for part in vecs(x):
+        plus = part.fma(part, plus)
+    return plus
+
+
+def scaled(x: Number, factor: Vec) -> Any:
+    """Return a number times a real one."""
+    return of_vecs([part * factor for part in vecs(x)])
+
+
+def product(a: Number, b: Number) -> Any:
+    if isinstance(a, Vec) and isinstance(b, Vec):
+        return a * b
+    assert isinstance(a, Complex)
+    assert isinstance(b, Complex)
+    return Complex(a.re.fma(b.re, -(a.im * b.im)), a.re.fma(b.im, a.im * b.re))
+
+
+def plus_product(c: Number, a: Number, b: Number) -> Any:
+    """Return ``c + a * b``."""
+    if isinstance(a, Vec) and isinstance(b, Vec):
+        return a.fma(b, real(c))
+    assert isinstance(a, Complex)
+    assert isinstance(b, Complex)
+    assert isinstance(c, Complex)
+    return Complex(
+        (-a.im).fma(b.im, a.re.fma(b.re, c.re)),
+        a.im.fma(b.re, a.re.fma(b.im, c.im)),
+    )
+
+
+def less_product(c: Number, a: Number, b: Number) -> Any:
+    """Return ``c - a * b``."""
+    return plus_product(c, of_vecs([-part for part in vecs(a)]), b)
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    return dtype.type(0).real.dtype
+
+
+def epsilon(dtype: np.dtype) -> float:
+    """Return the distance from 1 to the next number."""
+    return float(np.finfo(dtype).eps)
+
+
+def as_number(x: Vec, dtype: np.dtype) -> Any:
+    """Return a real number as one of this dtype."""
+    return Complex(x, x.e.constant(x.kind, 0.0)) if dtype in COMPLEX.values() else x

@@ -1,0 +1,120 @@
+"""Which values of a graph may differ between lanes: an analysis beside the graph.
+
+A value that does not depend on the lane is computed once, by scalar instructions. In a loop that
+lanes leave at different turns, what is carried stays uniform as long as its next value depends on
+nothing that varies: lanes that are still in the loop agree on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.regions import map_
+
+#: Arrays of at most so many elements are kept in registers, and loops over them are written out.
+IN_REGISTERS = 40
+
+
+def varying_outputs(graph: Graph, inputs: Sequence[bool]) -> list[bool]:
+    """Return which outputs of a graph vary, given which of its inputs do."""
+    varies: dict[Value, bool] = dict(zip(graph.inputs, inputs, strict=True))
+    for op in graph.operations:
+        found = _operation(op, [varies[value] for value in op.operands])
+        varies.update(zip(op.results, found, strict=True))
+    return [varies[value] for value in graph.outputs]
+
+
+#: Operations that give elements of their operands, and compute nothing.
+_MOVES = {"gather", "slice", "reshape", "transpose", "broadcast_to", "take_slice", "diagonal"}
+#: Operations that are computed with numbers alone, by whatever their operands are.
+_PLAIN = {"where", "cast", "exact", "constant", "iota", "reduce", "concatenate", "real", "imag",
+          "complex", "bitcast", "slice_bound", "checked", "update_slice", "integer_of"}  # fmt: skip
+
+
+def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
+    """Return the results of operations that vary, in all regions, given which inputs do."""
+    varies: dict[Value, bool] = dict(zip(graph.inputs, inputs, strict=True))
+    found: list[Value] = []
+    for op in graph.operations:
+        given = [varies[value] for value in op.operands]
+        results = _operation(op, given)
+        varies.update(zip(op.results, results, strict=True))
+        found += [value for value in op.results if varies[value]]
+        if op.primitive in BRANCHES:
+            given = given[1:]
+        elif op.primitive is while_:
+            count = op.params["captures"]
+            given = [*given[:count], *varying_carry(op, given)[0]]
+        elif op.primitive is scan:
+            count, carry = op.params["captures"], varying_scan(op, given)
+            given = [*given[:count], *carry, *given[count + len(carry) :]]
+        for region in op.regions:
+            found += varying_values(region, given)
+    return found
+
+
+def _operation(op: Operation, given: list[bool]) -> list[bool]:
+    count = len(op.results)
+    if not op.regions:
+        return [any(given) or _is_kept_for_lanes(op)] * count
+    if op.primitive in BRANCHES:
+        predicate, *rest = given
+        rows = [varying_outputs(region, rest) for region in op.regions]
+        found = [predicate or any(row) for row in zip(*rows, strict=True)]
+        return _kept(op, found)
+    if op.primitive is while_:
+        carry, leaves = varying_carry(op, given)
+        return [leaves or x for x in carry]
+    if op.primitive is scan:
+        carry = varying_scan(op, given)
+        return [*carry, *[True] * (count - len(carry))]  # stacks are kept in memory
+    if op.primitive is map_:
+        return [True] * count
+    return [any(given)] * count
+
+
+def varying_carry(op: Operation, given: Sequence[bool]) -> tuple[list[bool], bool]:
+    """Return which of a while's carry differ between the lanes in it, and whether they part."""
+    test, body = op.regions
+    captures = list(given[: op.params["captures"]])
+    carry = _kept(op, given[op.params["captures"] :])
+    while True:
+        new = varying_outputs(body, [*captures, *carry])
+        joined = [a or b for a, b in zip(carry, new, strict=True)]
+        if joined == carry:
+            break
+        carry = joined
+    (leaves,) = varying_outputs(test, [*captures, *carry])
+    return carry, leaves
+
+
+def varying_scan(op: Operation, given: Sequence[bool]) -> list[bool]:
+    """Return which of a scan's carry vary."""
+    first = op.params["captures"]
+    last = first + op.params["carry"]
+    captures, carry, xs = list(given[:first]), _kept(op, given[first:last]), list(given[last:])
+    while True:
+        new = varying_outputs(op.regions[0], [*captures, *carry, *xs])[: len(carry)]
+        joined = [a or b for a, b in zip(carry, new, strict=True)]
+        if joined == carry:
+            return carry
+        carry = joined
+
+
+def _kept(op: Operation, carry: Sequence[bool]) -> list[bool]:
+    """Return which of the first results vary if these do; in memory every lane has its place."""
+    rows = zip(carry, op.results, strict=False)
+    return [varies or math.prod(value.type.shape) > IN_REGISTERS for varies, value in rows]
+
+
+def _is_kept_for_lanes(op: Operation) -> bool:
+    """Whether a result is kept in memory that has a place for each lane, though all are equal."""
+    primitive = op.primitive
+    if primitive.name in _MOVES:
+        return False
+    if primitive.ufunc is None and primitive.name not in _PLAIN:
+        return True
+    return any(math.prod(value.type.shape) > IN_REGISTERS for value in (*op.operands, *op.results))

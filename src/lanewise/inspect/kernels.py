@@ -1,0 +1,194 @@
+"""The kernels that a program has, or would have: what `explain` tells of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lanewise.codegen.kernel import Kernel
+from lanewise.codegen.llvm import assembly
+from lanewise.codegen.partition import Refused
+from lanewise.inspect.estimates import flops
+from lanewise.ir.dims import evaluate
+from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.location import Location
+from lanewise.ir.types import ArrayType
+from lanewise.ops.creation import constant
+from lanewise.runtime.kernels import kernel_for, known_code
+from lanewise.runtime.tiers import duration
+
+
+@dataclass(frozen=True, slots=True)
+class KernelView:
+    """A kernel: a part of the mapped function that is one piece of machine code.
+
+    Attributes
+    ----------
+    number
+        As rows name it: ``kernel 1``.
+    lines
+        File and line of all that is computed in it, in order.
+    operations
+        How many operations those are.
+    examples
+        How many it is run for.
+    lanes
+        How many examples, or else elements of one example, are computed at once.
+    in_lanes
+        Whether those are examples.
+    refills
+        Whether lanes whose examples are done take the next ones, and do not wait for the others.
+    flops
+        About how many operations on numbers it does for all examples: see docs/native.md.
+    nbytes
+        Of its operands and results, each read or written once.
+    scratch
+        Bytes of memory that a thread works in, beside registers.
+    seconds
+        What compiling it took, or loading it from the cache on disk; None if neither was done.
+    """
+
+    number: int
+    lines: tuple[tuple[str, int], ...]
+    operations: int
+    examples: int
+    lanes: int
+    in_lanes: bool
+    refills: bool
+    flops: int
+    nbytes: int
+    scratch: int
+    seconds: float | None
+    _kernel: Kernel
+
+    @property
+    def ir(self) -> str:
+        """The LLVM IR, as Lanewise writes it and before LLVM optimizes it."""
+        return self._kernel.text
+
+    @property
+    def assembly(self) -> str:
+        """The assembly for this processor. Asking for it compiles the kernel, once more."""
+        return assembly(self._kernel.text)
+
+    def __str__(self) -> str:
+        what = "examples" if self.in_lanes else "elements"
+        when = ", refilled" if self.refills else ""
+        made = "" if self.seconds is None else f", made in {duration(self.seconds * 1e9)}"
+        scratch = f", {size_of(self.scratch)} of scratch" if self.scratch else ""
+        count = f"{self.operations} operation{'s' * (self.operations != 1)}"
+        return (
+            f"{places(self.lines) or 'results'}: {count}, {self.lanes} {what} at once{when}, "
+            f"about {count_of(self.flops)}flop, {size_of(self.nbytes)} read and written"
+            f"{scratch}{made}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """An operation under a map that is left to NumPy when the rest is compiled, and why."""
+
+    location: Location | None
+    operation: str
+    reason: str
+
+    def __str__(self) -> str:
+        is_named = self.reason.startswith(f"{self.operation} ")
+        return self.reason if is_named else f"{self.operation}: {self.reason}"
+
+
+def left(refused: Refused) -> Left:
+    """Return what to tell of an operation that has no native form."""
+    op, place = refused.op, refused.place
+    inside = f" ({place.location})" if place is not op and place.location else ""
+    return Left(op.location, op.primitive.name, refused.reason + inside)
+
+
+def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
+    """Return what to tell of a native map's kernel."""
+    (body,) = op.regions
+    kernel = kernel_for(body, op.params["in_dims"], op.params.get("fastmath", False))
+    code = known_code(kernel)
+    members = list(inner_operations(body))
+    found = {(p.file, p.line) for member in members if (p := member.location) is not None}
+    if not found and op.location is not None:  # it only hands on what it takes
+        found.add((op.location.file, op.location.line))
+    examples = evaluate(op.params["size"], sizes)
+    arrays = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, ArrayType)]
+    return KernelView(
+        number,
+        tuple(sorted(found)),
+        len(members),
+        examples,
+        kernel.lanes,
+        kernel.in_lanes,
+        kernel.refills,
+        round(flops(body) * examples),
+        sum([evaluate(type_.nbytes, sizes) for type_ in arrays]),
+        kernel.scratch,
+        None if code is None else code.seconds,
+        kernel,
+    )
+
+
+def inner_operations(graph: Graph) -> Iterator[Operation]:
+    """Yield the operations of a graph and of its regions, but for constants."""
+    for op in graph.operations:
+        if op.primitive is not constant:
+            yield op
+            for region in op.regions:
+                yield from inner_operations(region)
+
+
+def places(lines: Iterable[tuple[str, int]]) -> str:
+    """Return files and lines for people.
+
+    Examples
+    --------
+    >>> places([("a/b.py", 3), ("a/b.py", 4), ("a/b.py", 7), ("c.py", 1)])
+    'b.py:3-4,7 c.py:1'
+    """
+    files: dict[str, list[list[int]]] = {}
+    for file, line in lines:
+        runs = files.setdefault(file, [])
+        if runs and runs[-1][1] == line - 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    texts = []
+    for file, runs in files.items():
+        numbers = [f"{a}" if a == b else f"{a}-{b}" for a, b in runs]
+        texts.append(f"{Path(file).name}:{','.join(numbers)}")
+    return " ".join(texts)
+
+
+def count_of(number: float) -> str:
+    """Return a number with the prefix of its unit, for people.
+
+    Examples
+    --------
+    >>> count_of(1234567), count_of(12)
+    ('1.2 M', '12 ')
+    """
+    for prefix in ("", "k", "M", "G", "T"):
+        if number < 1000 or prefix == "T":
+            return f"{number:.0f} {prefix}" if not prefix else f"{number:.1f} {prefix}"
+        number /= 1000
+    raise AssertionError
+
+
+def size_of(count: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size_of(1536)
+    '1.5 KiB'
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError

@@ -1,0 +1,205 @@
+"""Arrays for results: fresh to the user, in memory that is used again.
+
+Writing to memory that the system has just handed out costs a page fault every few kilobytes, which
+takes longer than the writing: measured, 3 GB/s into a new array of 256 MB and 6 to 8 GB/s into one
+that was written before. So the memory of a large array is kept when the array is gone, and handed
+out again.
+
+`empty` gives arrays that own their memory (``base`` is None, ``flags.owndata`` is True, ``resize``
+works): NumPy lets a memory handler be set (NEP 49), which the array remembers and calls when it
+frees its data. NumPy does that when neither the array nor any view of it is left, so memory can
+never be shared with an older array that somebody still sees. The handler is native code
+(``buffers.ll``); it is set only while `empty` makes a large array, so no other array is affected.
+
+* Memory from `LARGE` bytes on is kept; below, the C library and NumPy keep it themselves.
+* At most `MOST_KEPT` bytes are kept: 1 GiB, or a quarter of the machine's memory if that is less;
+  64 blocks at most. The oldest go first. `release` gives all of it back to the system.
+* A kept block serves an array that it fits to an eighth, the tightest first.
+* Blocks are aligned to 2 MiB and ask the system for huge pages.
+* What is kept of blocks from 32 MiB on is marked as free to the system, which takes the pages when
+  memory is short (and only then: until they are taken, writing to them costs nothing).
+* A forked child has the parent's kept blocks as it has its arrays: copies, made when written to.
+* Where memory cannot be mapped (Windows), `empty` is `numpy.empty`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.runtime.native import Library, symbol, template
+
+#: Arrays of so many bytes and more are made of kept memory.
+LARGE = 1 << 20
+
+#: At most so many bytes are kept.
+MOST_KEPT = 1 << 30
+if hasattr(os, "sysconf"):
+    MOST_KEPT = min(MOST_KEPT, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4)
+
+#: Bytes of a huge page.
+_HUGE_PAGE = 2 << 20
+
+#: Kept blocks of so many bytes are the system's to take. Marking a smaller one takes longer than a
+#: hundredth of the time in which it is written.
+_FREE_FROM = 32 << 20
+
+_HANDLER_NAME = b"mem_handler"  # what NumPy asks for; a capsule keeps a pointer to it
+
+#: Places in the table of NumPy's C API, which are part of its stable ABI.
+_NEW_FROM_DESCR, _SET_HANDLER = 94, 304
+
+_CAN_MAP = hasattr(mmap, "MAP_ANONYMOUS") and symbol("mmap") is not None
+
+Make = Callable[[tuple[int, ...], Any], np.ndarray]
+
+
+class _Buffers:
+    """The native code, and what it needs of NumPy."""
+
+    __slots__ = ("empty", "forked", "handler", "limit", "set_handler")
+
+    def __init__(self) -> None:
+        library = Library(_text())
+        new_capsule = ctypes.pythonapi.PyCapsule_New
+        new_capsule.restype = ctypes.py_object
+        new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        self.handler = new_capsule(library.address("handler"), _HANDLER_NAME, None)
+        self.set_handler: Callable[[Any], Any] = ctypes.PYFUNCTYPE(
+            ctypes.py_object, ctypes.py_object
+        )(_numpy_function(_SET_HANDLER))
+        library.set_object("np_large", self.large)
+        library.set_object("np_type", np.ndarray)
+        library.set_object("np_dtype", np.dtype)
+        new = ctypes.c_void_p.from_address(library.address("np_new"))
+        new.value = new_array()
+        self.empty: Make = library.builtin("empty", "Make an array with arbitrary contents.")
+        self.limit: Callable[[int], int] = library.builtin("limit", "Keep so many bytes at most.")
+        self.forked = library.builtin("forked", "Begin in a new process.")
+        self.limit(MOST_KEPT)
+
+    def large(self, shape: Any, dtype: Any) -> np.ndarray:
+        """Make an array that may be a large one."""
+        if math.prod(shape) * dtype.itemsize < LARGE or dtype.hasobject:
+            return np.empty(shape, dtype)
+        before = self.set_handler(self.handler)
+        try:
+            return np.empty(shape, dtype)
+        finally:
+            self.set_handler(before)
+
+
+def _numpy_function(place: int) -> int:
+    """Return the address at a place of the table of NumPy's C API."""
+    # What `import_array` of NumPy's C API reads.
+    capsule = np._core._multiarray_umath._ARRAY_API  # ty: ignore[missing-attribute]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    table = ctypes.cast(get_pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    return table[place] or 0
+
+
+def _text() -> str:
+    """Return the native code for this platform."""
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    call = f"call i32 @madvise(ptr %data, i64 %capacity, i32 {advice})"
+    free = f"call i32 @madvise(ptr %data, i64 %capacity, i32 {getattr(mmap, 'MADV_FREE', 0)})"
+    return template(
+        "buffers.ll",
+        PAGE=mmap.PAGESIZE,
+        SPAN=mmap.PAGESIZE + _HUGE_PAGE,
+        MAP=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        FREE_FROM=_FREE_FROM,
+        FREE="" if not hasattr(mmap, "MADV_FREE") else free,
+        ADVISE="" if advice is None else call,
+        NAME_END=r"\00" * (127 - len("lanewise")),
+    )
+
+
+#: Reentrant: a signal handler may come to the same place.
+_lock = threading.RLock()
+_buffers: _Buffers | None = None
+
+
+def _native() -> _Buffers:
+    global _buffers
+    if _buffers is None:
+        with _lock:
+            if _buffers is None:
+                _buffers = _Buffers()
+    return _buffers
+
+
+def maker() -> Make:
+    """Return the function that `empty` calls: a built-in one, to be looked up once."""
+    return _native().empty if _CAN_MAP else np.empty
+
+
+def new_array() -> int:
+    """Return the address of PyArray_NewFromDescr, for native code.
+
+    >>> new_array() != 0
+    True
+    """
+    return _numpy_function(_NEW_FROM_DESCR)
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return a new array with arbitrary contents, as `numpy.empty` does.
+
+    Examples
+    --------
+    >>> results = empty((1000, 1000), np.dtype(float))
+    >>> results.base is None and results.flags.owndata
+    True
+    >>> where = results.ctypes.data
+    >>> del results
+    >>> empty((1000, 1000), np.dtype(float)).ctypes.data == where
+    True
+    """
+    return maker()(shape, dtype)
+
+
+def kept() -> int:
+    """Return how many bytes are kept for arrays to come.
+
+    >>> results = empty((1 << 20,), np.dtype(float))
+    >>> del results
+    >>> kept() >= 8 << 20
+    True
+    """
+    return _native().limit(MOST_KEPT) if _CAN_MAP else 0
+
+
+def release() -> int:
+    """Give all kept memory back to the system; return how many bytes that were.
+
+    >>> _ = release()
+    >>> kept()
+    0
+    """
+    before = kept()
+    if _CAN_MAP:
+        native = _native()
+        native.limit(0)
+        native.limit(MOST_KEPT)
+    return before
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()  # the thread that held it is not in this process
+    if _buffers is not None:
+        _buffers.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

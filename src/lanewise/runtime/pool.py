@@ -1,0 +1,251 @@
+"""Running a compiled kernel over its items, on the calling thread and a pool of native threads.
+
+A kernel is a C function ``int64 kernel(context*, int64 begin, int64 end, uint8* scratch)`` that
+does the items ``begin`` to ``end`` and returns 0, or another code when it stopped before.
+`launcher` returns the function ``run(kernel, context, total, grain, scratch_bytes)`` that calls it
+for all of ``range(total)``.
+
+**The context** is a block of memory that the caller fills. Its first `HEADER` bytes are the
+pool's::
+
+    0   int32 (*poll)(context*)   set by run: nonzero when the kernel must leave
+    8   void *job                 set by run
+    16  int64 begin               set by run: the first item of the chunk at hand
+    24  int64 bytes               set by the caller: of the block in all, with these 32
+    32                            from here on the caller's own
+
+While more than one thread runs, each has a copy of the block, so a kernel may write to its
+context. Of a kernel that failed, the copy ends in the caller's block: it may note there what it
+stopped at.
+
+**Chunks.** Items are handed out in chunks of ``grain``, each beginning at a multiple of it, to
+whichever thread asks next. The chunks are the same for any number of threads, so partial results
+by chunk can be combined in an order that does not depend on it. One chunk, or one thread, is run
+right away on the calling thread.
+
+**Failure.** `run` returns the code of the failing chunk with the lowest items, so the first
+example that fails is found, as in the loop. Chunks below a failing one still run, to their end;
+later ones need not: ``poll`` tells them to leave. What ``poll`` made a kernel return is ignored
+then.
+
+**Polling.** A kernel calls ``poll`` now and then (every 65536 turns of a loop, and between blocks
+of lanes). On the main thread it lets Python's signal handlers run every 40 ms; what a handler
+raises (`KeyboardInterrupt`) stops all threads and is raised by `run`. While the calling thread
+waits for others, it does the same. Other Python threads never take the GIL for this: signals are
+the main thread's.
+
+**Threads** are made when first needed, sleep in ``pthread_cond_wait`` when there is no work, and
+never touch Python. Jobs of several Python threads are open at the same time: workers join the
+oldest first, and since each caller works on its own job, every job goes on. No lock is held while
+a kernel or a signal handler runs, so handlers may map. A forked child has no workers and makes its
+own. Where there are no POSIX threads, everything runs on the calling thread. At exit nothing is
+waited for: idle workers end with the process.
+
+**Scratch** is 64-byte aligned memory, one for each thread, with arbitrary contents. It is kept
+from job to job, all threads together up to 32 MiB.
+
+The pool is LLVM IR (``pool.ll``, ``pool_threads.ll``), so neither installing nor running needs a
+compiler but LLVM's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection
+
+from lanewise.runtime.native import Library, template
+
+#: Bytes at the start of a context that belong to the pool.
+HEADER = 32
+
+#: More threads than this are taken for a mistake.
+MOST_THREADS = 1024
+
+#: Scratch that all threads together keep between jobs, in bytes.
+MOST_SCRATCH = 32 << 20
+
+#: Nanoseconds between two looks for signals.
+_SIGNALS = 40_000_000
+
+#: Nanoseconds that a caller waits for the last worker before it sleeps. Workers that waited so for
+#: work did harm when measured: the system leaves them on the processor of the one they wait for.
+_SPIN = 10_000
+
+#: Bytes of stack for each worker; some platforms' default is far less.
+_STACK = 8 << 20
+
+#: The pool's code.
+_PARTS = ("pool.ll", "pool_threads.ll")
+
+Run = Callable[[int, int, int, int, int], int]
+
+
+class Pool:
+    """A pool of native threads; a process needs one, see `launcher`.
+
+    Parameters
+    ----------
+    threads
+        How many threads work at once, the calling one among them.
+    absent
+        Functions of the C library to do without.
+    """
+
+    __slots__ = ("_census", "_reset", "_resize", "launch", "run")
+
+    def __init__(self, threads: int, absent: Collection[str] = ()) -> None:
+        library = Library(_text(), absent)
+        library.set_object("value_error", ValueError)
+        library.set_object("runtime_error", RuntimeError)
+        self.run: Run = library.builtin("run", "Run a kernel over its items.")
+        self.launch: int = library.address("launch")
+        self._resize = library.builtin("resize", "Set the number of threads.")
+        self._reset = library.builtin("reset", "Forget the workers of another process.")
+        self._census = library.builtin("census", "Count the workers.")
+        self._reset(threading.main_thread().ident)
+        self.resize(threads)
+
+    def resize(self, threads: int) -> None:
+        """Use so many threads from now on; surplus workers end."""
+        self._resize(threads, MOST_SCRATCH // threads)
+
+    def reset(self) -> None:
+        """Begin anew in a child process, where only the thread that forked lives."""
+        self._reset(threading.get_ident())
+
+    def census(self) -> tuple[int, int]:
+        """Return how many workers there are, and how many of them sleep."""
+        both = self._census()
+        return both & 0xFFFFFFFF, both >> 32
+
+
+def _text() -> str:
+    """Return the pool's code for this platform."""
+    if sys.maxsize < 2**32:
+        raise RuntimeError("compiled kernels need a 64-bit Python")
+    is_mac = sys.platform == "darwin"
+    names = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP")
+    faults = [int(getattr(signal, name)) for name in names if hasattr(signal, name)]
+    # On macOS conditions know the time of day only, so everything goes by that clock there.
+    clock = "CLOCK_REALTIME" if is_mac else "CLOCK_MONOTONIC"
+    return template(
+        *_PARTS,
+        CLOCK=getattr(time, clock, 0),
+        SIGNALS=_SIGNALS,
+        SPIN=_SPIN,
+        STACK=_STACK,
+        DETACHED=2 if is_mac else 1,
+        SETMASK=int(getattr(signal, "SIG_SETMASK", 0)),
+        FAULTS="\n  ".join(f"call i32 @sigdelset(ptr %all, i32 {fault})" for fault in faults),
+    )
+
+
+#: Reentrant: a signal handler may come to the same place.
+_lock = threading.RLock()
+_pool: Pool | None = None
+_threads: int | None = None
+
+
+def launcher() -> Run:
+    """Return ``run(kernel, context, total, grain, scratch_bytes)``, a built-in function.
+
+    Its arguments are integers: the address of the kernel, the address of the context (see the
+    module's text), how many items there are, how many make a chunk, and how many bytes of scratch
+    each thread needs. It returns 0, or the code of the failing chunk with the lowest items.
+
+    Examples
+    --------
+    >>> import ctypes, struct
+    >>> from lanewise.runtime.native import Library
+    >>> text = '''define i64 @kernel(ptr %context, i64 %begin, i64 %end, ptr %scratch) {
+    ...   %is_late = icmp sgt i64 %end, 500
+    ...   %code = select i1 %is_late, i64 %begin, i64 0
+    ...   ret i64 %code
+    ... }'''
+    >>> kernel = Library(text).address("kernel")
+    >>> block = ctypes.create_string_buffer(struct.pack("qqqq", 0, 0, 0, HEADER), HEADER)
+    >>> run = launcher()
+    >>> run(kernel, ctypes.addressof(block), 500, 64, 0)
+    0
+    >>> run(kernel, ctypes.addressof(block), 1_000_000, 64, 0)
+    448
+    """
+    return _the_pool().run
+
+
+def launching() -> int:
+    """Return the address of what `launcher`'s function calls, for native code.
+
+    It is ``i32 (ptr kernel, ptr context, i64 total, i64 grain, i64 scratch_bytes, ptr code)``. It
+    returns 0 and leaves the code, or another number with an exception set; nothing is checked.
+
+    Examples
+    --------
+    >>> launching() == launching()
+    True
+    """
+    return _the_pool().launch
+
+
+def _the_pool() -> Pool:
+    global _pool
+    pool = _pool
+    if pool is None:
+        with _lock:
+            pool = _pool
+            if pool is None:
+                pool = _pool = Pool(get_threads())
+    return pool
+
+
+def set_threads(threads: int) -> None:
+    """Use so many threads from now on."""
+    global _threads
+    if not 1 <= threads <= MOST_THREADS:
+        raise ValueError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
+    with _lock:
+        _threads = threads
+        if _pool is not None:
+            _pool.resize(threads)
+
+
+def get_threads() -> int:
+    """Return how many threads are used."""
+    global _threads
+    if _threads is None:
+        _threads = _default_threads()
+    return _threads
+
+
+def _default_threads() -> int:
+    """Return what LANEWISE_NUM_THREADS says, or the number of processors this process may use."""
+    given = os.environ.get("LANEWISE_NUM_THREADS", "").strip()
+    if given:
+        if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= MOST_THREADS:
+            raise ValueError(
+                f"LANEWISE_NUM_THREADS must be a number of threads, 1 to {MOST_THREADS}, "
+                f"not {given!r}"
+            )
+        return int(given)
+    if hasattr(os, "process_cpu_count"):  # Python 3.13
+        count = os.process_cpu_count()
+    elif hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count()
+    return min(count or 1, MOST_THREADS)
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()  # the thread that held it is not in this process
+    if _pool is not None:
+        _pool.reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

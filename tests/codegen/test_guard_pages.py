@@ -1,0 +1,246 @@
+"""Kernels on memory between inaccessible pages: no access is out of bounds, however data are.
+
+The cases run in a process of their own, because an access out of bounds ends it; see `guarded`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from codegen.backends import assert_equal, assert_same_error, backend, outcome
+from codegen.guarded import PAGE, Block, guarding
+
+DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
+SIZES = (1, 7, 9, 33)
+CASES: dict[str, Callable[[], None]] = {}
+
+
+def case(function: Callable[[], None]) -> Callable[[], None]:
+    """Enter a function that the process of the guarded kernels is to run."""
+    CASES[function.__name__] = function
+    return function
+
+
+def check(function: Callable[..., Any], *args: Any, in_dims: Any = 0) -> None:
+    """Assert that guarded kernels give, or raise, what the interpreter does."""
+    check_all(function, [args], in_dims)
+
+
+def check_all(
+    function: Callable[..., Any], batches: Sequence[Sequence[Any]], in_dims: Any = 0
+) -> None:
+    """Assert `check` for several batches, of which the kernel is one."""
+    mapped = lw.vmap(function, in_dims)
+    with backend("interpret"):
+        wanted = [outcome(lambda a=args: mapped(*a)) for args in batches]
+    for at_end in (True, False):
+        with backend("native"), guarding(at_end) as guarded:
+            found = [outcome(lambda a=args: mapped(*a)) for args in batches]
+        assert guarded.calls == len(batches), "nothing was compiled"
+        for (got, other), (want, error) in zip(found, wanted, strict=True):
+            assert_same_error(other, error)
+            if error is None:
+                assert_equal(got, want)
+
+
+def numbers(dtype: str, *shape: int) -> np.ndarray:
+    return (np.random.default_rng(0).normal(size=shape) * 20).astype(dtype)
+
+
+def places(high: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(-high, high, shape)
+
+
+def _rows(dtype: str) -> Callable[[], None]:
+    """Return a case: rows of every length are packed into lanes, and unpacked."""
+
+    def rows() -> None:
+        # One program for several lengths: each is an operand, and a result, of its own.
+        lengths = [*range(1, 41), 63, 64, 65, 200]
+        for start in range(0, len(lengths), 11):
+            some = lengths[start : start + 11]
+            batches = [[numbers(dtype, size, n) for n in some] for size in SIZES]
+            check_all(lambda *xs: tuple([x[::-1] for x in xs]), batches)
+
+    rows.__name__ = f"rows_{np.dtype(dtype).name}"
+    return rows
+
+
+for _dtype in DTYPES:
+    case(_rows(_dtype))
+
+
+@case
+def gathers() -> None:
+    """Places that are data; those of lanes that are not active are wrong."""
+    for dtype in ("f8", "f4", "i1", "c16"):
+        for size in SIZES:
+            x, table, i = numbers(dtype, size, 50), numbers(dtype, 7), places(50, size, 30)
+            check(lambda a, i: a[i], x, i)
+            check(lambda a, i: a[i % 7], table, i, in_dims=(None, 0))
+            check(lambda a, i: np.take_along_axis(a[:30], i % 30, 0), x, i)
+            wrong = np.where(np.arange(size) % 3 == 1, 10**12, i[:, 0])
+
+            def guarded(a: Any, k: Any) -> Any:
+                if -50 <= k < 50:
+                    return a[k]
+                return a[0]
+
+            check(guarded, x, wrong)
+            check(guarded, x[0], wrong, in_dims=(None, 0))
+            check(lambda a, k: a[k], x, wrong)
+
+
+@case
+def scatters() -> None:
+    """Writes at places that are data, in registers and in memory."""
+
+    def write(a: Any, k: Any) -> Any:
+        a = a.copy()
+        if -len(a) <= k < len(a):
+            a[k] = 1
+        return a
+
+    def each(a: Any, i: Any) -> Any:
+        a = a.copy()
+        a[i] = i
+        np.add.at(a, i, 2)
+        return a
+
+    for size in SIZES:
+        for length in (5, 50):
+            x, i = numbers("f8", size, length), places(length, size, 9)
+            wrong = np.where(np.arange(size) % 3 == 1, -(2**62), i[:, 0])
+            check(write, x, wrong)
+            check(each, x, i)
+
+
+@case
+def slices() -> None:
+    """Slices whose ends are data, full or empty, read and written."""
+
+    def ends(a: Any, n: Any, m: Any) -> Any:
+        b = a.copy()
+        b[n:] = 0
+        return a[n : n + 5], a[:m].sum(dtype=int), b
+
+    for size in SIZES:
+        x = numbers("i4", size, 60)
+        check(ends, x, np.arange(size) % 56, np.arange(size) * 9 - 20)
+        check(lambda a, n: a[n : n + 5], x, np.arange(size) + 50)
+
+
+@case
+def loops() -> None:
+    """Loops that lanes leave at different turns, with arrays in registers and in memory."""
+
+    def sort(a: Any, n: Any) -> Any:
+        a = a.copy()
+        for i in range(n):
+            j = i
+            while j > 0 and a[j - 1] > a[j]:
+                a[j - 1], a[j] = a[j], a[j - 1]
+                j -= 1
+        return a
+
+    def swap(a: Any, n: Any) -> Any:
+        b = a[::-1]
+        for _ in range(n):
+            a, b = b, a * 0.5
+        return a, b
+
+    for size in SIZES:
+        for length in (6, 50):
+            x = numbers("f8", size, length)
+            check(sort, x, places(3, size) + 3)
+            check(swap, x, places(3, size) + 3)
+
+
+@case
+def large() -> None:
+    """Elements in lanes, of one example after the other."""
+
+    def function(a: Any) -> Any:
+        return (a[1:] - a[:-1]).ravel()[::3], a.max(0), a.T, np.argmax(a, 1), a[::-1, ::2]
+
+    for shape in ((67, 67), (65, 129), (70, 64)):
+        check(function, numbers("f4", 3, *shape))
+    check(lambda a: lw.vmap(lambda e: e * e if e > 0 else e)(a), numbers("f8", 3, 5001))
+    check(lambda a, i: a[i], numbers("f8", 3, 5001), places(5001, 3, 4999))
+
+
+@case
+def inner_maps() -> None:
+    """Maps in maps, over examples and over elements."""
+    for size in SIZES:
+        x, y = numbers("f8", size, 21), numbers("f8", 19)
+        check(lambda a, b: lw.vmap(lambda e: np.maximum(a, e))(b), x, y, in_dims=(0, None))
+        check(lambda a: lw.vmap(lambda e: (e, e > a))(a), x)
+
+
+@case
+def shapes() -> None:
+    """Joining, padding, and reshaping, of few and many elements."""
+    for shape in ((1, 1), (2, 3), (7, 9), (0, 4)):
+        x = numbers("u2", 9, *shape)
+        check(lambda a: (np.pad(a, 2), np.concatenate([a, a.T.reshape(a.shape)])), x)
+        check(lambda a: (np.repeat(a, 3, 0), np.roll(a, 1), a.reshape(-1, 1), a.sum(1)), x)
+
+
+def run_guarded() -> None:
+    """Run the cases; what the last line names is what the process ended in."""
+    faulthandler.enable()
+    for name, function in CASES.items():
+        print("BEGIN", name, flush=True)
+        function()
+    print("DONE", flush=True)
+
+
+def run_wrong() -> None:
+    """Make a kernel's buffers smaller than it was told, so that it leaves them."""
+    allocate = Block.__init__
+
+    def smaller(block: Block, size: int, at_end: bool) -> None:
+        allocate(block, size, at_end)
+        if sys.argv[1] == "forbid" and size == 8 * 33 * 5:
+            block.forbid(PAGE)
+        if sys.argv[1] == "canary" and size == 8 * 33 * 5:
+            block.size -= 8
+
+    Block.__init__ = smaller  # ty: ignore[invalid-assignment]
+    with backend("native"), guarding(at_end=False):
+        lw.vmap(lambda a: a[:5] + 1)(numbers("f8", 33, 9))
+    print("DONE", flush=True)
+
+
+def in_a_process(call: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a function of this module in a process of its own."""
+    paths = [str(Path(__file__).parents[1]), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "LANEWISE_CACHE": "0"}
+    program = f"from codegen import test_guard_pages; test_guard_pages.{call}()"
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_kernels_stay_within_their_memory():
+    done = in_a_process("run_guarded")
+    last = done.stdout.splitlines()[-1:] or [""]
+    assert last == ["DONE"], f"{last[0]}: {done.stderr[-3000:]}"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("way", ["forbid", "canary"])
+def test_an_access_out_of_bounds_is_noticed(way):
+    done = in_a_process("run_wrong", way)
+    assert "DONE" not in done.stdout
+    assert (done.returncode < 0) if way == "forbid" else ("behind a buffer" in done.stderr)

@@ -1,0 +1,241 @@
+"""Every primitive with a `lanes` rule, on all its samples and many dtypes: kernels against NumPy.
+
+Nothing here names a primitive but those that have their own tolerance: a new rule is tested as soon
+as it is defined. Many operations are compiled together, so that it takes seconds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+
+from codegen.backends import assert_close, assert_equal, backend, watched
+from lanewise.codegen.numbers import is_supported
+from lanewise.ir.dims import Dim
+from lanewise.ir.graph import Builder, Graph, building
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.regions import batched_type, map_
+from lanewise.ops.registry import REGISTRY, Absent, Primitive, Sample
+from lanewise.runtime.dispatch import compile
+from lanewise.runtime.kernels import KernelFailed
+from ops.test_registry import samples_of, type_of, varied
+
+BATCH = Dim.symbol("batch")
+SIZES = (9, 1, 0)
+DTYPES = [np.dtype(code) for code in "? i1 i4 u8 f2 f4 c8 c16".split()]
+#: How many operations are compiled together.
+TOGETHER = 24
+#: Relative to the largest number of a result, by the bytes of its parts: for what adds and
+#: multiplies in an order of its own, or goes by an algorithm of its own.
+TOLERANCE = {2: 1e-2, 4: 1e-5, 8: 1e-12}
+ROUNDED = ("lanewise.ops.contraction", "lanewise.ops.linalg", "lanewise.ops.reduction")
+#: They leave to NumPy what is close to going wrong.
+CAUTIOUS = ("lanewise.ops.linalg", "lanewise.ops.python")
+#: They leave the order of the rest open.
+PARTED = ("partition", "argpartition")
+#: They take tables that ascend.
+ORDERED = ("searchsorted", "interp")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An operation on operands of some dtypes, of which some are mapped."""
+
+    primitive: Primitive
+    case: Sample
+    mapped: tuple[bool, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the result must be NumPy's to the bit, or to a few units in the last place."""
+        return self.primitive.type.__module__ not in ROUNDED
+
+    def __str__(self) -> str:
+        types = ", ".join([str(type_of(x)) for x in self.case.operands])
+        return f"{self.primitive.name}({types}; {self.case.params}), mapped {self.mapped}"
+
+
+NATIVE = sorted(
+    name for name, primitive in REGISTRY.items() if not isinstance(primitive.lanes, Absent)
+)
+
+
+def is_valid(primitive: Primitive, case: Sample) -> bool:
+    """Whether the type rule takes a sample, and kernels have numbers of all its dtypes."""
+    types = [type_of(x) for x in case.operands]
+    try:
+        found = primitive.infer(types, primitive.complete(case.params))
+    except (TypeError, ValueError, IndexError):
+        return False
+    return all(isinstance(t, ArrayType) and is_supported(t.dtype) for t in (*types, *found))
+
+
+def converted(case: Sample, dtype: np.dtype) -> Sample:
+    """Return a sample whose floating-point operands are of another dtype."""
+
+    def convert(x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind not in "fc":
+            return x
+        if x.dtype.kind == "c":
+            return x.astype(dtype) if dtype.kind == "c" else x
+        # Ascending tables stay so, and nothing is negative.
+        return (x > 0) if dtype.kind == "b" else (x - x.min(initial=0.0)).astype(dtype)
+
+    return Sample(tuple([convert(x) for x in case.operands]), case.params)
+
+
+def uses_of(primitive: Primitive) -> Iterator[Use]:
+    """Yield a primitive's samples, mapped in every way, and with other dtypes."""
+    for case in samples_of(primitive):
+        if not case.operands or not is_valid(primitive, case):
+            continue
+        if primitive.name in ORDERED and case.operands[0].dtype.kind != "f":
+            continue  # `varied` does not keep their order
+        for mapped in product([True, False], repeat=len(case.operands)):
+            use = Use(primitive, case, mapped)
+            if any(mapped) and not _raises(use):
+                yield use
+        if primitive.ufunc is not None or not any(x.dtype.kind in "fc" for x in case.operands):
+            continue  # all loops of ufuncs have tests of their own
+        for dtype in DTYPES:
+            other = converted(case, dtype)
+            if primitive.name in ORDERED and dtype.kind != "f":
+                continue
+            if dtype != np.float64 and is_valid(primitive, other):
+                use = Use(primitive, other, (True,) * len(case.operands))
+                if not _raises(use):
+                    yield use
+
+
+def _raises(use: Use) -> bool:
+    """Whether NumPy raises on some example that `varied` makes."""
+    try:
+        reference(use, examples(use, max(SIZES)), max(SIZES))
+    except (ArithmeticError, TypeError, ValueError, IndexError):
+        return True
+    return False
+
+
+def examples(use: Use, size: int) -> list[np.ndarray]:
+    """Return operands of so many examples."""
+    pairs = zip(use.case.operands, use.mapped, strict=True)
+    return [varied(x, size) if flag else x for x, flag in pairs]
+
+
+def program(uses: Sequence[Use]) -> Graph:
+    """Return a graph that maps all of them over one batch."""
+    builder = Builder()
+    types = [type_of(x) for use in uses for x in use.case.operands]
+    mapped = [flag for use in uses for flag in use.mapped]
+    operands = [
+        builder.input(batched_type(type_, BATCH) if flag else type_)
+        for type_, flag in zip(types, mapped, strict=True)
+    ]
+    with building(Builder()) as inner:
+        inputs = iter([inner.input(type_) for type_ in types])
+        outputs = []
+        for use in uses:
+            given = tuple([next(inputs) for _ in use.case.operands])
+            params = use.primitive.complete(use.case.params)
+            outputs += inner.emit(use.primitive, given, params)
+        region = inner.finish(outputs)
+    params = {
+        "size": BATCH, "in_dims": tuple([0 if flag else None for flag in mapped]),
+        "out_mapped": (True,) * len(outputs), "order": "parallel",
+    }  # fmt: skip
+    results = builder.emit(map_, tuple(operands), map_.complete(params), (region,))
+    return builder.finish(results)
+
+
+def reference(use: Use, operands: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
+    """Return what NumPy gives on one example after the other."""
+    params = use.primitive.complete(use.case.params)
+    rows = []
+    for i in range(size):
+        given = [x[i] if flag else x for x, flag in zip(operands, use.mapped, strict=True)]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = use.primitive.numpy(*given, **params)
+        rows.append(found if isinstance(found, (tuple, list)) else (found,))
+    return [np.stack(column) for column in zip(*rows, strict=True)]
+
+
+def assert_parted(use: Use, operands: Sequence[np.ndarray], got: Sequence[np.ndarray]) -> None:
+    """Assert what NumPy says of partitions: what is less stands before, what is greater behind."""
+    (x,), (found,) = operands, got
+    axis = use.case.params["axis"] + 1
+    if use.primitive.name == "argpartition":
+        found = np.take_along_axis(x, found, axis)
+    np.testing.assert_array_equal(np.sort(found, axis), np.sort(x, axis))
+    for place in use.case.params["kth"]:
+        at = np.take(found, [place], axis)
+        before, behind = np.split(found, [place], axis)
+        assert (before <= at).all(), use
+        assert (behind >= at).all(), use
+
+
+def check(uses: Sequence[Use]) -> set[str]:
+    """Assert that operations compiled together give what NumPy does; return which were compiled."""
+    executable = compile(program(uses))
+    compiled: set[str] = set()
+    for size in SIZES:
+        groups = [examples(use, size) for use in uses]
+        arguments = [x for group in groups for x in group]
+        try:
+            with watched() as seen:
+                results = iter(executable(*arguments))
+            compiled |= seen.primitives
+        except KernelFailed:  # something is left to NumPy as it may go wrong; not all else
+            if len(uses) > 1:
+                half = len(uses) // 2
+                return check(uses[:half]) | check(uses[half:])
+            assert uses[0].primitive.type.__module__ in CAUTIOUS, uses[0]
+            compiled.add(uses[0].primitive.name)
+            with backend("interpret"):
+                results = iter(executable(*arguments))
+        for use, group in zip(uses, groups, strict=True):
+            types = use.primitive.infer(
+                [type_of(x) for x in use.case.operands], use.primitive.complete(use.case.params)
+            )
+            got = [next(results) for _ in types]
+            for g, t in zip(got, types, strict=True):
+                assert type_of(g) == array_type(t.dtype, (size, *t.shape)), use
+            if not size:
+                continue
+            want = reference(use, group, size)
+            if use.primitive.name in PARTED:
+                assert_parted(use, group, got)
+                continue
+            try:
+                if use.is_exact:
+                    assert_equal(got, want, exact=False)
+                else:
+                    size_ = min(w.real.dtype.itemsize for w in want)
+                    assert_close(got, want, TOLERANCE.get(size_, 0.0))
+            except AssertionError as error:
+                raise AssertionError(f"{use}: {error}") from error
+    return compiled
+
+
+USES = [use for name in NATIVE for use in uses_of(REGISTRY[name])]
+BLOCKS = [
+    pytest.param(USES[i : i + TOGETHER], id=f"{i}-{USES[i].primitive.name}")
+    for i in range(0, len(USES), TOGETHER)
+]
+
+
+@pytest.mark.parametrize("uses", BLOCKS)
+def test_samples(uses):
+    assert check(uses)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_that_a_rule_is_a_rule(name):
+    """What says that it has a native form has one, for some sample at least."""
+    uses = list(uses_of(REGISTRY[name]))
+    assert not uses or any(name in check([use]) for use in uses)

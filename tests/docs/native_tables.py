@@ -1,0 +1,119 @@
+"""The tables of ``docs/native.md``: what has a native form, and how exact the mathematics is.
+
+They are read off the registry, and off the bounds that the tests of the mathematics assert. Write
+the page anew with::
+
+    python tests/docs/native_tables.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import lanewise  # noqa: F401  (fills the registry)
+from codegen import test_mathlib_exponential as exponential
+from codegen import test_mathlib_hyperbolic as hyperbolic
+from codegen import test_mathlib_power as power
+from lanewise.codegen import linalg, orthogonal, sorting, ufuncs
+from lanewise.codegen.mathlib import special, trigonometric
+from lanewise.ops.registry import REGISTRY, Absent
+
+PAGE = Path(__file__).parents[2] / "docs" / "native.md"
+
+#: What primitives are called by users, where it is not their name.
+CALLED = {"python_call": "functions of Python's `math`", "exact": "arithmetic of Python numbers"}
+#: Operations that every kernel is made of, whose names say little to users.
+INNER = {
+    "bitcast", "checked", "check", "constant", "integer_of", "iota", "put_slice", "slice_bound",
+    "take_slice", "update_slice",
+}  # fmt: skip
+#: Regions are not lowered by a rule.
+REGIONS = {"map", "cond", "switch", "while", "scan"}
+#: Operations that have a native form for small arrays.
+SMALL = {
+    "cholesky": linalg.LARGEST, "det": linalg.LARGEST, "inv": linalg.LARGEST,
+    "qr": linalg.LARGEST, "slogdet": linalg.LARGEST, "solve": linalg.LARGEST,
+    "eigvalsh": orthogonal.LARGEST_ROTATED, "svdvals": orthogonal.LARGEST_ROTATED,
+}  # fmt: skip
+ROWS = {"sort", "argsort", "partition", "argpartition"}
+
+#: NumPy's and SciPy's names of the functions that are called otherwise inside.
+NAMES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atan2": "arctan2", "atanh": "arctanh", "pow": "power", "digamma": "psi",
+    "digamma of negative numbers": "psi, of negative numbers",
+    "gammaln of negative numbers": "gammaln, of negative numbers",
+}  # fmt: skip
+
+
+def operations() -> str:
+    """Return the table of operations, by whether they have a native form."""
+    refused: dict[str, list[str]] = defaultdict(list)
+    native = []
+    for name, primitive in sorted(REGISTRY.items()):
+        if name in REGIONS or primitive.ufunc is not None:
+            continue
+        if isinstance(primitive.lanes, Absent):
+            refused[primitive.lanes.reason].append(name)
+        elif name not in INNER | SMALL.keys() | ROWS:
+            native.append(CALLED.get(name, f"`{name}`"))
+    by_size: dict[int, list[str]] = defaultdict(list)
+    for name, size in SMALL.items():
+        by_size[size].append(name)
+    scipy = ", ".join([f"`{name}`" for name in sorted(ufuncs.SCIPY)])
+    lines = [
+        "| operation | native form |",
+        "| --- | --- |",
+        "| `if`, `while`, `for`, inner maps | yes |",
+        f"| {', '.join(sorted(native, key=lambda text: text.strip('`').lower()))} | yes |",
+        "| NumPy's ufuncs of truth values, integers, floats and complex numbers | yes, but for "
+        "those of `longdouble` |",
+        f"| `scipy.special`: {scipy} | yes, of floats |",
+    ]
+    for size, names in sorted(by_size.items(), reverse=True):
+        text = ", ".join([f"`{name}`" for name in names])
+        lines.append(f"| {text} | up to {size} × {size}; larger ones are LAPACK's |")
+    text = ", ".join([f"`{name}`" for name in sorted(ROWS)])
+    lines.append(f"| {text} | of rows of up to {sorting.LONGEST} |")
+    for reason, names in sorted(refused.items(), key=lambda row: row[1]):
+        lines.append(f"| {', '.join([f'`{name}`' for name in names])} | no: {reason} |")
+    return "\n".join(lines)
+
+
+def accuracy() -> str:
+    """Return the table of the mathematics: the greatest errors that tests allow, in ULP."""
+    bounds: dict[str, tuple[float, float]] = {}
+    for table in (
+        exponential.BOUNDS, power.BOUNDS, trigonometric.BOUNDS, hyperbolic.BOUNDS, special.BOUNDS,
+    ):  # fmt: skip
+        bounds |= table
+    rows: dict[tuple[float, float], list[str]] = defaultdict(list)
+    for name, bound in bounds.items():
+        rows[bound].append(NAMES.get(name, name))
+    rows[0.5, 0.5] += ["sqrt"]  # an instruction that rounds as IEEE 754 says
+    lines = ["| function | float64 | float32 |", "| --- | --- | --- |"]
+    for bound, names in sorted(rows.items()):
+        text = ", ".join([re.sub(r"^\w+", lambda word: f"`{word[0]}`", name) for name in names])
+        lines.append(f"| {text} | {bound[0]:g} | {bound[1]:g} |")
+    return "\n".join(lines)
+
+
+def filled(page: str) -> str:
+    """Return the page with its tables as they should be."""
+    for name, table in (("operations", operations()), ("accuracy", accuracy())):
+        begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        head, found, rest = page.partition(begin)
+        _, is_closed, tail = rest.partition(end)
+        assert found and is_closed, f"the page has no place for the table of {name}"
+        page = head + begin + table + end + tail
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
