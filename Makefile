@@ -9,8 +9,12 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	$(BIN)/python demo/digits.py
 
+# What runs in both backends: compiled once more, however little there is to do.
+BOTH := maps control compose programs autograph ops numpy_api
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
+	LANEWISE_BACKEND=native $(BIN)/python -m pytest -n auto $(BOTH:%=tests/%)
 
 check: $(VENV)/.check
 	$(BIN)/ruff check

@@ -155,7 +155,7 @@ def guarding(at_end: bool) -> Generator[Guarded]:
     before = interpret.native, Lowering._allocate, dict(KERNELS)
     guarded = Guarded(at_end)
     interpret.native = guarded.native  # ty: ignore[invalid-assignment]
-    Lowering._allocate = lambda k, size: guarded.allocate(k, size)
+    Lowering._allocate = lambda self, size: guarded.allocate(self, size)
     KERNELS.clear()  # their local arrays lie side by side
     dispatch._cache.clear()
     try:

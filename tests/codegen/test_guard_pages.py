@@ -27,7 +27,7 @@ CASES: dict[str, Callable[[], None]] = {}
 
 def case(function: Callable[[], None]) -> Callable[[], None]:
     """Enter a function that the process of the guarded kernels is to run."""
-    CASES[function.__name__] = function
+    CASES[str(getattr(function, "__name__", function))] = function
     return function
 
 

@@ -156,11 +156,13 @@ def reference(use: Use, operands: Sequence[np.ndarray], size: int) -> list[np.nd
     """Return what NumPy gives on one example after the other."""
     params = use.primitive.complete(use.case.params)
     rows = []
+    meaning = use.primitive.numpy
+    assert not isinstance(meaning, Absent)
     for i in range(size):
         given = [x[i] if flag else x for x, flag in zip(operands, use.mapped, strict=True)]
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = use.primitive.numpy(*given, **params)
+            found = meaning(*given, **params)
         rows.append(found if isinstance(found, (tuple, list)) else (found,))
     return [np.stack(column) for column in zip(*rows, strict=True)]
 

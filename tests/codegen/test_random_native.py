@@ -58,7 +58,7 @@ def anything(dtype: str, shape: Sequence[int], seed: int = 0) -> np.ndarray:
     if kind.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     if kind.kind in "iu":
-        limits = np.iinfo(kind)
+        limits = np.iinfo(dtype)
         low = max(limits.min, -9)
         wide = rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
         return np.where(rng.random(shape) < 0.5, wide, rng.integers(low, 10, shape).astype(kind))
@@ -68,7 +68,7 @@ def anything(dtype: str, shape: Sequence[int], seed: int = 0) -> np.ndarray:
         result = np.empty(shape, kind)
         result.real, result.imag = parts
         return result
-    limits = np.finfo(kind)
+    limits = np.finfo(dtype)
     special = [np.nan, np.inf, -np.inf, -0.0, 0.0, limits.max, limits.tiny, limits.tiny / 4, 1.0]
     with np.errstate(all="ignore"):
         usual = (4 * rng.normal(size=shape)).astype(kind)
@@ -107,7 +107,8 @@ def test_graphs(depth, length, count):
 def test_programs(case):
     """NumPy's functions on all dtypes; see `compose.test_random_programs` for how they compare."""
     assume("partition" not in case.program.source)  # NumPy leaves the order of the rest open
-    mapped = case.program.function()
+    with backend("interpret"):
+        mapped = case.program.function()
     for level in case.maps:
         mapped = lw.vmap(mapped, tuple(level.in_dims), level.out_dims, chunk_size=level.chunk)
     arrays = [_cut(a, position, case.maps) for position, a in enumerate(case.arrays)]
@@ -139,7 +140,8 @@ def test_programs(case):
 def test_control_flow(case):
     """Branches, loops, writes and errors, to the bit; arrays in registers, and in memory."""
     notes = Notes()
-    mapped = case.function(notes)
+    with backend("interpret"):  # (it also keeps Python from warning of odd programs)
+        mapped = case.function(notes)
     for level in case.maps:
         mapped = lw.vmap(mapped, level.in_dims, chunk_size=level.chunk)
     with backend("interpret"):
@@ -226,14 +228,14 @@ def test_casts(dtype):
     """Every dtype as every other, and two of them together."""
     x = anything(dtype, (33, 3))
     for other in DTYPES:
-        given = x
+        values = x
         if x.dtype.kind in "fc" and np.dtype(other).kind in "iu":  # beyond, C leaves it open
-            given = (np.nan_to_num(x.real, posinf=3, neginf=3) % 100).astype(dtype)
+            values = (np.nan_to_num(x.real, posinf=3, neginf=3) % 100).astype(dtype)
         y = anything(other, (33, 3), 1)
         mapped = lw.vmap(
             lambda a, b, to=other: (a.astype(to), np.concatenate([a, b]), np.where(a == b, a, b))
         )
-        native(lambda m=mapped, a=given, b=y: m(a, b))
+        native(lambda m=mapped, a=values, b=y: m(a, b))
 
 
 # --- found by these tests -------------------------------------------------------------------------
@@ -269,7 +271,7 @@ def begun_alike(a: Any, b: Any, n: Any) -> Any:
     return c, d
 
 
-def tested(a: Any, b: Any, n: Any) -> Any:
+def written_by_the_test(a: Any, b: Any, n: Any) -> Any:
     """Write, in the test of a loop, to a copy of what is carried."""
 
     def low(x: Any) -> Any:
@@ -326,7 +328,7 @@ def sorted_by_hand(a: Any, b: Any, n: Any) -> Any:
 
 @pytest.mark.parametrize(
     "function",
-    [swapped, rotated, begun_alike, tested, looped_aside, looked_up, mapped_in_a_loop,
+    [swapped, rotated, begun_alike, written_by_the_test, looped_aside, looked_up, mapped_in_a_loop,
      sorted_by_hand],
 )  # fmt: skip
 def test_loops(function):
@@ -359,7 +361,7 @@ def test_a_loop_outside_of_lanes():
 def test_indices_of_elements_that_nobody_reads(function):
     """A wrong index is one whether or not its element is read."""
     places = np.tile(np.arange(-50, 0), (9, 1))
-    assert "gather" in native(lambda: lw.vmap(function)(LONG, places)).primitives | {"gather"}
+    native(lambda: lw.vmap(function)(LONG, places))
     places[4, 7] = 50
     call = lambda: lw.vmap(function)(LONG, places)  # noqa: E731
     with backend("native"), pytest.raises(IndexError, match="example 4"):
@@ -376,9 +378,8 @@ def test_handing_on_what_has_no_native_form():
     ]
     for function, operand in results:
         native(lambda f=function, y=operand: lw.vmap(f, (0, None))(np.arange(3), y))
-    for operand in (x, np.array([1, 2], "M8[s]"), np.array(["a", "bc"])):
-        native(lambda y=operand: lw.vmap(lambda a: a)(y))
-        native(lambda y=operand: lw.vmap(lambda a, b: (a, b + 1))(y, np.arange(2)))
+    native(lambda: lw.vmap(lambda a: a)(x))
+    native(lambda: lw.vmap(lambda a, b: (a, b + 1))(x, np.arange(2)))
     native(lambda: lw.vmap(lambda a: (a + a, a))(x))
 
 

@@ -21,10 +21,10 @@ from lanewise.ops.regions import map_
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
 MOST_LIVE = 32
 #: An example with a larger array is not run in one lane: its elements are.
-LARGE = 4096
+LARGE = 1024
 #: Operations that run well with an array's elements in the lanes, beside elementwise ones.
 _ALONG_ROWS = {"where", "cast", "constant", "iota", "slice", "broadcast_to", "concatenate", "pad",
-               "real", "imag", "complex", "gather"}  # fmt: skip
+               "real", "imag", "complex", "gather", "update_slice"}  # fmt: skip
 #: Linear algebra that kernels hold.
 _OF_MATRICES = {"cholesky", "solve", "inv", "det", "slogdet", "qr", "eigvalsh", "svdvals"}
 #: What a gathered element costs in instructions, and a reduction across the lanes for each halving.

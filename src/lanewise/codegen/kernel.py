@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lanewise.codegen import control, refill
 from lanewise.codegen.addresses import Affine, Index
@@ -31,6 +30,8 @@ HEAD = 32
 FAILED, STOPPED = 1, 2
 #: What LLVM may do to arithmetic where the user allows it; NaN and infinities keep their meaning.
 FAST = "reassoc nsz arcp contract"
+#: Kernels of more instructions than this are not compiled: it would take many seconds.
+MOST_LINES = 60_000
 #: A loop asks whether it should stop once in so many turns.
 TURNS = 1 << 14
 
@@ -79,77 +80,105 @@ def write(
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
-    begin, end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
-    pointers = [_argument(e, HEAD + 8 * i) for i in range(len(body.inputs) + len(body.outputs))]
-    types = [value.type for value in (*body.inputs, *body.outputs)]
-    for type_ in types:
-        if not isinstance(type_, ArrayType) or not all(isinstance(d, int) for d in type_.shape):
-            raise CannotCompile(f"it takes or gives {type_}, not numbers of known size")
-
-    numbers: dict[int, Array] = {}
-
-    def rows(number: int, example: Index | None) -> Any:
-        if example is None and number in numbers:
-            return numbers[number]
-        type_ = types[number]
-        lead = () if example is None else (example,)
-        shape = type_.shape if example is None else (1, *type_.shape)
-        strides = tuple([s * type_.dtype.itemsize for s in row_major(shape)])
-        return Given(e, type_.dtype, type_.shape, pointers[number], lead, strides, lambda: k.mask)
-
-    def block(example: Index) -> None:
-        arguments: list[Array] = []
-        for number, axis in enumerate(in_dims):
-            given = rows(number, None if axis is None else example)
-            if axis is None or not in_lanes or given.size == 0:
-                arguments.append(given)
-            elif given.size == 1:
-                item = given.at(*(0,) * given.ndim)
-                arguments.append(k.elements(given.dtype, given.shape, [item]))
-            elif only_indexed(body, number):
-                arguments.append(given)
-            else:
-                assert isinstance(example, Affine)
-                arguments.append(packed(k, given, example, end))
-        for x in arguments:
-            for buffer in x.buffers:
-                buffer.mask = k.mask
-        outputs = control.run(k, body, arguments)
-        for number, value in enumerate(outputs, len(in_dims)):
-            target = rows(number, example)
-            if value.size == 0:
-                continue
-            if in_lanes and value.size > 1:
-                assert isinstance(example, Affine)
-                unpack(k, value, target, example, end)
-            else:
-                k.each(target.shape, lambda *i, v=value, t=target: t.store(i, v.at(*i), k.mask))
-
-    for number, axis in enumerate(in_dims):
-        if axis is None and math.prod(types[number].shape) == 1:  # loaded here, outside of loops
-            given = rows(number, None)
-            item = given.at(*(0,) * given.ndim)
-            numbers[number] = k.elements(given.dtype, given.shape, [item])
+    examples = _Examples(k, body, in_dims, in_lanes)
+    begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes else None
     if plan is not None:
         k.first = begin
-        refill.write(k, plan, rows, in_dims, begin, end)
+        refill.write(k, plan, examples.operand, in_dims, begin, end)
     elif in_lanes:
         with k.lane_loop(begin, end) as example:
             k.first = example.base
-            block(example)
+            examples.run(example)
             k.poll(every=False)
     else:
         for example in k.range(begin, end):
             k.first = example
-            block(example)
+            examples.run(example)
             k.poll(every=False)
     e.do("ret i64 0")
     k.close()
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
+    if len(e.lines) > MOST_LINES:
+        raise CannotCompile(f"its kernel of {len(e.lines)} instructions would compile for too long")
     work = nanoseconds(body, in_dims, e.lanes)
     return Kernel(module.text(), e.lanes, in_lanes, k.scratch, plan is not None, work)
+
+
+class _Examples:
+    """The examples of a kernel: where their operands and results lie, and what is done for them."""
+
+    def __init__(
+        self, k: KernelLowering, body: Graph, in_dims: Sequence[int | None], in_lanes: bool
+    ) -> None:
+        e = k.e
+        self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
+        self.begin, self.end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
+        self._types = [value.type for value in (*body.inputs, *body.outputs)]
+        for type_ in self._types:
+            if not isinstance(type_, ArrayType) or not all(isinstance(d, int) for d in type_.shape):
+                raise CannotCompile(f"it takes or gives {type_}, not numbers of known size")
+        self._pointers = [_argument(e, HEAD + 8 * i) for i in range(len(self._types))]
+        self._numbers: dict[int, Array] = {}
+        for number, axis in enumerate(in_dims):
+            if axis is None and math.prod(self._types[number].shape) == 1:
+                # It is loaded here, outside of all loops.
+                self._numbers[number] = self._in_registers(self._given(number, None))
+
+    def operand(self, number: int, example: Index | None) -> Array:
+        """Return an operand, or behind them a result: of some examples, or for None whole."""
+        known = self._numbers.get(number) if example is None else None
+        return self._given(number, example) if known is None else known
+
+    def _given(self, number: int, example: Index | None) -> Given:
+        type_ = self._types[number]
+        lead = () if example is None else (example,)
+        shape = type_.shape if example is None else (1, *type_.shape)
+        strides = tuple([s * type_.dtype.itemsize for s in row_major(shape)])
+        return Given(
+            self.k.e,
+            type_.dtype,
+            type_.shape,
+            self._pointers[number],
+            lead,
+            strides,
+            lambda: self.k.mask,
+        )
+
+    def _in_registers(self, x: Given) -> Array:
+        return self.k.elements(x.dtype, x.shape, [x.at(*(0,) * x.ndim)])
+
+    def run(self, example: Index) -> None:
+        """Write what is done for an example, or for a block of them in lanes."""
+        k = self.k
+        arguments = [
+            self.operand(number, None) if axis is None else self._example(number, example)
+            for number, axis in enumerate(self.in_dims)
+        ]
+        for x in arguments:
+            for buffer in x.buffers:
+                buffer.mask = k.mask
+        outputs = control.run(k, self.body, arguments)
+        for number, value in enumerate(outputs, len(self.in_dims)):
+            target = self._given(number, example)
+            if self.in_lanes and value.size > 1:
+                assert isinstance(example, Affine)
+                unpack(k, value, target, example, self.end)
+            elif value.size:
+                k.each(target.shape, lambda *i, v=value, t=target: t.store(i, v.at(*i), k.mask))
+
+    def _example(self, number: int, example: Index) -> Array:
+        """Return what an example has of a mapped operand, in lanes if they are examples."""
+        x = self._given(number, example)
+        if not self.in_lanes or not x.size:
+            return x
+        if x.size == 1:
+            return self._in_registers(x)
+        if only_indexed(self.body, number):
+            return x
+        assert isinstance(example, Affine)
+        return packed(self.k, x, example, self.end)
 
 
 class KernelLowering(Algorithms):

@@ -147,9 +147,7 @@ def _append(
     if op.primitive is map_:
         params["in_dims"] = (*params["in_dims"], *[None] * len(numbers))
     shift = 1 if op.primitive in BRANCHES else 0
-    regions = tuple(
-        [_with_inputs(region, numbers, place - shift)[0] for region in op.regions]
-    )
+    regions = tuple([_with_inputs(region, numbers, place - shift)[0] for region in op.regions])
     operands[place:place] = given
     signature = Signature(op.primitive, params, op.signature.types, regions, False)
     builder.append(signature, tuple(operands))

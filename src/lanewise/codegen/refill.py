@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import while_
 
 #: Turns of fewer instructions than this are so cheap that counting who has left shows.
-LEAST = 120
+LEAST: float = 12
 #: At most so many numbers are carried, kept for a lane, read or written: each costs when refilling.
 MOST = 64
 #: What a refill costs in instructions: counting and ranking lanes; a number that is read from or
@@ -148,7 +149,7 @@ def _read(graph: Graph) -> set[Value]:
 def write(
     k: Lowering,
     plan: Plan,
-    given: Callable[[int, Index | None], Given],
+    given: Callable[[int, Index | None], Any],
     in_dims: Sequence[int | None],
     begin: Vec,
     end: Vec,

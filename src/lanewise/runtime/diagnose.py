@@ -4,8 +4,9 @@ An operation on a whole batch raises for the batch, and it may do so for a later
 first that fails in the loop over them. So the first example that fails in any way is found by
 running halves of the batch again, which costs about one more run, and only after a failure. What it
 raises alone is what the loop would have raised. The line is found by running that example operation
-by operation, through its branches and the turns of its loops. Graphs with host code are not run
-again, since the host would see it: there the loop over the examples tells.
+by operation, through its branches and the turns of its loops. A kernel tells which example failed,
+or which one shortly before it, and that none before does: the search begins there. Graphs with host
+code are not run again, since the host would see it: there the loop over the examples tells.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ from lanewise.runtime.interpret import Plan, chunked_graph, read_sizes, told
 
 Sizes = Mapping[str, int]
 
+#: So many examples behind the one that a kernel tells are looked at, then more: the lanes of a
+#: block, a chunk of a thread.
+WINDOWS = (64, 1024, 16384)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -37,18 +42,52 @@ class Failure:
     example: tuple[int, ...] = ()
 
 
-def explain_failure(error: Exception, graph: Graph, arguments: Sequence[Any]) -> Exception:
+def explain_failure(
+    error: Exception, graph: Graph, arguments: Sequence[Any], first: int | None = None
+) -> Exception:
     """Return the error of the first failing example, which names it and the user's line.
 
     It is `error` itself where no example fails by itself, or none may be run again.
+
+    Parameters
+    ----------
+    error
+        What a run raised.
+    graph
+        What was run.
+    arguments
+        On which arrays.
+    first
+        An example of the graph's map, if it is known that one fails from there on, not far behind,
+        and none before. Only those are looked at.
     """
     if graph.has_effects or isinstance(error, MemoryError):
         return error
-    failure = _locate(graph, list(arguments), read_sizes(graph, arguments))
+    if first is None:
+        failure = _locate(graph, list(arguments), read_sizes(graph, arguments))
+    else:
+        failure = _locate_from(first, graph, arguments)
     if failure is None:
         return error
     annotate(failure.error, told(failure.example, failure.op))
     return failure.error
+
+
+def _locate_from(first: int, graph: Graph, arguments: Sequence[Any]) -> Failure | None:
+    """Return the failure of a graph's map, whose operands are the arguments, from an example on."""
+    (op,) = graph.operations
+    in_dims = op.params["in_dims"]
+    for width in WINDOWS:
+        window = slice(first, first + width)
+        parts = [
+            x if axis is None else x[(*(slice(None),) * axis, window)]
+            for x, axis in zip(arguments, in_dims, strict=True)
+        ]
+        failure = _locate(graph, parts, read_sizes(graph, parts))
+        if failure is not None and failure.example:
+            number, *inner = failure.example
+            return Failure(failure.error, failure.op, (first + number, *inner))
+    return None
 
 
 def _plan(graph: Graph) -> Plan:

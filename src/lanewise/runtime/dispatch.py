@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,16 @@ from lanewise.ir.graph import Graph
 from lanewise.runtime.diagnose import explain_failure
 from lanewise.runtime.interpret import read_sizes
 from lanewise.runtime.kernels import KernelFailed
-from lanewise.runtime.tiers import Choice, Executable
+from lanewise.runtime.tiers import INTERPRET, Choice, Executable
 
 #: How many executables are kept; the oldest goes first.
 CACHE_SIZE = 1024
+
+#: Why a call is interpreted of which a kernel said that an example fails, and none does.
+CAUTIOUS = (
+    "a kernel began it and left it to NumPy, as it met what is NumPy's to decide, "
+    "such as a matrix that may be singular"
+)
 
 _cache: dict[Any, Executable] = {}
 _lock = threading.Lock()
@@ -94,16 +100,37 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
             _observed.programs.append(Program(executable, sizes, executable.choice(sizes)))
         return plan(*arguments)
     except Exception as error:
-        found = explain_failure(error, program(), arguments)
+        found = explain_failure(error, program(), arguments, executable.first_failing(error))
         if found is error:
-            del found
-            if isinstance(error, KernelFailed):  # kernels are more cautious than need be
-                return executable.interpreter(*arguments)
-            raise
+            found = None
+            if not isinstance(error, KernelFailed):
+                raise
+    if found is None:  # kernels are more cautious than need be
+        if _observed.programs is not None:
+            last = _observed.programs[-1]
+            _observed.programs[-1] = replace(last, choice=Choice(INTERPRET, CAUTIOUS))
+        return _interpret(executable, program, arguments)
     try:
         raise found from found.__cause__
     finally:
         del found  # its traceback holds this frame
+
+
+def _interpret(
+    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
+) -> list[Any]:
+    """Run a graph without kernels."""
+    try:
+        return executable.interpreter(*arguments)
+    except Exception as error:
+        found = explain_failure(error, program(), arguments)
+        if found is error:
+            del found
+            raise
+    try:
+        raise found from found.__cause__
+    finally:
+        del found
 
 
 def own(outputs: Sequence[Any], arguments: Sequence[Any]) -> list[np.ndarray]:

@@ -76,7 +76,7 @@ def kernel_for(body: Graph, in_dims: Sequence[int | None], fastmath: bool = Fals
         kernel = kernel_of(body, in_dims, KERNELS, fastmath)
         key = kernel_key(body, in_dims, fastmath)
         KERNELS.pop(key, None)
-        excess = sum(len(known.text) for known in KERNELS.values() if known) - MOST_TEXT
+        excess = sum(len(known.text) for known in list(KERNELS.values()) if known) - MOST_TEXT
         while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
             oldest = KERNELS.pop(next(iter(KERNELS)))
             excess -= len(oldest.text) if oldest else 0
@@ -100,6 +100,7 @@ def native(op: Operation) -> Callable[..., Any]:
         scratch=kernel.scratch,
         lanes=kernel.lanes if kernel.in_lanes else 1,
         work=kernel.work,
+        refills=kernel.refills,
     )
 
     def convert(sizes: dict[str, int], *operands: Any) -> tuple[Any, ...]:

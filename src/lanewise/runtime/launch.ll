@@ -197,6 +197,9 @@ null:
   ret ptr null
 }
 
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
+
 ; How many examples a thread takes at once: all where they are little work; else as many as are
 ; enough, but few enough that all threads stay busy.
 define internal i64 @grain(ptr %table, i64 %size) {
@@ -214,7 +217,13 @@ some:
   %past = add i64 %size, %lanes
   %beyond = sub i64 %past, 1
   %blocks = udiv i64 %beyond, %lanes
-  %share = lshr i64 %blocks, 6
+  %usual = lshr i64 %blocks, 6
+  ; A kernel that refills its lanes has idle ones at the end of each chunk only: fewer, larger ones.
+  %shift.at = getelementptr i64, ptr %table, i64 8
+  %shift = load i64, ptr %shift.at
+  %large = lshr i64 %blocks, %shift
+  %larger = call i64 @llvm.umin.i64(i64 %large, i64 64)
+  %share = call i64 @llvm.umax.i64(i64 %usual, i64 %larger)
   %is.one = icmp eq i64 %share, 0
   %at.least = select i1 %is.one, i64 1, i64 %share
   %is.many = icmp ugt i64 %at.least, 1024
@@ -246,7 +255,7 @@ prepare:
   %bytes = add i64 %pointers.bytes, 32
   %context = alloca i8, i64 %bytes, align 64
   %pointers = getelementptr i8, ptr %context, i64 32
-  %entries = getelementptr i64, ptr %table, i64 8
+  %entries = getelementptr i64, ptr %table, i64 9
   br label %operands
 operands:
   %i = phi i64 [ 0, %prepare ], [ %i.next, %pointer ]

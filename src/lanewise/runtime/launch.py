@@ -8,9 +8,9 @@ NumPy's scalars) are converted first, by a function of Python's that the caller 
 
 The table of a kernel, numbers of 64 bits: address of the code, inputs, outputs, bytes of scratch,
 lanes, examples up to which one thread runs all, least examples of a chunk, the position of a mapped
-input (-1 if there is none); then for each input the address of its dtype, 1 if it is mapped else 0,
-rank and shape of an example's; for each output the same with the bytes of an example in second
-place.
+input (-1 if there is none), the part of all that a chunk is (a power of two); then for each input
+the address of its dtype, 1 if it is mapped else 0, rank and shape of an example's; for each output
+the same with the bytes of an example in second place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 
 from lanewise.runtime.buffers import maker, new_array
 from lanewise.runtime.native import Library, template
-from lanewise.runtime.pool import launching
+from lanewise.runtime.pool import get_threads, launching
 
 #: Work of so many nanoseconds is done by one thread: waking another takes as long.
 INLINE = 25_000
@@ -56,6 +56,8 @@ class Entry:
         How many examples run together.
     work
         Nanoseconds that an example is estimated to take.
+    refills
+        Whether lanes take the next examples one by one, so that they idle at the end of a chunk.
     """
 
     address: int
@@ -65,6 +67,7 @@ class Entry:
     scratch: int
     lanes: int
     work: float
+    refills: bool = False
 
     def chunks(self) -> tuple[int, int]:
         """Return up to how many examples one thread runs all, and the fewest of a chunk.
@@ -76,6 +79,16 @@ class Entry:
         """
         work = max(self.work, 0.01)
         return int(INLINE / work), math.ceil(CHUNK / work / self.lanes) * self.lanes
+
+    def share(self) -> int:
+        """Return the part of all examples that a chunk is, as the exponent of a half.
+
+        Examples
+        --------
+        >>> Entry(1, [], [], [], 0, 8, 100.0).share()
+        6
+        """
+        return min((8 * get_threads() - 1).bit_length(), 6) if self.refills else 6
 
 
 class _Launcher:
@@ -137,7 +150,7 @@ def caller(
     place = list(entry.mapped).index(True) if any(entry.mapped) else -1
     numbers = [
         entry.address, len(inputs), len(outputs), entry.scratch, entry.lanes, *entry.chunks(),
-        place, *[number for row in (*inputs, *outputs) for number in row],
+        place, entry.share(), *[number for row in (*inputs, *outputs) for number in row],
     ]  # fmt: skip
     table = struct.pack(f"{len(numbers)}q", *numbers)
     owner = (table, convert, entry, kept)

@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
+from lanewise.codegen.lift import lift
 from lanewise.codegen.partition import Report, partition
 from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType
+from lanewise.ops.creation import constant
 from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.runtime.interpret import Plan, read_sizes
-from lanewise.runtime.kernels import KERNELS
+from lanewise.runtime.kernels import KERNELS, KernelFailed
 from lanewise.runtime.launch import environment
 
 INTERPRET, COMPILE = "interpret", "native"
@@ -50,6 +53,35 @@ class Choice:
     reason: str
 
 
+class _Ledger:
+    """What NumPy was estimated to take for graphs that are equal but for numbers in them.
+
+    They have the same kernels (see `lift`): a learning rate that changes at each step does not put
+    off that they are compiled.
+    """
+
+    __slots__ = ("__weakref__", "spent")
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+
+
+_ledgers: WeakValueDictionary[Hashable, _Ledger] = WeakValueDictionary()
+
+
+def _ledger_of(graph: Graph) -> _Ledger:
+    rows: list[Hashable] = []
+    for op in graph.operations:
+        rows += op.primitive, tuple(op.params.values()), *[v.index for v in op.operands]
+        rows += [lift(region)[0].key for region in op.regions]
+    key = tuple([value.type for value in graph.inputs]), tuple(rows)
+    with _lock:
+        known = _ledgers.get(key)
+        if known is None:
+            known = _ledgers[key] = _Ledger()
+        return known
+
+
 class Executable:
     """A graph that runs on arrays: interpreted until compiling it pays, or as it is forced.
 
@@ -60,20 +92,25 @@ class Executable:
     native
         The plan with kernels, once it was compiled; None before, or where nothing can be.
     spent, cost
-        Nanoseconds that NumPy is estimated to have taken in all calls so far, and that compiling
-        would take; that is infinite if there is nothing to compile.
+        Nanoseconds that NumPy is estimated to have taken in all calls so far (also of executables
+        that differ in numbers only), and that compiling would take; that is infinite if there is
+        nothing to compile.
     """
 
-    __slots__ = ("_estimate", "_interpreter", "cost", "graph", "native", "spent")
+    __slots__ = ("_estimate", "_interpreter", "_ledger", "cost", "graph", "native")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.native: Plan | None = None
-        self.spent = 0.0
         has_maps = any(op.primitive is map_ for op in graph.operations)
         self.cost = compiling(graph) if has_maps and not graph.has_effects else INFINITE
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         self._interpreter: Plan | None = None
+        self._ledger = _Ledger() if self.cost == INFINITE else _ledger_of(graph)
+
+    @property
+    def spent(self) -> float:
+        return self._ledger.spent
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Run on one array for each input of the graph (None for a token)."""
@@ -91,8 +128,8 @@ class Executable:
         if forced != COMPILE:
             if self._estimate is None:
                 self._estimate = _estimate(self.graph)
-            self.spent += self._estimate(arguments)
-            if self.spent < self.cost:
+            self._ledger.spent += self._estimate(arguments)
+            if self._ledger.spent < self.cost:
                 return self.interpreter
         with _lock:
             if self.native is None and self.cost < INFINITE:
@@ -110,6 +147,19 @@ class Executable:
         if plan is None:
             plan = self._interpreter = Plan(lower(self.graph))
         return plan
+
+    def first_failing(self, error: Exception) -> int | None:
+        """Return the first example that may have failed, where an error of a run tells.
+
+        A kernel tells of itself only. So it must be the only one, and all else that may fail must
+        have run before it.
+        """
+        plan = self.native
+        if not isinstance(error, KernelFailed) or plan is None:
+            return None
+        *_, last = (op for op in plan.graph.operations if op.primitive is not constant)
+        kernels = [op for op in plan.graph.operations if op.params.get("order") == NATIVE]
+        return error.first if kernels == [last] else None
 
     def choice(self, sizes: Mapping[str, int]) -> Choice:
         """Return what the next call would run on arrays of these sizes, and why."""
@@ -146,7 +196,8 @@ class Executable:
 
     def native_graph(self, report: Report | None = None) -> Graph | None:
         """Return the graph with its kernels as native maps; None if there are none."""
-        graph = partition(merge_repeated(eliminate_dead(self.graph)), KERNELS, report)
+        with _lock:
+            graph = partition(merge_repeated(eliminate_dead(self.graph)), KERNELS, report)
         is_native = any(op.params.get("order") == NATIVE for op in graph.operations)
         return graph if is_native else None
 
