@@ -196,6 +196,15 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
         )
 
 
+def stream(e: Emitter, pointer: str, offset: Affine, value: Vec) -> None:
+    """Store a row of numbers past the caches; the place must be aligned to a vector."""
+    size = size_of(value.kind)
+    type_ = e.type(value.kind, True)
+    for part, vector in enumerate(value.spread().parts):
+        where = _at(e, pointer, plus(offset.base, part * e.group * size))
+        e.do(f"store {type_} {vector}, ptr {where}, align {e.group * size}, !nontemporal !1")
+
+
 def load_number(
     e: Emitter, pointer: str, offset: Index, dtype: np.dtype, mask: Vec | None
 ) -> Number:

@@ -24,6 +24,7 @@ from lanewise.codegen.addresses import (
     size_of,
     store,
     store_number,
+    stream,
     times,
 )
 from lanewise.codegen.addresses import load as load_at
@@ -280,6 +281,22 @@ class Given(Array):
 
     def store(self, index: tuple[Index, ...], value: Number, mask: Vec | None) -> None:
         store_number(self.e, self.pointer, self.offset(*index), value, mask)
+
+    def stream(self, index: tuple[Index, ...], value: Number, aligned: Vec) -> None:
+        """Write an element past the caches, if the memory is `aligned`: nobody reads it soon."""
+        e, offset = self.e, self.offset(*index)
+        (number,) = vecs(value)
+        assert isinstance(offset, Affine)
+        assert offset.step == size_of(number.kind)
+        past, through, after = e.label("past"), e.label("through"), e.label("after")
+        e.branch(aligned, past, through)
+        e.begin(past)
+        stream(e, self.pointer, offset, number)
+        e.jump(after)
+        e.begin(through)
+        store(e, self.pointer, offset, number, None)
+        e.jump(after)
+        e.begin(after)
 
     def slice(self, *lead: Index) -> Given:
         """Return the sub-array at indices of the first axes."""

@@ -20,7 +20,9 @@ class Module:
     declarations: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        return "\n".join([*self.declarations.values(), *self.functions.values(), "!0 = !{}", ""])
+        return "\n".join(
+            [*self.declarations.values(), *self.functions.values(), "!0 = !{}", "!1 = !{i32 1}", ""]
+        )
 
     def declare(self, name: str, result: str, *arguments: str) -> None:
         if name not in self.declarations:

@@ -32,6 +32,8 @@ FAILED, STOPPED = 1, 2
 FAST = "reassoc nsz arcp contract"
 #: Kernels of more instructions than this are not compiled: it would take many seconds.
 MOST_LINES = 60_000
+#: Results of at least so many bytes an example are written past the caches.
+LONG = 8 << 10
 #: A loop asks whether it should stop once in so many turns.
 TURNS = 1 << 14
 
@@ -165,8 +167,32 @@ class _Examples:
             if self.in_lanes and value.size > 1:
                 assert isinstance(example, Affine)
                 unpack(k, value, target, example, self.end)
-            elif value.size:
+            elif value.size and not self._is_long(target):
                 k.each(target.shape, lambda *i, v=value, t=target: t.store(i, v.at(*i), k.mask))
+            elif value.size:
+                aligned = self._aligned(target)
+                k.each(
+                    target.shape,
+                    lambda *i, v=value, t=target, a=aligned: t.stream(i, v.at(*i), a),
+                )
+
+    def _is_long(self, target: Given) -> bool:
+        """Whether a result is so large that writing it should not push all else out of caches."""
+        size = target.dtype.itemsize
+        rows = row_major(target.shape)
+        return (
+            not self.in_lanes
+            and target.size * size >= LONG
+            and target.dtype.kind in "iuf"
+            and target.shape[-1] % self.k.e.lanes == 0
+            and all(stride * size % 64 == 0 for stride in (target.size, *rows[:-1]))
+        )
+
+    def _aligned(self, target: Given) -> Vec:
+        """Return whether a result begins at a boundary of vectors."""
+        e = self.k.e
+        address = e.uniform("i64", e.write(f"ptrtoint ptr {target.pointer} to i64"))
+        return (address & 63).eq(0)
 
     def _example(self, number: int, example: Index) -> Array:
         """Return what an example has of a mapped operand, in lanes if they are examples."""
