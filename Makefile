@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python demo/digits.py
 
 # What runs in both backends: compiled once more, however little there is to do.
-BOTH := maps control compose programs autograph ops numpy_api
+BOTH := maps control compose programs autograph ops
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_maps_everywhere
+from oracle import TOLERANCE, assert_maps, assert_maps_everywhere
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Mean of empty slice|Degrees of freedom|All-NaN)", "ignore:Casting complex"
@@ -164,7 +164,9 @@ WITH_MASK = {
 @pytest.mark.parametrize("dtype", ARRAYS)
 @pytest.mark.parametrize("name", WITH_MASK)
 def test_where_and_out(name, dtype):
-    assert_maps(WITH_MASK[name], ARRAYS[dtype], MASK)
+    # What is summed has half precision there, though the result has not.
+    rtol = TOLERANCE["e"] if (name, dtype) == ("std-out", "f2") else None
+    assert_maps(WITH_MASK[name], ARRAYS[dtype], MASK, rtol=rtol)
 
 
 def test_ptp_out():

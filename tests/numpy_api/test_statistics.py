@@ -186,6 +186,8 @@ COV = {
 @pytest.mark.parametrize("name", COV)
 def test_cov(name, x):
     rtol = 1e-5 if "dtype" in name else 1e-11
+    if name == "ddof-too-many" and x is C:
+        x = x * 0 + 1j  # else imaginary parts are rounding errors, or zeros, divided by zero
     assert_maps(COV[name], x, rtol=rtol)
 
 

@@ -114,11 +114,12 @@ def test_reduce_integers(name, dtype):
     assert_maps(INTEGER[name], ARRAYS[dtype])
 
 
+# arctan2 along axis 0: along the last, NumPy with AVX-512 takes the first and the last only.
 FLOATS = {
     "hypot": lambda x: np.hypot.reduce(x, axis=0),
     "logaddexp": lambda x: np.logaddexp.reduce(x, axis=1),
     "logaddexp-where": lambda x: np.logaddexp.reduce(x, axis=1, where=x > 0),
-    "arctan2": lambda x: np.arctan2.reduce(x, axis=1),
+    "arctan2": lambda x: np.arctan2.reduce(x, axis=0),
     "traced-initial": lambda x: np.add.reduce(x, initial=x[0, 0]),
     "of-scalar": lambda x: np.add.reduce(x[0, 0], axis=0),
     "of-scalar-all": lambda x: np.maximum.reduce(x[0, 0], axis=None),

@@ -102,9 +102,12 @@ def test_equal_dtypes_that_are_not_the_same_object():
     assert lw.vmap(lambda x: x + 1)(x.astype(other)).tolist() == (x + 1).tolist()
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 3, 3)])
 @pytest.mark.parametrize("axis", [1, 2, -1])
-def test_other_axes(axis):
-    x = np.arange(24.0).reshape(2, 3, 4)
+def test_other_axes(shape, axis):
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    sums = np.stack([part[0] for part in np.moveaxis(x, axis, 0)])
+    np.testing.assert_array_equal(lw.vmap(lambda x: x[0] * 1, in_dims=axis)(x), sums)
     got = lw.vmap(lambda x: x * 3 - 1, in_dims=axis, out_dims=axis)(x)
     np.testing.assert_array_equal(got, x * 3 - 1)
 

@@ -127,7 +127,8 @@ def convert(number: Number, dtype: np.dtype) -> Number:
     kind = KIND[dtype]
     if number.value is not None:  # what is out of range LLVM would leave undefined
         with np.errstate(all="ignore"):
-            value = np.array(number.value, NUMPY[number.kind]).astype(dtype).item()
+            # An unsigned -1 is all ones: it wraps where Python's number does not fit.
+            value = np.array(number.value).astype(NUMPY[number.kind]).astype(dtype).item()
         return number.e.constant(kind, value)
     return number.to(kind)
 

@@ -96,7 +96,7 @@ def native(op: Operation) -> Callable[..., Any]:
         address=code.address(kernel.name),
         inputs=inputs,
         outputs=[(value.type.dtype, value.type.shape) for value in body.outputs],
-        mapped=[axis is not None for axis in in_dims],
+        axes=in_dims,
         scratch=kernel.scratch,
         lanes=kernel.lanes if kernel.in_lanes else 1,
         work=kernel.work,

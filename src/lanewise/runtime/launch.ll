@@ -255,7 +255,7 @@ prepare:
   %bytes = add i64 %pointers.bytes, 32
   %context = alloca i8, i64 %bytes, align 64
   %pointers = getelementptr i8, ptr %context, i64 32
-  %entries = getelementptr i64, ptr %table, i64 9
+  %entries = getelementptr i64, ptr %table, i64 10
   br label %operands
 operands:
   %i = phi i64 [ 0, %prepare ], [ %i.next, %pointer ]
@@ -358,6 +358,11 @@ out:
 define ptr @launch(ptr %self, ptr %arguments, i64 %count) {
   %bytes = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %table = call ptr @PyBytes_AsString(ptr %bytes)
+  %moves.at = getelementptr i64, ptr %table, i64 9
+  %moves = load i64, ptr %moves.at
+  %is.moved = icmp ne i64 %moves, 0
+  br i1 %is.moved, label %convert, label %direct
+direct:
   %result = call ptr @attempt(ptr %table, ptr %arguments, i64 %count)
   %is.unusable = icmp eq ptr %result, inttoptr (i64 1 to ptr)
   br i1 %is.unusable, label %convert, label %out

@@ -8,9 +8,10 @@ NumPy's scalars) are converted first, by a function of Python's that the caller 
 
 The table of a kernel, numbers of 64 bits: address of the code, inputs, outputs, bytes of scratch,
 lanes, examples up to which one thread runs all, least examples of a chunk, the position of a mapped
-input (-1 if there is none), the part of all that a chunk is (a power of two); then for each input
-the address of its dtype, 1 if it is mapped else 0, rank and shape of an example's; for each output
-the same with the bytes of an example in second place.
+input (-1 if there is none), the part of all that a chunk is (a power of two), 1 if operands must
+be converted whatever they are; then for each input the address of its dtype, 1 if it is mapped else
+0, rank and shape of an example's; for each output the same with the bytes of an example in second
+place.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Entry:
         Of the code.
     inputs, outputs
         The dtype and shape of each, for one example.
-    mapped
-        Which inputs are mapped.
+    axes
+        The mapped axis of each input, or None.
     scratch
         Bytes of memory that a thread needs to work in.
     lanes
@@ -63,7 +64,7 @@ class Entry:
     address: int
     inputs: Sequence[Array]
     outputs: Sequence[Array]
-    mapped: Sequence[bool]
+    axes: Sequence[int | None]
     scratch: int
     lanes: int
     work: float
@@ -140,17 +141,18 @@ def caller(
     """
     launcher = _native(failed)
     inputs = [
-        (id(dtype), int(is_mapped), len(shape), *shape)
-        for (dtype, shape), is_mapped in zip(entry.inputs, entry.mapped, strict=True)
+        (id(dtype), int(axis is not None), len(shape), *shape)
+        for (dtype, shape), axis in zip(entry.inputs, entry.axes, strict=True)
     ]
     outputs = [
         (id(dtype), dtype.itemsize * math.prod(shape), len(shape), *shape)
         for dtype, shape in entry.outputs
     ]
-    place = list(entry.mapped).index(True) if any(entry.mapped) else -1
+    place = next((i for i, axis in enumerate(entry.axes) if axis is not None), -1)
+    moves = int(any(entry.axes))  # what the kernel reads has the batch first
     numbers = [
         entry.address, len(inputs), len(outputs), entry.scratch, entry.lanes, *entry.chunks(),
-        place, entry.share(), *[number for row in (*inputs, *outputs) for number in row],
+        place, entry.share(), moves, *[number for row in (*inputs, *outputs) for number in row],
     ]  # fmt: skip
     table = struct.pack(f"{len(numbers)}q", *numbers)
     owner = (table, convert, entry, kept)
