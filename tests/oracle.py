@@ -52,9 +52,11 @@ def assert_same(got: Any, expected: Any, rtol: float | None = None, atol: float 
             tolerance = TOLERANCE[e.dtype.char] if rtol is None else rtol
             scale = np.abs(e[np.isfinite(e)]).max(initial=0.0)
             absolute = atol or tolerance * float(scale)
-            np.testing.assert_allclose(g.real, e.real, rtol=tolerance, atol=absolute)
-            if e.dtype.kind == "c":  # apart: beside an infinity the other part is rounded too
-                np.testing.assert_allclose(g.imag, e.imag, rtol=tolerance, atol=absolute)
+            np.testing.assert_array_equal(np.isnan(g), np.isnan(e))
+            # Apart: beside an infinity the other part is rounded too; beside NaN it is anything.
+            for part in ("real", "imag") if e.dtype.kind == "c" else ("real",):
+                x, y = (np.where(np.isnan(z), np.nan, getattr(z, part)) for z in (g, e))
+                np.testing.assert_allclose(x, y, rtol=tolerance, atol=absolute)
         else:
             np.testing.assert_array_equal(g, e)
 

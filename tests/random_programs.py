@@ -405,7 +405,8 @@ OF_AXIS = [
     "np.fft.fft({0}, axis={2})", "np.gradient({0}, axis={2})", "np.trapezoid({0}, axis={2})",
     "np.add.reduceat({0}, [0], axis={2})", "np.cumulative_sum({0}, axis={2}, include_initial=True)",
     "np.delete({0}, 0, {2})", "np.insert({0}, 0, 3, {2})", "np.append({0}, {0}, {2})",
-    "np.partition({0}, 0, {2})", "np.nancumsum({0}, {2})", "np.convolve({0}.ravel(), [1, 2])",
+    "np.sort(np.partition({0}, 0, {2}), {2})", "np.nancumsum({0}, {2})",
+    "np.convolve({0}.ravel(), [1, 2])",
     "np.compress([True], {0}, {2})", "np.einsum('...i->...', {0})", "np.array_split({0}, 2)[1]",
     "np.linalg.norm({0}, axis={2})", "np.packbits({0} > 0, axis={2})", "np.fft.rfft({0}, axis={2})",
     "np.apply_along_axis(np.sum, {2}, {0})", "np.bincount(({0}.ravel() > 0) * 1, minlength=2)",
@@ -439,7 +440,7 @@ WRITES = [
     "np.put_along_axis({0}, np.argmax({0}, {2}, keepdims=True), {1}, {2})", "{0}[{0} > 1] = {1}",
     "np.fill_diagonal({0}, {1})", "{0}.T[0] = {1}", "{0}.ravel()[:1] = {1}", "{0}[0] = {0}[-1]",
     "{0}[::-1] += {1}", "np.negative({0}, out={0}, where={0} > 0)", "{0}[...] = {0}.T",
-    "np.cumsum({0}, {2}, out={0})", "{0}.partition(0)", "{0}[1:] -= {0}[:-1]",
+    "np.cumsum({0}, {2}, out={0})", "{0}.sort(0)", "{0}[1:] -= {0}[:-1]",
 ]  # fmt: skip
 
 
