@@ -32,6 +32,14 @@ LAYER = {package: level for level, packages in enumerate(LAYERS) for package in 
 #: Imports inside of functions, which are not counted: optional parts, loaded when asked for.
 LAZY = {
     ("trace/tensor.py", "lanewise.interop.array_api"),
+    # LLVM and the compiler are loaded when something is compiled: half of the time of the import.
+    ("runtime/tiers.py", "lanewise.codegen.partition"),
+    ("runtime/tiers.py", "lanewise.runtime.kernels"),
+    ("runtime/interpret.py", "lanewise.runtime.kernels"),
+    ("inspect/kernels.py", "lanewise.codegen.llvm"),
+    ("inspect/kernels.py", "lanewise.runtime.kernels"),
+    ("inspect/estimates.py", "lanewise.codegen.ufuncs"),
+    ("api/threads.py", "lanewise.runtime.pool"),
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 import lanewise as lw
 from lanewise.runtime import dispatch
 from lanewise.runtime.dispatch import observing
-from lanewise.runtime.launch import CHUNK, INLINE, Entry, environment
+from lanewise.runtime.launch import CHUNK, INLINE, Entry
 from lanewise.runtime.pool import get_threads, set_threads
 
 
@@ -257,14 +257,3 @@ def test_chunks_are_worth_their_while(work, lanes):
     assert few * work <= INLINE
     work = max(work, 0.01)
     assert (least - lanes) * work <= CHUNK <= least * work
-
-
-def test_the_environment(monkeypatch):
-    lw.vmap(lambda x: x + 1)(X)  # native code reads it from now on
-    assert environment("LANEWISE_BACKEND") == "native"
-    monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
-    assert environment("LANEWISE_BACKEND") == "interpret"
-    monkeypatch.delenv("LANEWISE_BACKEND")
-    assert environment("LANEWISE_BACKEND") is None
-    monkeypatch.setenv("LANEWISE_ÄÖ", "ß€")
-    assert environment("LANEWISE_ÄÖ") == "ß€"

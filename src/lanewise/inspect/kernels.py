@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lanewise.codegen.kernel import Kernel
-from lanewise.codegen.llvm import assembly
-from lanewise.codegen.partition import Refused
 from lanewise.inspect.estimates import flops
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant
-from lanewise.runtime.kernels import kernel_for, known_code
 from lanewise.runtime.tiers import duration
+
+if TYPE_CHECKING:
+    from lanewise.codegen.kernel import Kernel
+    from lanewise.codegen.partition import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class KernelView:
     @property
     def assembly(self) -> str:
         """The assembly for this processor. Asking for it compiles the kernel, once more."""
+        from lanewise.codegen.llvm import assembly
+
         return assembly(self._kernel.text)
 
     def __str__(self) -> str:
@@ -108,6 +111,8 @@ def left(refused: Refused) -> Left:
 def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
     """Return what to tell of a native map's kernel."""
     (body,) = op.regions
+    from lanewise.runtime.kernels import kernel_for, known_code
+
     kernel = kernel_for(body, op.params["in_dims"], op.params.get("fastmath", False))
     code = known_code(kernel)
     members = list(inner_operations(body))

@@ -12,8 +12,8 @@ import numpy as np
 
 from lanewise.ir.graph import Graph
 from lanewise.runtime.diagnose import explain_failure
+from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.interpret import read_sizes
-from lanewise.runtime.kernels import KernelFailed
 from lanewise.runtime.tiers import INTERPRET, Choice, Executable
 
 #: How many executables are kept; the oldest goes first.

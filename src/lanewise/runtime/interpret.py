@@ -23,7 +23,6 @@ from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source, bind
-from lanewise.runtime.kernels import native
 from lanewise.runtime.memory import Memory, analyze
 
 
@@ -126,6 +125,8 @@ class Plan:
             firsts = [places.index(i) for i in range(len(graph.inputs))]
             return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
         if op.params["order"] == NATIVE:
+            from lanewise.runtime.kernels import native
+
             return native(op)
         if op.params["order"] == DIVERGENT:
 

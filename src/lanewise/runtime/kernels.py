@@ -16,6 +16,7 @@ from lanewise.codegen.partition import kernel_key, kernel_of
 from lanewise.codegen.store import key_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
+from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.launch import Entry, caller
 
 #: Kernels by what decides them, those that were used last at the end.
@@ -32,20 +33,6 @@ if hasattr(os, "register_at_fork"):  # as in `codegen.llvm`, whose lock is taken
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
-
-
-class KernelFailed(Exception):  # noqa: N818 (the error is the interpreter's to tell)
-    """An example failed in a kernel; the interpreter says how.
-
-    Attributes
-    ----------
-    first
-        The number of an example: that of the first that failed, or at most a block of lanes before.
-    """
-
-    def __init__(self, first: int) -> None:
-        super().__init__("an example failed in a compiled map")
-        self.first = first
 
 
 def code_of(kernel: Kernel) -> Code:

@@ -25,9 +25,6 @@ declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare void @PyErr_SetString(ptr, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyUnicode_AsUTF8AndSize(ptr, ptr)
-declare ptr @PyUnicode_DecodeFSDefault(ptr)
-declare ptr @getenv(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
@@ -398,27 +395,6 @@ refuse:
   %error = load ptr, ptr @type_error
   call void @PyErr_SetString(ptr %error, ptr @unusable_text)
   br label %null
-null:
-  ret ptr null
-}
-
-; environment(name): the value of a variable, or None.
-define ptr @environment(ptr %self, ptr %arguments, i64 %count) {
-  %name.object = load ptr, ptr %arguments
-  %name = call ptr @PyUnicode_AsUTF8AndSize(ptr %name.object, ptr null)
-  %is.text = icmp ne ptr %name, null
-  br i1 %is.text, label %look, label %null
-look:
-  %value = call ptr @getenv(ptr %name)
-  %is.absent = icmp eq ptr %value, null
-  br i1 %is.absent, label %absent, label %found
-absent:
-  %none = load ptr, ptr @none
-  call void @Py_IncRef(ptr %none)
-  ret ptr %none
-found:
-  %text = call ptr @PyUnicode_DecodeFSDefault(ptr %value)
-  ret ptr %text
 null:
   ret ptr null
 }

@@ -95,7 +95,7 @@ class Entry:
 class _Launcher:
     """The native code, and what it needs of Python, NumPy and the pool."""
 
-    __slots__ = ("getenv", "library")
+    __slots__ = ("library",)
 
     def __init__(self, failed: Callable[[int], None]) -> None:
         # An object ends its head with its type; what follows is NumPy's.
@@ -109,7 +109,6 @@ class _Launcher:
             library.set_object(name, value)
         for name, address in {"np_new": new_array(), "run": launching()}.items():
             ctypes.c_void_p.from_address(library.address(name)).value = address
-        self.getenv = library.builtin("environment", "Return a variable of the environment.")
 
 
 _lock = threading.RLock()
@@ -157,19 +156,6 @@ def caller(
     table = struct.pack(f"{len(numbers)}q", *numbers)
     owner = (table, convert, entry, kept)
     return launcher.library.builtin("launch", "Run a kernel on arrays.", owner)
-
-
-def environment(name: str) -> str | None:
-    """Return a variable of the environment, in a tenth of the time that `os.environ` takes.
-
-    Examples
-    --------
-    >>> environment("LANEWISE_NO_SUCH_VARIABLE") is None
-    True
-    """
-    if _launcher is None:  # not worth making it for this
-        return os.environ.get(name)
-    return _launcher.getenv(name)
 
 
 def _native(failed: Callable[[int], None]) -> _Launcher:

@@ -9,17 +9,17 @@ At worst the two together take twice as long as the better of them would have.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from lanewise.codegen.lift import lift
-from lanewise.codegen.partition import Report, partition
 from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph
@@ -28,9 +28,11 @@ from lanewise.ops.creation import constant
 from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.interpret import Plan, read_sizes
-from lanewise.runtime.kernels import KERNELS, KernelFailed
-from lanewise.runtime.launch import environment
+
+if TYPE_CHECKING:
+    from lanewise.codegen.partition import Report
 
 INTERPRET, COMPILE = "interpret", "native"
 INFINITE = float("inf")
@@ -39,7 +41,7 @@ _lock = threading.RLock()
 
 def backend() -> str | None:
     """Return what LANEWISE_BACKEND forces: ``interpret``, ``native``, or None for neither."""
-    name = environment("LANEWISE_BACKEND") or None
+    name = os.environ.get("LANEWISE_BACKEND") or None
     if name not in (None, INTERPRET, COMPILE):
         raise ValueError(f"LANEWISE_BACKEND must be interpret or native, not {name!r}")
     return name
@@ -196,6 +198,9 @@ class Executable:
 
     def native_graph(self, report: Report | None = None) -> Graph | None:
         """Return the graph with its kernels as native maps; None if there are none."""
+        from lanewise.codegen.partition import partition
+        from lanewise.runtime.kernels import KERNELS
+
         with _lock:
             graph = partition(merge_repeated(eliminate_dead(self.graph)), KERNELS, report)
         is_native = any(op.params.get("order") == NATIVE for op in graph.operations)
