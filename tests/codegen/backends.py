@@ -13,7 +13,7 @@ import optree
 
 from lanewise.ir.graph import Operation
 from lanewise.ops.regions import NATIVE
-from lanewise.runtime import dispatch, interpret
+from lanewise.runtime import dispatch, kernels
 
 #: Units in the last place by which floats of one operation may differ: NumPy's own functions are
 #: up to 4 of them off, and so may be the kernels', to the other side.
@@ -59,7 +59,7 @@ class Kernels:
 def watched() -> Generator[Kernels]:
     """Force the native backend, and note what is compiled and what gives up."""
     seen = Kernels()
-    compile_map, explain = interpret.native, dispatch.explain_failure
+    compile_map, explain = kernels.native, dispatch.explain_failure
 
     def native(op: Operation) -> Any:
         assert op.params["order"] == NATIVE
@@ -71,12 +71,12 @@ def watched() -> Generator[Kernels]:
         seen.cautious += found is error and isinstance(error, dispatch.KernelFailed)
         return found
 
-    interpret.native, dispatch.explain_failure = native, explained  # ty: ignore[invalid-assignment]
+    kernels.native, dispatch.explain_failure = native, explained  # ty: ignore[invalid-assignment]
     try:
         with backend("native"):
             yield seen
     finally:
-        interpret.native, dispatch.explain_failure = compile_map, explain
+        kernels.native, dispatch.explain_failure = compile_map, explain
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None]:

@@ -21,7 +21,8 @@ from lanewise.codegen.kernel import FAILED, HEAD, STOPPED
 from lanewise.codegen.lowering import Lowering
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Operation
-from lanewise.runtime import dispatch, interpret
+from lanewise.runtime import dispatch
+from lanewise.runtime import kernels as kernel_runner
 from lanewise.runtime.kernels import KERNELS, KernelFailed, code_of, kernel_for, rows
 
 PAGE = mmap.PAGESIZE
@@ -152,16 +153,16 @@ class Guarded:
 @contextmanager
 def guarding(at_end: bool) -> Generator[Guarded]:
     """Run native maps on guarded memory while the ``with`` block lasts."""
-    before = interpret.native, Lowering._allocate, dict(KERNELS)
+    before = kernel_runner.native, Lowering._allocate, dict(KERNELS)
     guarded = Guarded(at_end)
-    interpret.native = guarded.native  # ty: ignore[invalid-assignment]
+    kernel_runner.native = guarded.native  # ty: ignore[invalid-assignment]
     Lowering._allocate = lambda self, size: guarded.allocate(self, size)
     KERNELS.clear()  # their local arrays lie side by side
     dispatch._cache.clear()
     try:
         yield guarded
     finally:
-        interpret.native, Lowering._allocate, kernels = before
+        kernel_runner.native, Lowering._allocate, kernels = before
         KERNELS.clear()
         KERNELS.update(kernels)
         dispatch._cache.clear()
