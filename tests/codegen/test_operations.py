@@ -14,6 +14,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+import lanewise as lw
 from codegen.backends import assert_close, assert_equal, backend, watched
 from lanewise.codegen.numbers import is_supported
 from lanewise.ir.dims import Dim
@@ -241,3 +242,17 @@ def test_that_a_rule_is_a_rule(name):
     """What says that it has a native form has one, for some sample at least."""
     uses = list(uses_of(REGISTRY[name]))
     assert not uses or any(name in check([use]) for use in uses)
+
+
+def test_sums_begin_with_a_positive_zero(monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    for count in (1, 2, 9, 300):
+        x = np.full((3, count), -0.0)
+        found = lw.vmap(lambda v: v.sum())(x)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit([v.sum() for v in x]))
+
+
+def test_sums_of_half_precision_are_taken_in_single(monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    x = np.full((2, 3000), 0.1, np.float16)
+    np.testing.assert_array_equal(lw.vmap(lambda v: v.sum())(x), [v.sum() for v in x])

@@ -10,11 +10,12 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear, plus, times
-from lanewise.codegen.arrays import Array, Stored, row_major
+from lanewise.codegen.arrays import Array, Lazy, Stored, row_major
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.vector import Vec, select
+from lanewise.ir.types import array_type
 
 #: Functions whose steps in a reduction may be grouped at will.
 ASSOCIATIVE = frozenset(
@@ -40,8 +41,18 @@ class Reductions(Lowering):
             source[axis] = i
         return x.at(*source)
 
-    def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Array:
+    def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Lazy:
         """Return the reduction of an array by a ufunc over some axes, which go."""
+        if fn is np.add and type_.dtype == np.float16:  # NumPy sums them in single precision
+            wide = array_type(np.dtype(np.float32), type_.shape)
+            total = self.reduced(wide, x, fn, axes)
+            return self.lazy(
+                type_.dtype,
+                type_.shape,
+                lambda *i: self.convert(total.at(*i), type_.dtype),
+                (total,),
+                work=total.work,
+            )
         dtype = type_.dtype
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         inner = [x.shape[axis] for axis in axes]
@@ -98,7 +109,7 @@ class Reductions(Lowering):
         def add(a: Number, b: Number) -> Number:
             return combine([a], [b])[0]
 
-        start = self.constant(dtype, -0.0)
+        start = self.constant(dtype, 0.0)
 
         def run(lead: Sequence[Index], first: Index, count: int) -> Number:
             return self.fold(
@@ -305,8 +316,6 @@ def _added_product(k: Lowering, total: Number, a: Number, b: Number) -> Number:
 
 def _neutral(fn: np.ufunc, dtype: np.dtype) -> Any:
     """Return a number that a reduction may start from without changing its result."""
-    if fn is np.add and dtype.kind in "fc":
-        return -0.0
     if fn.__name__ in ("maximum", "fmax", "minimum", "fmin"):
         least = fn.__name__.endswith("max") or fn.__name__ == "maximum"
         if dtype.kind == "f":
