@@ -164,8 +164,9 @@ WITH_MASK = {
 @pytest.mark.parametrize("dtype", ARRAYS)
 @pytest.mark.parametrize("name", WITH_MASK)
 def test_where_and_out(name, dtype):
-    # What is summed has half precision there, though the result has not.
-    rtol = TOLERANCE["e"] if (name, dtype) == ("std-out", "f2") else None
+    # NumPy rounds a masked sum to half precision at each gap, though the result has more.
+    is_half = dtype == "f2" and name in ("std-out", "var-out")
+    rtol = TOLERANCE["e"] if is_half else None
     assert_maps(WITH_MASK[name], ARRAYS[dtype], MASK, rtol=rtol)
 
 
