@@ -38,7 +38,7 @@ LAZY = {
     ("runtime/interpret.py", "lanewise.runtime.kernels"),
     ("inspect/kernels.py", "lanewise.codegen.llvm"),
     ("inspect/kernels.py", "lanewise.runtime.kernels"),
-    ("inspect/estimates.py", "lanewise.codegen.ufuncs"),
+    ("inspect/estimates.py", "lanewise.codegen.elementwise.ufuncs"),
     ("api/threads.py", "lanewise.runtime.pool"),
 }
 

@@ -12,9 +12,9 @@ import pytest
 
 from codegen.adversarial import loops, operands, same
 from codegen.ulp import EXAMPLES, PRECISION, error
-from lanewise.codegen.elementwise_driver import compile_all
+from lanewise.codegen.elementwise.driver import compile_all
+from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.numbers import Complex, constant
-from lanewise.codegen.ufuncs import lookup
 
 DTYPES = [np.dtype(np.complex64), np.dtype(np.complex128)]
 FORMS = [(8, 2), (0, 1)]

@@ -10,7 +10,7 @@ import pytest
 from mpmath import mpf
 
 from codegen import ulp
-from lanewise.codegen.elementwise_driver import compile_elementwise
+from lanewise.codegen.elementwise.driver import compile_elementwise
 from lanewise.codegen.mathlib import arithmetic, exponential
 
 #: The largest error of each function in ULP, for float64 and float32.

@@ -10,7 +10,7 @@ import pytest
 import scipy.special
 
 from codegen import special_references, ulp
-from lanewise.codegen.elementwise_driver import compile_elementwise
+from lanewise.codegen.elementwise.driver import compile_elementwise
 from lanewise.codegen.mathlib import special
 
 KINDS = (np.float64, np.float32)

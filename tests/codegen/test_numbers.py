@@ -13,7 +13,8 @@ import pytest
 
 from codegen.adversarial import DTYPES, numbers, same
 from lanewise.codegen import llvm, support
-from lanewise.codegen.elementwise_driver import compile_all, compile_elementwise
+from lanewise.codegen.elementwise.driver import compile_all, compile_elementwise
+from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.numbers import (
     Complex,
@@ -27,7 +28,6 @@ from lanewise.codegen.numbers import (
     truth,
     vecs,
 )
-from lanewise.codegen.ufuncs import lookup
 
 is_x86 = platform.machine().lower() in ("x86_64", "amd64")
 

@@ -11,7 +11,7 @@ import pytest
 import lanewise as lw
 import oracle
 from codegen.backends import watched
-from lanewise.codegen.sorting import merge_exchange, pairs
+from lanewise.codegen.algorithms.sorting import merge_exchange, pairs
 from lanewise.runtime import dispatch
 
 RNG = np.random.default_rng(15)

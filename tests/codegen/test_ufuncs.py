@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from codegen.adversarial import loops, operands, same, steps
-from lanewise.codegen.elementwise_driver import compile_all, compile_elementwise
-from lanewise.codegen.integer_ufuncs import NEGATIVE_POWER
+from lanewise.codegen.elementwise.driver import compile_all, compile_elementwise
+from lanewise.codegen.elementwise.integer_ufuncs import NEGATIVE_POWER
+from lanewise.codegen.elementwise.ufuncs import ROWS, SCIPY, Function, cost, lookup
 from lanewise.codegen.numbers import constant, dtype_of
-from lanewise.codegen.ufuncs import ROWS, SCIPY, Function, cost, lookup
 from lanewise.ops import elementwise
 
 #: Lanes of a part and parts; 0 lanes is scalar code.
@@ -283,7 +283,7 @@ def test_scipys_ufuncs(name):
 
 def test_scipy_is_not_imported_for_it():
     code = (
-        "import sys, numpy as np; from lanewise.codegen.ufuncs import lookup; "
+        "import sys, numpy as np; from lanewise.codegen.elementwise.ufuncs import lookup; "
         "lookup(np.exp, (np.dtype(float),) * 2); assert 'scipy.special' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -16,7 +16,7 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from lanewise.codegen.elementwise_driver import compile_elementwise
+from lanewise.codegen.elementwise.driver import compile_elementwise
 
 #: Points of each measurement. More look for worse ones: LANEWISE_EXAMPLES=100000.
 EXAMPLES = int(os.environ.get("LANEWISE_EXAMPLES", "3000"))

@@ -20,7 +20,8 @@ import lanewise  # noqa: F401  (fills the registry)
 from codegen import test_mathlib_exponential as exponential
 from codegen import test_mathlib_hyperbolic as hyperbolic
 from codegen import test_mathlib_power as power
-from lanewise.codegen import linalg, orthogonal, sorting, ufuncs
+from lanewise.codegen.algorithms import linalg, orthogonal, sorting
+from lanewise.codegen.elementwise import ufuncs
 from lanewise.codegen.mathlib import special, trigonometric
 from lanewise.ops.registry import REGISTRY, Absent
 

@@ -9,7 +9,7 @@ import pytest
 
 import lanewise as lw
 from docs import native_tables
-from lanewise.codegen.ufuncs import lookup
+from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.ops.elementwise import ROWS
 from lanewise.ops.registry import REGISTRY, Absent
 

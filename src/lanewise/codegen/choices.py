@@ -6,9 +6,9 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from lanewise.codegen.elementwise.ufuncs import cost
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
-from lanewise.codegen.ufuncs import cost
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from lanewise.codegen import control, refill
 from lanewise.codegen.addresses import Affine, Index
-from lanewise.codegen.algorithms import Algorithms
+from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.arrays import Array, Given, row_major
 from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.choices import nanoseconds, only_indexed, runs_in_lanes, shape_of_lanes

@@ -17,10 +17,10 @@ import numpy as np
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Affine, Index, as_index, linear
 from lanewise.codegen.arrays import Array, Buffer, Elements, Lazy, Stored, row_major
+from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
-from lanewise.codegen.ufuncs import lookup
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.ops.elementwise import loop_dtypes

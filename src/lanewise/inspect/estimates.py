@@ -72,7 +72,7 @@ def _operation(op: Operation) -> float:
     if primitive.ufunc is not None:
         dtypes = tuple([value.type.dtype for value in op.operands])
         loop = loop_dtypes(primitive.ufunc, dtypes, params["dtype"])
-        from lanewise.codegen.ufuncs import cost
+        from lanewise.codegen.elementwise.ufuncs import cost
 
         return float(result * cost(primitive.ufunc, loop))
     if not op.operands:
@@ -94,7 +94,7 @@ def _operation(op: Operation) -> float:
     if name in _TABLES:
         return result * 4 * math.log2(max(_size(op.operands[_TABLES[name]]), 2))
     fn: Any = params.get("fn")
-    from lanewise.codegen.ufuncs import cost
+    from lanewise.codegen.elementwise.ufuncs import cost
 
     each = cost(fn, (dtype,) * (fn.nin + fn.nout)) if isinstance(fn, np.ufunc) else 1
     return float(each * max(result, _size(first)))

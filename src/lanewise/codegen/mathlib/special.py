@@ -67,7 +67,7 @@ def expit(x: Vec) -> Vec:
     """Return 1 / (1 + exp(-x)), within 3 ULP, however small it is.
 
     >>> import numpy as np
-    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
     >>> compile_elementwise(expit, (float,))(np.array([-750.0, 0.0, 1.0, np.inf]))
     array([0.        , 0.5       , 0.73105858, 1.        ])
     """

@@ -134,7 +134,7 @@ def sin(x: Vec) -> Vec:
     """Return the sine, within 1 ULP.
 
     >>> import numpy as np
-    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
     >>> compile_elementwise(sin, (float,))(np.array([0.0, 0.5, 1e22]))
     array([ 0.        ,  0.47942554, -0.85220085])
     """

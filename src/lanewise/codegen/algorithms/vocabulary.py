@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen import linalg, orthogonal, python_calls, sorting
+from lanewise.codegen.algorithms import linalg, orthogonal, python_calls, sorting
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.mathlib import bessel

@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen.addresses import Index, plus
-from lanewise.codegen.arrays import Array, Elements
-from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
-from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
-from lanewise.codegen.tiles import (
+from lanewise.codegen.algorithms.tiles import (
     Tile,
     as_number,
     conjugate,
@@ -34,7 +29,12 @@ from lanewise.codegen.tiles import (
     squared,
     stacked,
 )
-from lanewise.codegen.ufuncs import lookup
+from lanewise.codegen.arrays import Array, Elements
+from lanewise.codegen.elementwise.ufuncs import lookup
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
+from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
 from lanewise.codegen.vector import Vec, select
 
 #: Larger matrices are left to LAPACK.

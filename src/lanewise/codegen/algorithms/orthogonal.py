@@ -14,13 +14,9 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen.addresses import Index, plus
-from lanewise.codegen.arrays import Array
-from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.linalg import ROUNDINGS, check_size, reciprocal
-from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
-from lanewise.codegen.sorting import in_order
-from lanewise.codegen.tiles import (
+from lanewise.codegen.algorithms.linalg import ROUNDINGS, check_size, reciprocal
+from lanewise.codegen.algorithms.sorting import in_order
+from lanewise.codegen.algorithms.tiles import (
     Tile,
     as_number,
     conjugate,
@@ -36,6 +32,10 @@ from lanewise.codegen.tiles import (
     squared,
     stacked,
 )
+from lanewise.codegen.arrays import Array
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
 from lanewise.codegen.vector import Vec, select
 
 #: Sweeps after which an example is left to NumPy; six to ten are usual.

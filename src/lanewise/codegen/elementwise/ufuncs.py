@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen import (
+from lanewise.codegen.elementwise import (
     complex_functions,
     complex_inverse,
     complex_ufuncs,

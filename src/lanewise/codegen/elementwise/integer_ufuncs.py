@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lanewise.codegen.division import truncated_int
+from lanewise.codegen.elementwise.division import truncated_int
 from lanewise.codegen.vector import BITS, Vec, is_signed, select
 
 #: Told of a condition that raises: the truth value, the class of the error, and its message.
@@ -112,7 +112,7 @@ def gcd(x: Vec, y: Vec) -> Vec:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
     >>> compile_elementwise(gcd, (int, int))([12, -12, 0, 7], [18, 18, 5, 0])
     array([6, 6, 5, 7])
     """

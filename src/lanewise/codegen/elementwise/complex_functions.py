@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lanewise.codegen.calls import called, patched
-from lanewise.codegen.complex_ufuncs import divide, isfinite, isinf
-from lanewise.codegen.division import divided
+from lanewise.codegen.elementwise.calls import called, patched
+from lanewise.codegen.elementwise.complex_ufuncs import divide, isfinite, isinf
+from lanewise.codegen.elementwise.division import divided
 from lanewise.codegen.mathlib.exponential import exp as exp_
 from lanewise.codegen.mathlib.exponential import expm1 as expm1_
 from lanewise.codegen.mathlib.exponential import log as log_
@@ -402,7 +402,7 @@ def power(x: Complex, y: Complex) -> Complex:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
     >>> compile_elementwise(power, (complex, complex))([1j, 2, 0], [2, -1, 0.5])
     array([-1. +0.j,  0.5+0.j,  0. +0.j])
     """

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lanewise.codegen.calls import called
-from lanewise.codegen.complex_functions import mirrored, sqrt
-from lanewise.codegen.division import divided
+from lanewise.codegen.elementwise.calls import called
+from lanewise.codegen.elementwise.complex_functions import mirrored, sqrt
+from lanewise.codegen.elementwise.division import divided
 from lanewise.codegen.mathlib.exponential import log, log1p
 from lanewise.codegen.mathlib.hyperbolic import asinh
 from lanewise.codegen.mathlib.trigonometric import atan, atan2

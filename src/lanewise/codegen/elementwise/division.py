@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lanewise.codegen.calls import call_pair, patched_pair
+from lanewise.codegen.elementwise.calls import call_pair, patched_pair
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
 Rounding = Callable[[Vec], Vec]
@@ -46,7 +46,7 @@ def floor_divide_int(a: Vec, b: Vec) -> Vec:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
     >>> compile_elementwise(floor_divide_int, (int, int))([7, -7, 7, -7, 1], [2, 2, -2, -2, 0])
     array([ 3, -4, -4,  3,  0])
     """
@@ -232,7 +232,7 @@ def fmod(a: Vec, b: Vec) -> Vec:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise_driver import compile_elementwise
+    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
     >>> compile_elementwise(fmod, (float, float))([7.5, -7.5, 1e300], [2.0, 2.0, 7.0])
     array([ 1.5, -1.5,  1. ])
     """

@@ -1,0 +1,1 @@
+"""Algorithms on the small arrays of an example: linear algebra, sorting, searching."""
