@@ -1,7 +1,8 @@
-"""Lanewise on real input: features of the 1,797 handwritten digits that scikit-learn ships.
+"""Lanewise on real input: the 1,797 handwritten digits that scikit-learn ships.
 
 Each function of `features.py` is written for one image. It is run here over all of them as a loop
-and with `lw.vmap`, the results are checked to be the same, and a picture shows some.
+and with `lw.vmap`, the results are checked to be the same, and a picture shows some. Then gradients
+for each image (`unusual.py`) find labels that were set wrong, and show which digits are unusual.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import features
 import numpy as np
 import optree
+import unusual
 from png import write_png
 from sklearn.datasets import load_digits
 
@@ -47,7 +49,10 @@ def main() -> int:
 
     picture = OUT / "deskewed.png"
     write_png(picture, gallery(images, results["deskew"], digits.target))
-    print(f"\nEvery result equals the loop's. Before and after: {shorten(picture)}")
+    print(f"\nBefore and after: {shorten(picture)}")
+
+    gradients(images / images.max(), digits.target)
+    print("\nEvery result equals the loop's.")
     return 0
 
 
@@ -69,12 +74,46 @@ def compare(function: Callable[..., Any], images: np.ndarray) -> Any:
     return result
 
 
-def timed(function: Callable[..., Any], images: np.ndarray, repeat: int) -> tuple[Any, float]:
+def gradients(images: np.ndarray, labels: np.ndarray) -> None:
+    """Find wrong labels by the gradient of each image's loss, and draw the most unusual digits."""
+    changed, wrong = unusual.mislabel(labels)
+    print(
+        f"\nThe length of a classifier's gradient, for each image, {len(wrong)} labels set wrong:\n"
+    )
+    weights = unusual.train(images, changed)
+
+    def loop(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return np.stack(
+            [unusual.pull_by_hand(weights, *one) for one in zip(images, labels, strict=True)]
+        )
+
+    def pull(image: np.ndarray, label: np.ndarray) -> Any:
+        return unusual.pull(weights, image, label)
+
+    expected, loop_time = timed(loop, images, changed, repeat=3)
+    lengths, time_taken = timed(lw.vmap(pull), images, changed, repeat=10)
+    check(lengths, expected)
+    print(
+        f"by hand, in a loop {loop_time * 1e3:.1f} ms; lw.vmap of lw.grad {time_taken * 1e3:.1f} ms"
+    )
+    for count in (len(wrong), 2 * len(wrong)):
+        found = np.isin(np.argsort(-lengths)[:count], wrong).sum()
+        print(f"among the {count} longest of {len(images):,} are {found} of the {len(wrong)} wrong")
+
+    lengths = lw.vmap(unusual.pull, in_dims=(None, 0, 0))(
+        unusual.train(images, labels), images, labels
+    )
+    picture = OUT / "unusual.png"
+    write_png(picture, unusual.sheet(images, labels, np.argsort(-lengths)[:20]))
+    print(f"With the true labels, the most unusual, over the mean of the digit: {shorten(picture)}")
+
+
+def timed(function: Callable[..., Any], *arrays: np.ndarray, repeat: int) -> tuple[Any, float]:
     """Return the result and the best of `repeat` times in seconds."""
     times = []
     for _ in range(repeat):
         start = time.perf_counter()
-        result = function(images)
+        result = function(*arrays)
         times.append(time.perf_counter() - start)
     return result, min(times)
 

@@ -93,7 +93,7 @@ def mapped(function, *types, in_dims=None) -> Graph:
     ]
     params = {
         "size": N, "in_dims": in_dims, "out_mapped": (True,) * len(body.outputs),
-        "order": "parallel", "chunk": None, "fallback": True, "fastmath": False,
+        "order": "parallel", "chunk": None, "fallback": True, "fastmath": False, "columns": (),
     }  # fmt: skip
     return builder.finish(builder.emit(map_, tuple(operands), params, (body,)))
 

@@ -44,7 +44,7 @@ def random_graph(
     region = writer.region(types, wanted)
     params = {"size": size, "in_dims": tuple([0 if m else None for m in mapped]),
               "out_mapped": (True,) * 3, "order": "parallel", "chunk": None,
-              "fallback": True, "fastmath": False}  # fmt: skip
+              "fallback": True, "fastmath": False, "columns": ()}  # fmt: skip
     if rng.random() < 0.15:
         params["chunk"] = 2
     elif rng.random() < 0.15:

@@ -8,14 +8,20 @@ how a library function treats the memory layout, are *rough*: kept away from fun
 
 from __future__ import annotations
 
+import itertools
+import linecache
+import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+import lanewise as lw
+
+_COUNT = itertools.count()
 DTYPES = "? i1 i2 i4 i8 u1 f2 f4 f8 c8 c16".split()
 SIZES = st.sampled_from([2, 3, 1, 2, 3, 0])
 Draw = Callable[[Any], Any]
@@ -38,11 +44,14 @@ class Program:
     @property
     def source(self) -> str:
         body = [*self.lines, f"return {', '.join(self.outputs)},"]
-        return "\n    ".join([f"def f({', '.join(self.args)}):", *body])
+        return f"def f({', '.join(self.args)}):\n" + textwrap.indent("\n".join(body), "    ")
 
     def function(self) -> Callable[..., Any]:
-        scope: dict[str, Any] = {"np": np}
-        exec(self.source, scope)
+        """Return the function, of a file that only `linecache` knows, so that it is converted."""
+        name = f"<random program {next(_COUNT)}>"
+        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        scope: dict[str, Any] = {"np": np, "lw": lw}
+        exec(compile(self.source, name, "exec"), scope)
         return scope["f"]
 
     def names(
@@ -56,7 +65,7 @@ class Program:
         is_statement = bool(target)
         name = target or f"v{len(self.lines)}"
         line = text if is_statement else f"{name} = {text}"
-        scope = {"np": np, **self.env}
+        scope = {"np": np, "lw": lw, **self.env}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -515,7 +524,12 @@ def _array(draw: Draw, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @st.composite
-def cases(draw: Draw, sizes: st.SearchStrategy[int] = SIZES) -> Case:
+def cases(
+    draw: Draw,
+    sizes: st.SearchStrategy[int] = SIZES,
+    steps: Sequence[Callable[[Draw, Program], None]] = STEPS,
+    dtypes: Sequence[str] = DTYPES,
+) -> Case:
     count = draw(st.integers(1, 3))
     args = list("abc"[:count])
     counts = [draw(st.sampled_from([3, 2, 1, 0])) for _ in range(draw(st.sampled_from([1, 1, 2])))]
@@ -531,7 +545,7 @@ def cases(draw: Draw, sizes: st.SearchStrategy[int] = SIZES) -> Case:
                 at = dim % (len(shape) + 1)
                 shape = (*shape[:at], max(level.size, 1), *shape[at:])
         # (A number that is not mapped would be no tensor, and nor would what comes of it.)
-        array = _array(draw, draw(st.sampled_from(DTYPES)), shape or (2,))
+        array = _array(draw, draw(st.sampled_from(dtypes)), shape or (2,))
         arrays.append(array)
         for level in maps[::-1]:
             if level.in_dims[-1] is not None:
@@ -542,7 +556,7 @@ def cases(draw: Draw, sizes: st.SearchStrategy[int] = SIZES) -> Case:
         if count and draw(st.integers(0, 7)) == 0:
             break
         before = len(program.lines)
-        draw(st.sampled_from(STEPS))(draw, program)
+        draw(st.sampled_from(steps))(draw, program)
         if program.failing:
             if draw(st.integers(0, 9)) == 0:
                 break  # keep the line that fails

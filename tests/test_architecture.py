@@ -18,8 +18,8 @@ LAYERS = [
     {"ops"},
     {"trace"},
     {"autograph"},
-    {"transforms"},
     {"passes"},
+    {"transforms"},
     {"codegen"},
     {"runtime"},
     {"api"},
@@ -34,6 +34,7 @@ LAZY = {
     ("trace/tensor.py", "lanewise.interop.array_api"),
     # LLVM and the compiler are loaded when something is compiled: half of the time of the import.
     ("runtime/tiers.py", "lanewise.codegen.partition"),
+    ("runtime/tiers.py", "lanewise.runtime.few"),
     ("runtime/tiers.py", "lanewise.runtime.kernels"),
     ("runtime/interpret.py", "lanewise.runtime.kernels"),
     ("inspect/kernels.py", "lanewise.codegen.llvm"),

@@ -45,6 +45,7 @@ def pairs() -> list[Any]:
 
 def examples(workload: Workload, args: tuple[np.ndarray, ...]) -> list[tuple[np.ndarray, ...]]:
     """Return the arguments of every example, those of nested maps in C order."""
+    args = workload.first(args)
     found = [args]
     for axes in workload.maps or ((0,) * len(args),):
         size = next(len(a) for a, axis in zip(args, axes, strict=True) if axis == 0)
@@ -60,7 +61,7 @@ def examples(workload: Workload, args: tuple[np.ndarray, ...]) -> list[tuple[np.
 def plain(workload: Workload, each: list[tuple[np.ndarray, ...]]) -> Any:
     """Return the stacked results of the plain function."""
     with np.errstate(all="ignore"):
-        results = [workload.function(*(arg.copy() for arg in one)) for one in each]
+        results = [workload.plain(*(arg.copy() for arg in one)) for one in each]
     if isinstance(results[0], tuple):
         return tuple(np.stack(leaf) for leaf in zip(*results, strict=True))
     return np.stack(results)
@@ -86,11 +87,12 @@ def test_every_form_gives_what_the_plain_function_gives(name: str) -> None:
     stacked = tuple(np.stack(column) for column in zip(*each, strict=True))
     for form in FORMS.values():
         assert_same(form(workload.function, stacked), expected, **near)
-    call = workload.call(args)  # as it is measured: nested maps, arguments that are not mapped
-    if call is not None:
-        shape = workload.shape(args)
-        measured = [array.reshape(-1, *array.shape[len(shape) :]) for array in leaves(call())]
-        assert_same(measured, leaves(expected), **near)
+    # As it is measured: nested maps, arguments that are not mapped, examples last.
+    rank = len(workload.shape(args))
+    for call in (workload.call(args), workload.recorded(args)):
+        measured = [np.moveaxis(x, -1, 0) if workload.last else x for x in leaves(call())]
+        flat = [np.array(x.reshape(-1, *x.shape[rank:])) for x in measured]
+        assert_same(flat, leaves(expected), **near)
         workload.check(call(), args)
 
 
@@ -172,7 +174,7 @@ def test_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     peers: Any = {name: lambda name=name: functions[name] for name in functions}
     workload = square(peers={**peers, "gone": lambda: None})
     row = measure.measure(workload, ["good", "bad", "gone", "other"], measure.Plan(2, turn=0.001))
-    assert set(row.timings) == {"lanewise", "good"}
+    assert set(row.timings) == {"lanewise", "lanewise.vmap", "good"}
     assert row.missing["gone"] == "not installed"
     assert row.missing["bad"].startswith("AssertionError: square: ")
     for timing in row.timings.values():

@@ -20,7 +20,8 @@ import numpy as np
 from benchmarks.suite.peers import PEERS
 from benchmarks.suite.workload import Workload
 
-LANEWISE = "lanewise"
+#: Compiled by `lw.function`, as the peers are by their own; and recorded anew at each call.
+LANEWISE, RECORDED = "lanewise", "lanewise.vmap"
 
 #: A system that would take longer for a call is measured on fewer examples.
 LONGEST_CALL = 20.0
@@ -121,10 +122,12 @@ def seconds(call: Callable[[], Any], repeats: int = 1) -> float:
     return (time.perf_counter() - start) / repeats
 
 
-def maker(workload: Workload, name: str) -> Callable[..., Callable[[], Any] | None]:
+def maker(workload: Workload, name: str) -> Callable[..., Callable[[], Any]]:
     """Return what makes the timed call of a system from arguments."""
     if name == LANEWISE:
         return workload.call
+    if name == RECORDED:
+        return workload.recorded
     peer = PEERS[name]
     place = workload.place.get(name, peer.place)
     compiled: list[Callable[..., Any]] = []
@@ -147,7 +150,7 @@ def maker(workload: Workload, name: str) -> Callable[..., Callable[[], Any] | No
     return make
 
 
-def prepare(workload: Workload, name: str, examples: int) -> tuple[Contender, Any, Any] | None:
+def prepare(workload: Workload, name: str, examples: int) -> tuple[Contender, Any, Any]:
     """Compile a system and find how many examples it gets.
 
     Parameters
@@ -161,16 +164,14 @@ def prepare(workload: Workload, name: str, examples: int) -> tuple[Contender, An
 
     Returns
     -------
-    tuple or None
-        The contender, its arguments and its result; None if there is no such form yet.
+    tuple
+        The contender, its arguments and its result.
     """
     make = maker(workload, name)
     compiling, count = 0.0, max(1, min(examples, max(workload.small, examples // 64)))
     while True:
         args = workload.inputs(count)
         call = make(args)
-        if call is None:
-            return None
         start = time.perf_counter()
         result = call()
         first = time.perf_counter() - start
@@ -226,21 +227,18 @@ def measure(workload: Workload, systems: Iterable[str], plan: Plan) -> Row:
     row = Row(workload)
     examples = max(min(workload.small, workload.size), workload.size // plan.shrink)
     contenders, exact, exact_args = [], None, None
-    for name in (LANEWISE, *(name for name in systems if name in workload.peers)):
-        if name != LANEWISE and (reason := PEERS[name].absent()):
+    own = (LANEWISE,) if workload.mapped else (LANEWISE, RECORDED)
+    for name in (*own, *(name for name in systems if name in workload.peers)):
+        if name in PEERS and (reason := PEERS[name].absent()):
             row.missing[name] = reason
             continue
         try:
-            prepared = prepare(workload, name, examples)
-            if prepared is None:
-                row.missing[name] = "no such form yet"
-                continue
-            contender, args, result = prepared
+            contender, args, result = prepare(workload, name, examples)
             # Of the same examples, all are compared; else those that the plain function computes.
             same = exact_args is not None and args[0].shape == exact_args[0].shape
             workload.check(result, args, exact if same else None)
         except Exception as error:  # a peer's failure is a fact to show, not the end of the run
-            if name == LANEWISE:
+            if name in own:
                 raise
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             row.missing[name] = f"{type(error).__name__}: {lines[0] if lines else ''}"[:200]
@@ -249,7 +247,7 @@ def measure(workload: Workload, systems: Iterable[str], plan: Plan) -> Row:
             exact, exact_args = result, args
         contenders.append(contender)
         row.timings[name] = contender.timing
-        del result, args, prepared
+        del result, args
     del exact, exact_args
     gc.collect()
     gc.disable()

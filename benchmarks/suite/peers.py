@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import math
 import os
 import shutil
 import subprocess
@@ -166,6 +167,74 @@ def drjit_columns(array: np.ndarray) -> Any:
     if array.ndim == 1:
         return drjit_flat(array)
     return [drjit_columns(array[:, k]) for k in range(array.shape[1])]
+
+
+def drjit_by_rows(
+    columns: Callable[[], Callable[..., Any]], *shapes: tuple[int, ...]
+) -> Callable[[], Callable[..., Any]]:
+    """Return a version that takes examples as rows of memory, given one that takes components.
+
+    A row is read and written by packets, the widest into which it divides, as Dr.Jit's own arrays
+    of vectors are (its documentation, "Vectorizing gathers and scatters of packets").
+
+    Parameters
+    ----------
+    columns
+        Makes the version that takes nested lists of flat arrays over the examples.
+    *shapes
+        What each argument has for an example.
+    """
+
+    def version() -> Callable[..., Any]:
+        import drjit as dr
+        import drjit.llvm as d
+
+        batch = columns()
+        packets = {
+            (d.Float, 4): d.Array4f,
+            (d.Float64, 4): d.Array4f64,
+            (d.Int, 4): d.Array4i,
+            (d.Float, 2): d.Array2f,
+            (d.Float64, 2): d.Array2f64,
+            (d.Int, 2): d.Array2i,
+        }
+
+        def packet(type_: type, length: int) -> tuple[type, int]:
+            width = next(w for w in (4, 2, 1) if length % w == 0)
+            return packets.get((type_, width), type_), width
+
+        def read(flat: Any, example: Any, shape: tuple[int, ...]) -> Any:
+            length = math.prod(shape)
+            type_, width = packet(type(flat), length)
+            parts = []
+            for i in range(length // width):
+                found = dr.gather(type_, flat, example * (length // width) + i)
+                parts += [found] if width == 1 else list(found)
+            for size in shape[:0:-1]:
+                parts = [parts[i : i + size] for i in range(0, len(parts), size)]
+            return parts
+
+        def rows(*flats: Any) -> Any:
+            count = dr.width(flats[0]) // math.prod(shapes[0])
+            example = dr.arange(d.UInt32, count)
+            result = batch(*(read(x, example, s) for x, s in zip(flats, shapes, strict=True)))
+            if not isinstance(result, list):
+                return result
+            type_, width = packet(type(result[0]), len(result))
+            written = dr.zeros(type(result[0]), count * len(result))
+            for i in range(0, len(result), width):
+                value = result[i] if width == 1 else type_(*result[i : i + width])
+                dr.scatter(written, value, example * (len(result) // width) + i // width)
+            return written
+
+        return rows
+
+    return version
+
+
+def drjit_flats(arrays: Arrays) -> tuple[Any, ...]:
+    """Return arguments as flat arrays of Dr.Jit, in C order."""
+    return tuple(map(drjit_flat, arrays))
 
 
 def drjit_tensor(array: np.ndarray) -> Any:

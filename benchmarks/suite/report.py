@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import lanewise as lw
-from benchmarks.suite.measure import LANEWISE, Row
+from benchmarks.suite.measure import LANEWISE, RECORDED, Row
 from benchmarks.suite.peers import PEERS
 
 #: What `write_section` writes between.
@@ -49,17 +49,19 @@ def milliseconds(value: float) -> str:
     return f"{value:.{2 if value >= 1 else min(5, 1 - math.floor(math.log10(max(value, 1e-5))))}f}"
 
 
-def ratio(row: Row, systems: Iterable[str]) -> float | None:
+def ratio(row: Row, systems: Iterable[str], own: str = LANEWISE) -> float | None:
     """Return the time of the fastest of some systems over Lanewise's, or None."""
     times = [row.timings[name].lowest for name in systems if name in row.timings]
-    if not times or LANEWISE not in row.timings:
+    if not times or own not in row.timings:
         return None
-    return min(times) / row.timings[LANEWISE].lowest
+    return min(times) / row.timings[own].lowest
 
 
-def geometric_mean(rows: Iterable[Row], systems: Sequence[str]) -> tuple[float, int]:
+def geometric_mean(
+    rows: Iterable[Row], systems: Sequence[str], own: str = LANEWISE
+) -> tuple[float, int]:
     """Return the geometric mean of the ratios, and over how many workloads it is."""
-    ratios = [found for row in rows if (found := ratio(row, systems)) is not None]
+    ratios = [found for row in rows if (found := ratio(row, systems, own)) is not None]
     if not ratios:
         return math.nan, 0
     return math.exp(sum(map(math.log, ratios)) / len(ratios)), len(ratios)
@@ -88,7 +90,7 @@ def _column(row: Row, systems: Sequence[str]) -> str | None:
 def _present(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
     return {
         title: systems
-        for title, systems in COLUMNS.items()
+        for title, systems in {"recorded": (RECORDED,), **COLUMNS}.items()
         if any(_column(row, systems) for row in rows)
     }
 
@@ -99,7 +101,7 @@ def times_table(rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         lowest = {name: timing.lowest for name, timing in row.timings.items()}
-        peers = {name: value for name, value in lowest.items() if name != LANEWISE}
+        peers = {name: value for name, value in lowest.items() if name in PEERS}
         best = min(peers, key=lambda name: peers[name], default=None)
 
         def cell(name: str | None, row: Row = row, best: str | None = best) -> str:
@@ -149,9 +151,11 @@ def means_table(rows: Sequence[Row]) -> str:
     for group, members in groups.items():
         for title, systems in AGAINST.items():
             mean, count = geometric_mean(members, systems)
+            recorded, _ = geometric_mean(members, systems, RECORDED)
             if count:
-                lines.append([title + group, f"{mean:.2f}", str(count)])
-    return table(["Lanewise is faster than", "times (geometric mean)", "workloads"], lines)
+                lines.append([title + group, f"{mean:.2f}", f"{recorded:.2f}", str(count)])
+    header = ["Lanewise is faster than", "times (geometric mean)", "recorded at each call"]
+    return table([*header, "workloads"], lines)
 
 
 def machine() -> str:
@@ -185,7 +189,7 @@ def notes(rows: Sequence[Row], systems: Iterable[str]) -> list[str]:
             found.append(f"{name} is absent: {reason}.")
     for row in rows:
         for name, reason in row.missing.items():
-            if name == LANEWISE or PEERS[name].absent() != reason:
+            if PEERS[name].absent() != reason:
                 found.append(f"{row.workload.name}, {name}: {reason}.")
         for name, timing in row.timings.items():
             if timing.factor > 1:

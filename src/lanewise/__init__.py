@@ -1,9 +1,19 @@
 """Lanewise: write NumPy for one example, run it on a million."""
 
+from lanewise import nn
 from lanewise.api import along_axis as _along_axis  # noqa: F401  (enters np.apply_along_axis)
+from lanewise.api.check_gradients import check_gradients
+from lanewise.api.checkpoint import checkpoint
 from lanewise.api.control_flow import cond, fori_loop, scan, switch_case, while_loop
+from lanewise.api.custom import custom_gradient, custom_jvp, stop_gradient
+from lanewise.api.custom_vmap import custom_vmap
+from lanewise.api.features import Feature
+from lanewise.api.function import function
+from lanewise.api.gradients import grad, hvp, jvp, linearize, value_and_grad, vjp
 from lanewise.api.host import py_func
+from lanewise.api.jacobians import hessian, jacfwd, jacobian, jacrev
 from lanewise.api.spec import TensorSpec
+from lanewise.api.tape import GradientTape
 from lanewise.api.threads import get_num_threads, set_num_threads
 from lanewise.api.vectorize import vectorize
 from lanewise.api.vectorized_map import map_fn, vectorized_map
@@ -13,34 +23,58 @@ from lanewise.errors import (
     ControlFlowError,
     DataDependentShapeError,
     LeakedTensorError,
+    RetracingWarning,
     UnsupportedError,
 )
 from lanewise.inspect.explain import explain
 from lanewise.trace import table as _table  # noqa: F401  (fills the NumPy table)
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.tensor_array import TensorArray
+from lanewise.trace.variable import Variable
 
 __version__ = "0.1.0"
 __all__ = [
     "ConcretizationError",
     "ControlFlowError",
     "DataDependentShapeError",
+    "Feature",
+    "GradientTape",
     "LeakedTensorError",
+    "RetracingWarning",
     "Tensor",
     "TensorArray",
     "TensorSpec",
     "UnsupportedError",
+    "Variable",
+    "check_gradients",
+    "checkpoint",
     "cond",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vmap",
     "explain",
     "fori_loop",
+    "function",
     "get_num_threads",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
     "map_fn",
+    "nn",
     "py_func",
     "scan",
     "set_num_threads",
+    "stop_gradient",
     "switch_case",
+    "value_and_grad",
     "vectorize",
     "vectorized_map",
+    "vjp",
     "vmap",
     "while_loop",
 ]

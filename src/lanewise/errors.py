@@ -86,6 +86,24 @@ class ControlFlowError(UnsupportedError):
     """
 
 
+class RetracingWarning(UserWarning):
+    """A traced function is traced again and again; the message names the argument that changes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> power = lw.function(lambda x, n: x**n)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     for n in range(5):
+    ...         _ = power(np.ones(3), n)
+    >>> [warning.category.__name__ for warning in caught]
+    ['RetracingWarning']
+    """
+
+
 class InvalidGraphError(RuntimeError):
     """A graph that breaks a rule: a mistake of Lanewise's own, found by the verifier."""
 

@@ -13,7 +13,7 @@ import optree
 
 from lanewise.ir.graph import Operation
 from lanewise.ops.regions import NATIVE
-from lanewise.runtime import dispatch, kernels
+from lanewise.runtime import dispatch, failed, kernels
 
 #: Units in the last place by which floats of one operation may differ: NumPy's own functions are
 #: up to 4 of them off, and so may be the kernels', to the other side.
@@ -37,11 +37,17 @@ def backend(name: str) -> Generator[None]:
 
 
 class Kernels:
-    """What ran natively: the maps, and how often a kernel gave up though nothing was wrong."""
+    """What ran natively: the maps, and how often kernels gave up though nothing was wrong."""
 
     def __init__(self) -> None:
         self.maps: list[Operation] = []
-        self.cautious = 0
+        self.given_up = 0
+        failed.left.examples = 0
+
+    @property
+    def cautious(self) -> int:
+        """How many examples, or calls, were left to NumPy and did not raise."""
+        return self.given_up + failed.left.examples
 
     @property
     def primitives(self) -> set[str]:
@@ -59,24 +65,24 @@ class Kernels:
 def watched() -> Generator[Kernels]:
     """Force the native backend, and note what is compiled and what gives up."""
     seen = Kernels()
-    compile_map, explain = kernels.native, dispatch.explain_failure
+    compile_map, interpret = kernels.native, dispatch._interpret
 
     def native(op: Operation) -> Any:
         assert op.params["order"] == NATIVE
         seen.maps.append(op)
         return compile_map(op)
 
-    def explained(error: Exception, *rest: Any) -> Exception:
-        found = explain(error, *rest)
-        seen.cautious += found is error and isinstance(error, dispatch.KernelFailed)
+    def interpreted(*arguments: Any) -> Any:
+        found = interpret(*arguments)
+        seen.given_up += 1
         return found
 
-    kernels.native, dispatch.explain_failure = native, explained  # ty: ignore[invalid-assignment]
+    kernels.native, dispatch._interpret = native, interpreted  # ty: ignore[invalid-assignment]
     try:
         with backend("native"):
             yield seen
     finally:
-        kernels.native, dispatch.explain_failure = compile_map, explain
+        kernels.native, dispatch._interpret = compile_map, interpret
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None]:

@@ -1,18 +1,23 @@
 """Native maps on memory between inaccessible pages: an access out of bounds ends the process.
 
-Each operand, each result, the context and each local array of a kernel lie either directly behind
-an inaccessible page or directly before one; what is left of their own pages must stay as it was.
+Each operand, each result, the context and each local array of a kernel lie directly before an
+inaccessible page, and when it is run again directly behind one; what is left of their own pages
+must stay as it was. What is to run here is run in a process of its own, by `run_apart`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import re
 import struct
-from collections.abc import Callable, Generator
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +28,9 @@ from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Operation
 from lanewise.runtime import dispatch
 from lanewise.runtime import kernels as kernel_runner
-from lanewise.runtime.kernels import KERNELS, KernelFailed, code_of, kernel_for, rows
+from lanewise.runtime.failed import KernelFailed
+from lanewise.runtime.kernels import KERNELS, code_of, kernel_for
+from lanewise.runtime.layouts import prefers_columns
 
 PAGE = mmap.PAGESIZE
 #: What the bytes are that belong to nobody.
@@ -44,6 +51,8 @@ class Block:
         self.whole[...] = EMPTY
         self.first = PAGE + (inner - size if at_end else 0)
         self.size = size
+        #: How many of its bytes may be written to: all, but where a test of this test says less.
+        self.open = size
         self.forbid(0)
         self.forbid(PAGE + inner)
         self.inner = self.whole[PAGE : PAGE + inner]
@@ -66,7 +75,74 @@ class Block:
         """Assert that nobody wrote to the accessible bytes around."""
         before = self.first - PAGE
         assert (self.inner[:before] == EMPTY).all(), "a kernel wrote before a buffer"
-        assert (self.inner[before + self.size :] == EMPTY).all(), "a kernel wrote behind a buffer"
+        assert (self.inner[before + self.open :] == EMPTY).all(), "a kernel wrote behind a buffer"
+
+
+class _Kernel:
+    """The kernel of a native map, for operands as these lie."""
+
+    def __init__(self, op: Operation, given: Sequence[np.ndarray]) -> None:
+        (body,) = op.regions
+        self.in_dims, self.results = op.params["in_dims"], [value.type for value in body.outputs]
+        wanted = [prefers_columns(x, axis) for x, axis in zip(given, self.in_dims, strict=True)]
+        wanted += op.params["columns"] or (False,) * len(self.results)
+        self.kernel = kernel_for(body, self.in_dims, op.params["fastmath"], tuple(wanted))
+        self.code = code_of(self.kernel)
+        self.function = ctypes.CFUNCTYPE(
+            ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+        )(self.code.address(self.kernel.name))
+        self.lanes = self.kernel.lanes if self.kernel.in_lanes else 1
+
+    def run(
+        self, size: int, given: Sequence[np.ndarray], at_end: bool
+    ) -> tuple[int, list[np.ndarray]]:
+        """Return what the kernel does, and its results."""
+        dtypes = [x.dtype for x in given]
+        shapes = [x.shape for x in given]
+        axes: list[int | None] = [
+            axis and axis % x.ndim for axis, x in zip(self.in_dims, given, strict=True)
+        ]
+        for type_ in self.results:
+            dtypes.append(type_.dtype)
+            shapes.append((size, *type_.shape))
+            axes.append(0)
+        # In memory the examples come first, or last if they stand side by side.
+        blocks, views, steps = [], [], []
+        for dtype, shape, axis, is_column in zip(
+            dtypes, shapes, axes, self.kernel.columns, strict=True
+        ):
+            rest = tuple([n for i, n in enumerate(shape) if i != axis])
+            count = () if axis is None else (shape[axis],)
+            block = Block(int(np.prod(shape)) * dtype.itemsize, at_end)
+            memory = block.bytes.view(dtype).reshape(rest + count if is_column else count + rest)
+            if is_column:
+                steps += memory.strides[:-1]
+            first = -1 if is_column else 0
+            blocks.append(block)
+            views.append(memory if axis is None else np.moveaxis(memory, first, axis))
+        for view, x in zip(views, given, strict=False):
+            view[...] = x
+        operands = [block.bytes.tobytes() for block in blocks[: len(given)]]
+        scratch = Block(self.kernel.scratch, at_end)
+        scratch.bytes[:1] = at_end
+        for page in _GAP.findall(self.kernel.text):
+            scratch.forbid(PAGE + int(page))
+        words = [b.address for b in blocks] + steps
+        head = (ctypes.cast(_poll, ctypes.c_void_p).value, 0, 0, HEAD + 8 * len(words))
+        text = struct.pack(f"{HEAD // 8 + len(words)}q", *head, *words)
+        context = Block(len(text), at_end)
+        context.bytes[...] = np.frombuffer(text, np.uint8)
+        cuts = sorted({0, min(self.lanes, size), size})  # in two runs, as threads would
+        for begin, end in pairwise(cuts):
+            answer = self.function(context.address, begin, end, scratch.address)
+            for block in (*blocks, context):
+                block.check()
+            for block, before in zip(blocks, operands, strict=False):
+                assert block.bytes.tobytes() == before, "a kernel wrote to an operand"
+            if answer & FAILED:
+                return answer, []
+            assert answer != STOPPED
+        return 0, [view.copy() for view in views[len(given) :]]
 
 
 class Guarded:
@@ -74,89 +150,74 @@ class Guarded:
 
     Attributes
     ----------
-    at_end
-        Whether buffers end where an inaccessible page begins; else they begin behind one.
+    at_ends
+        Where buffers lie in each run of a kernel: whether they end where an inaccessible page
+        begins; else they begin behind one.
     calls
         How many native maps ran.
     """
 
-    def __init__(self, at_end: bool) -> None:
-        self.at_end = at_end
+    def __init__(self, *at_ends: bool) -> None:
+        self.at_ends = at_ends
         self.calls = 0
 
     def native(self, op: Operation) -> Callable[..., Any]:
         """Return the runner of a native map; see `lanewise.runtime.kernels.native`."""
-        (body,) = op.regions
-        in_dims = op.params["in_dims"]
-        kernel = kernel_for(body, in_dims)
-        code = code_of(kernel)
-        function = ctypes.CFUNCTYPE(
-            ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
-        )(code.address(kernel.name))
-        lanes = kernel.lanes if kernel.in_lanes else 1
 
         def guarded(sizes: dict[str, int], *operands: Any) -> tuple[np.ndarray, ...]:
+            (body,) = op.regions
             size = evaluate(op.params["size"], sizes)
-            given = []
-            for x, axis, value in zip(operands, in_dims, body.inputs, strict=True):
-                x = rows(x, axis, value.type.dtype)
-                block = Block(x.nbytes, self.at_end)
-                block.bytes[...] = x.reshape(-1).view(np.uint8)
-                given.append((block, x))
-            found = [
-                Block(
-                    size * int(np.prod(value.type.shape)) * value.type.dtype.itemsize, self.at_end
-                )
-                for value in body.outputs
+            given = [
+                np.asarray(x, value.type.dtype)
+                for x, value in zip(operands, body.inputs, strict=True)
             ]
-            scratch = Block(kernel.scratch, self.at_end)
-            for page in _GAP.findall(kernel.text):
-                scratch.forbid(PAGE + int(page))
-            blocks = [*[block for block, _ in given], *found]
-            head = (ctypes.cast(_poll, ctypes.c_void_p).value, 0, 0, HEAD + 8 * len(blocks))
-            text = struct.pack(f"{HEAD // 8 + len(blocks)}q", *head, *[b.address for b in blocks])
-            context = Block(len(text), self.at_end)
-            context.bytes[...] = np.frombuffer(text, np.uint8)
-            cuts = sorted({0, min(lanes, size), size})  # in two runs, as threads would
+            kernel = _Kernel(op, given)
             self.calls += 1
-            for begin, end in pairwise(cuts):
-                answer = function(context.address, begin, end, scratch.address)
-                for block in (*blocks, context):
-                    block.check()
-                for block, x in given:
-                    assert block.bytes.tobytes() == x.tobytes(), "a kernel wrote to an operand"
-                if answer & FAILED:
-                    raise KernelFailed(answer >> 2)
-                assert answer != STOPPED
-            return tuple(
-                [
-                    block.bytes.view(value.type.dtype).reshape(size, *value.type.shape).copy()
-                    for block, value in zip(found, body.outputs, strict=True)
-                ]
-            )
+            answer, results = 0, []
+            for at_end in self.at_ends:
+                before = answer, [x.tobytes() for x in results]
+                answer, results = kernel.run(size, given, at_end)
+                after = answer, [x.tobytes() for x in results]
+                assert at_end is self.at_ends[0] or before == after
+            if answer & FAILED:
+                raise KernelFailed(None, op)
+            return tuple(results)
 
-        guarded.code = code  # ty: ignore[unresolved-attribute]  (it lives as long as what runs it)
         return guarded
 
-    def allocate(self, k: Lowering, size: int) -> str:
-        """Take local memory, and a page of nobody behind it; see `Lowering._allocate`."""
-        first, e = k.scratch, k.e
+    @staticmethod
+    def allocate(k: Lowering, size: int) -> tuple[str, None]:
+        """Take local memory, and a page of nobody behind it; see `Lowering._allocate`.
+
+        At which end of its pages it lies is read when the kernel runs: the first byte of all local
+        memory says it, which has a page to itself.
+        """
+        e = k.e
+        first = max(k.scratch, PAGE)
         end = first + -(-max(size, 1) // PAGE) * PAGE
-        k.scratch = end + PAGE
-        e.entry.append(f"  ; nobody's page: {end}")
-        name = e.name()
-        where = end - size if self.at_end else first
-        e.entry.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {where}")
-        return name
+        k.memory.size = end + PAGE
+        byte, at_end, offset, name = (e.name() for _ in range(4))
+        e.entry += [
+            f"  ; nobody's page: {end}",
+            f"  {byte} = load i8, ptr %scratch",
+            f"  {at_end} = trunc i8 {byte} to i1",
+            f"  {offset} = select i1 {at_end}, i64 {end - size}, i64 {first}",
+            f"  {name} = getelementptr i8, ptr %scratch, i64 {offset}",
+        ]
+        return name, None  # nobody gets it after
 
 
 @contextmanager
-def guarding(at_end: bool) -> Generator[Guarded]:
-    """Run native maps on guarded memory while the ``with`` block lasts."""
+def guarding(*at_ends: bool) -> Generator[Guarded]:
+    """Run native maps on guarded memory while the ``with`` block lasts.
+
+    By default each kernel runs twice: with buffers that end at an inaccessible page, and with such
+    that begin behind one. Both must give the same.
+    """
     before = kernel_runner.native, Lowering._allocate, dict(KERNELS)
-    guarded = Guarded(at_end)
+    guarded = Guarded(*(at_ends or (True, False)))
     kernel_runner.native = guarded.native  # ty: ignore[invalid-assignment]
-    Lowering._allocate = lambda self, size: guarded.allocate(self, size)
+    Lowering._allocate = Guarded.allocate  # ty: ignore[invalid-assignment]
     KERNELS.clear()  # their local arrays lie side by side
     dispatch._cache.clear()
     try:
@@ -166,3 +227,19 @@ def guarding(at_end: bool) -> Generator[Guarded]:
         KERNELS.clear()
         KERNELS.update(kernels)
         dispatch._cache.clear()
+
+
+def run_apart(module: str, call: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a function of a module of tests in a process of its own."""
+    paths = [str(Path(__file__).parents[1]), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "LANEWISE_CACHE": "0"}
+    program = f"import {module} as module; module.{call}()"
+    command = [sys.executable, "-X", "faulthandler", "-c", program, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def assert_done(done: subprocess.CompletedProcess[str]) -> None:
+    """Assert that a process came to its end, ``DONE``; else show what it last began, and said."""
+    begun = done.stdout[done.stdout.rfind("BEGIN ") :]
+    assert begun.endswith("DONE\n"), f"{begun[-3000:]}\n{done.stderr[-3000:]}"
+    assert done.returncode == 0, done.stderr[-3000:]

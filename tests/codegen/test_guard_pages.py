@@ -5,12 +5,8 @@ The cases run in a process of their own, because an access out of bounds ends it
 
 from __future__ import annotations
 
-import faulthandler
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,7 @@ import pytest
 
 import lanewise as lw
 from codegen.backends import assert_equal, assert_same_error, backend, outcome
-from codegen.guarded import PAGE, Block, guarding
+from codegen.guarded import PAGE, Block, assert_done, guarding, run_apart
 
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 SIZES = (1, 7, 9, 33)
@@ -37,20 +33,22 @@ def check(function: Callable[..., Any], *args: Any, in_dims: Any = 0) -> None:
 
 
 def check_all(
-    function: Callable[..., Any], batches: Sequence[Sequence[Any]], in_dims: Any = 0
+    function: Callable[..., Any],
+    batches: Sequence[Sequence[Any]],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
 ) -> None:
     """Assert `check` for several batches, of which the kernel is one."""
-    mapped = lw.vmap(function, in_dims)
+    mapped = lw.vmap(function, in_dims, out_dims)
     with backend("interpret"):
         wanted = [outcome(lambda a=args: mapped(*a)) for args in batches]
-    for at_end in (True, False):
-        with backend("native"), guarding(at_end) as guarded:
-            found = [outcome(lambda a=args: mapped(*a)) for args in batches]
-        assert guarded.calls == len(batches), "nothing was compiled"
-        for (got, other), (want, error) in zip(found, wanted, strict=True):
-            assert_same_error(other, error)
-            if error is None:
-                assert_equal(got, want)
+    with backend("native"), guarding() as guarded:
+        found = [outcome(lambda a=args: mapped(*a)) for args in batches]
+    assert guarded.calls == len(batches), "nothing was compiled"
+    for (got, other), (want, error) in zip(found, wanted, strict=True):
+        assert_same_error(other, error)
+        if error is None:
+            assert_equal(got, want)
 
 
 def numbers(dtype: str, *shape: int) -> np.ndarray:
@@ -76,8 +74,23 @@ def _rows(dtype: str) -> Callable[[], None]:
     return rows
 
 
+def _columns(dtype: str) -> Callable[[], None]:
+    """Return a case: examples that stand side by side, of few and many elements."""
+
+    def columns() -> None:
+        lengths = [2, 3, 7, 40, 41, 64, 200]
+        batches = [[numbers(dtype, n, size) for n in lengths] for size in SIZES]
+        check_all(lambda *xs: tuple([x[::-1] for x in xs]), batches, -1, -1)
+        mixed = [(numbers(dtype, 5, s), places(5, s, 3), numbers(dtype, 50, s)) for s in SIZES]
+        check_all(lambda a, i, b: (a[i], b[i]), mixed, (-1, 0, -1), (0, -1))
+
+    columns.__name__ = f"columns_{np.dtype(dtype).name}"
+    return columns
+
+
 for _dtype in DTYPES:
     case(_rows(_dtype))
+    case(_columns(_dtype))
 
 
 @case
@@ -173,8 +186,18 @@ def large() -> None:
     def function(a: Any) -> Any:
         return (a[1:] - a[:-1]).ravel()[::3], a.max(0), a.T, np.argmax(a, 1), a[::-1, ::2]
 
+    def rows(a: Any) -> Any:
+        return lw.vmap(lambda row: (row * 2, row[::-1] + 1))(a)
+
+    def borders(a: Any) -> Any:
+        x, y = (np.pad(a, ((0, 0), (0, 1)), constant_values=n) for n in (7, 5))
+        return x.T, y[::-1], lw.vmap(np.multiply)(x, y)
+
     for shape in ((67, 67), (65, 129), (70, 64)):
         check(function, numbers("f4", 3, *shape))
+    for length in (578, 579, 583):  # whole blocks of lanes, and of all the rest
+        check(rows, numbers("f8", 3, 3, length))
+    check(borders, numbers("f4", 3, 67, 66))
     check(lambda a: lw.vmap(lambda e: e * e if e > 0 else e)(a), numbers("f8", 3, 5001))
     check(lambda a, i: a[i], numbers("f8", 3, 5001), places(5001, 3, 4999))
 
@@ -199,7 +222,6 @@ def shapes() -> None:
 
 def run_guarded() -> None:
     """Run the cases; what the last line names is what the process ended in."""
-    faulthandler.enable()
     for name, function in CASES.items():
         print("BEGIN", name, flush=True)
         function()
@@ -215,32 +237,20 @@ def run_wrong() -> None:
         if sys.argv[1] == "forbid" and size == 8 * 33 * 5:
             block.forbid(PAGE)
         if sys.argv[1] == "canary" and size == 8 * 33 * 5:
-            block.size -= 8
+            block.open -= 8
 
     Block.__init__ = smaller  # ty: ignore[invalid-assignment]
-    with backend("native"), guarding(at_end=False):
+    with backend("native"), guarding(False):
         lw.vmap(lambda a: a[:5] + 1)(numbers("f8", 33, 9))
     print("DONE", flush=True)
 
 
-def in_a_process(call: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a function of this module in a process of its own."""
-    paths = [str(Path(__file__).parents[1]), *sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "LANEWISE_CACHE": "0"}
-    program = f"from codegen import test_guard_pages; test_guard_pages.{call}()"
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
 def test_kernels_stay_within_their_memory():
-    done = in_a_process("run_guarded")
-    last = done.stdout.splitlines()[-1:] or [""]
-    assert last == ["DONE"], f"{last[0]}: {done.stderr[-3000:]}"
-    assert done.returncode == 0
+    assert_done(run_apart("codegen.test_guard_pages", "run_guarded"))
 
 
 @pytest.mark.parametrize("way", ["forbid", "canary"])
 def test_an_access_out_of_bounds_is_noticed(way):
-    done = in_a_process("run_wrong", way)
+    done = run_apart("codegen.test_guard_pages", "run_wrong", way)
     assert "DONE" not in done.stdout
     assert (done.returncode < 0) if way == "forbid" else ("behind a buffer" in done.stderr)

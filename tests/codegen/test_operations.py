@@ -23,7 +23,7 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.regions import batched_type, map_
 from lanewise.ops.registry import REGISTRY, Absent, Primitive, Sample
 from lanewise.runtime.dispatch import compile
-from lanewise.runtime.kernels import KernelFailed
+from lanewise.runtime.failed import KernelFailed
 from ops.test_registry import samples_of, type_of, varied
 
 BATCH = Dim.symbol("batch")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import lanewise as lw
 import random_control_flow
+import random_numerics
 import random_programs
 from codegen.backends import (
     Kernels,
@@ -31,6 +32,7 @@ from codegen.backends import (
 )
 from compose.test_random_control_flow import Notes
 from compose.test_random_programs import _assert_close, _cut
+from control import test_random_writes
 from lanewise.runtime.dispatch import compile
 from random_graphs import random_graph
 
@@ -78,34 +80,41 @@ def anything(dtype: str, shape: Sequence[int], seed: int = 0) -> np.ndarray:
 # --- programs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("depth", "length", "count"), [(3, 3, 40), (3, 50, 30), (4, 9, 20)])
+def check_graph(seed: int, depth: int, length: int) -> Kernels:
+    """Assert that a random graph gives the same in both backends; return what was compiled."""
+    graph, arguments = random_graph(seed, depth, length, SIZES)
+    executable = compile(graph)
+    with backend("interpret"):
+        want = executable(*arguments)
+    with watched() as seen:
+        got = executable(*arguments)
+    assert not seen.cautious, seed
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(g, w, 1e-12, 1e-12, err_msg=f"seed {seed}")
+    return seen
+
+
+@pytest.mark.parametrize(("depth", "length", "count"), [(3, 3, 40), (3, 50, 30), (4, 9, 40)])
 def test_graphs(depth, length, count):
     """Control flow in maps in control flow; vectors in registers, and in memory."""
-    compiled = 0
     start = 0 if EXAMPLES is None else np.random.SeedSequence().generate_state(1)[0]
-    for seed in range(start, start + int(EXAMPLES or count)):
-        graph, arguments = random_graph(seed, depth, length, SIZES)
-        executable = compile(graph)
-        with backend("interpret"):
-            want = executable(*arguments)
-        with watched() as seen:
-            got = executable(*arguments)
-        compiled += bool(seen.maps)
-        assert not seen.cautious, seed
-        for g, w in zip(got, want, strict=True):
-            np.testing.assert_allclose(g, w, 1e-12, 1e-12, err_msg=f"seed {seed}")
-    assert compiled > count / 2
+    seeds = range(start, start + int(EXAMPLES or count))
+    assert sum(bool(check_graph(seed, depth, length).maps) for seed in seeds) > count / 2
 
 
-@searching(60)
-@given(
-    st.one_of(
-        random_programs.cases(),
-        random_programs.cases(sizes=st.sampled_from([2, 6, 17, 45, 1, 2])),
-    )
-)
-def test_programs(case):
-    """NumPy's functions on all dtypes; see `compose.test_random_programs` for how they compare."""
+#: Programs of NumPy's functions on all dtypes, on arrays in registers and in memory.
+PROGRAMS = random_programs.cases() | random_programs.cases(st.sampled_from([2, 6, 17, 45, 1, 2]))
+#: Those with loops, inner maps, writes and algebra among them.
+NUMERICS = random_numerics.cases()
+#: Branches, loops, writes and errors; arrays in registers, and in memory.
+CONTROL_FLOW = random_control_flow.cases() | random_control_flow.cases(random_control_flow.LONG)
+
+
+def check_program(case: random_programs.Case) -> None:
+    """Assert that a program does the same in both backends.
+
+    See `compose.test_random_programs` for how results compare.
+    """
     assume("partition" not in case.program.source)  # NumPy leaves the order of the rest open
     with backend("interpret"):
         mapped = case.program.function()
@@ -131,14 +140,20 @@ def test_programs(case):
             assert_equal(g, w, exact="np.absolute" not in case.program.source)
 
 
-@searching(40)
-@given(
-    st.one_of(
-        random_control_flow.cases(), random_control_flow.cases(vectors=random_control_flow.LONG)
-    )
-)
-def test_control_flow(case):
-    """Branches, loops, writes and errors, to the bit; arrays in registers, and in memory."""
+@searching(60)
+@given(PROGRAMS)
+def test_programs(case):
+    check_program(case)
+
+
+@searching(60)
+@given(NUMERICS)
+def test_numerics(case):
+    check_program(case)
+
+
+def check_control_flow(case: random_control_flow.Case) -> None:
+    """Assert that a program gives the same in both backends, to the bit."""
     notes = Notes()
     with backend("interpret"):  # (it also keeps Python from warning of odd programs)
         mapped = case.function(notes)
@@ -153,6 +168,25 @@ def test_control_flow(case):
     if error is None:
         assert notes.calls == calls
         assert_equal(got, want)
+
+
+@searching(40)
+@given(CONTROL_FLOW)
+def test_control_flow(case):
+    check_control_flow(case)
+
+
+def check_writes(program: Any, seed: int) -> None:
+    """Assert that a program of views and writes gives in kernels what NumPy does."""
+    with watched() as seen:
+        test_random_writes.check_program(program, seed, lambda graph, *x: compile(graph)(*x))
+    assert not seen.cautious
+
+
+@searching(60)
+@given(test_random_writes.programs(2), st.integers(0, 2**32))
+def test_writes(program, seed):
+    check_writes(program, seed)
 
 
 # --- arguments ------------------------------------------------------------------------------------

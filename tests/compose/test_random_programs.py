@@ -16,6 +16,7 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 
 import lanewise as lw
+import random_numerics
 from random_programs import Case, Map, cases, example
 
 #: Set it to look for bugs with other programs each time: LANEWISE_EXAMPLES=20000.
@@ -125,13 +126,24 @@ def _cut(array: np.ndarray, position: int, maps: list[Map]) -> np.ndarray:
     return cut
 
 
-@settings(
-    max_examples=int(EXAMPLES or 1000),
-    derandomize=EXAMPLES is None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    print_blob=True,
-)
+def searching(count: int) -> Callable[[Any], Any]:
+    """Return hypothesis' settings for `count` programs, or as many as the environment asks for."""
+    return settings(
+        max_examples=int(EXAMPLES or count),
+        derandomize=EXAMPLES is None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+
+
+@searching(1000)
 @given(cases())
 def test_programs(case: Case) -> None:
+    check(case)
+
+
+@searching(150)
+@given(random_numerics.cases())
+def test_numerics(case: Case) -> None:
     check(case)

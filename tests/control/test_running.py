@@ -763,7 +763,7 @@ def test_failures_in_branches_scans_and_maps_are_found():
     error = error_of(graph, np.tile(rows, (8, 1, 1)), k)
     assert str(error).startswith("no\n  in example 5, 0 (") and "# the line" in str(error)
     error = error_of(graph_of(function, array_type(I8, (6,)), INT), np.arange(6), np.array(4))
-    assert str(error).startswith("no\n  in the mapped function (") and "# the line" in str(error)
+    assert str(error).startswith("no\n  in the traced function (") and "# the line" in str(error)
 
 
 def test_switches_out_of_range_are_found():
@@ -807,7 +807,7 @@ def test_errors_of_host_code_in_regions_name_the_line(depth):
     operands = builder.input(TOKEN), builder.input(array_type(F8, (N,)))
     params = {
         "size": N, "in_dims": (None, 0), "out_mapped": (False, True), "order": "parallel",
-        "chunk": None, "fallback": True, "fastmath": False,
+        "chunk": None, "fallback": True, "fastmath": False, "columns": (),
     }  # fmt: skip
     graph = builder.finish(builder.emit(map_, operands, params, (body,)))
     with pytest.raises(KeyError) as info:

@@ -31,9 +31,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "native.md"
 CALLED = {"python_call": "functions of Python's `math`", "exact": "arithmetic of Python numbers"}
 #: Operations that every kernel is made of, whose names say little to users.
 INNER = {
-    "bitcast", "checked", "check", "constant", "integer_of", "iota", "put_slice", "slice_bound",
-    "take_slice", "update_slice",
+    "adjugate", "bitcast", "checked", "check", "constant", "integer_of", "iota", "put_slice",
+    "root", "slice_bound", "take_slice", "update_slice",
+    "again", "masked_product",
 }  # fmt: skip
+#: What only derivatives are made of begins so, and the lists of `lw.TensorArray`.
+DERIVATIVES = ("adjugate_", "custom", "list_", "table_")
 #: Regions are not lowered by a rule.
 REGIONS = {"map", "cond", "switch", "while", "scan"}
 #: Operations that have a native form for small arrays.
@@ -58,7 +61,7 @@ def operations() -> str:
     refused: dict[str, list[str]] = defaultdict(list)
     native = []
     for name, primitive in sorted(REGISTRY.items()):
-        if name in REGIONS or primitive.ufunc is not None:
+        if name in REGIONS or primitive.ufunc is not None or name.startswith(DERIVATIVES):
             continue
         if isinstance(primitive.lanes, Absent):
             refused[primitive.lanes.reason].append(name)

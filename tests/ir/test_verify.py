@@ -96,7 +96,7 @@ def test_a_region_that_is_not_closed():
     z = inner.input(F3)
     region = inner.finish([add(inner, z, outside)])
     params = {"size": 4, "in_dims": (0,), "out_mapped": (True,), "order": "parallel",
-              "chunk": None, "fallback": True, "fastmath": False}  # fmt: skip
+              "chunk": None, "fallback": True, "fastmath": False, "columns": ()}  # fmt: skip
     results = forged(builder, "map", (x,), params, (F3,), (region,))
     with pytest.raises(InvalidGraphError, match=r"a region uses %1 of the graph around it, in\n"):
         verify(builder.finish(results))
@@ -177,8 +177,10 @@ def test_a_map_that_does_not_fit_its_region(change, message):
     builder = Builder()
     operand = builder.input(array_type(F3.dtype, (4, 3)))
     params = {"size": 4, "in_dims": (0,), "out_mapped": (True,), "order": "parallel",
-              "chunk": None, "fallback": True, "fastmath": False, **change}  # fmt: skip
-    results = forged(builder, "map", (operand,), params, (array_type(F3.dtype, (4, 3)),), (region,))
+              "chunk": None, "fallback": True, "fastmath": False, "columns": (),
+              **change}  # fmt: skip
+    types = (array_type(F3.dtype, (4, 3)),)
+    results = forged(builder, "map", (operand,), params, types, (region,))
     with pytest.raises(InvalidGraphError, match=message):
         verify(builder.finish(results))
 
@@ -190,7 +192,7 @@ def test_inside_a_region():
     builder = Builder()
     operand = builder.input(array_type(F3.dtype, (4, 3)))
     params = {"size": 4, "in_dims": (0,), "out_mapped": (True,), "order": "parallel",
-              "chunk": None, "fallback": True, "fastmath": False}  # fmt: skip
+              "chunk": None, "fallback": True, "fastmath": False, "columns": ()}  # fmt: skip
     results = builder.emit(REGISTRY["map"], (operand,), params, (inner.finish([y]),))
     with pytest.raises(InvalidGraphError, match="its results have the types"):
         verify(builder.finish(results))

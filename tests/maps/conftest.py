@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lanewise.ops import linalg
+from lanewise.ops import least_squares
 from lanewise.ops.registry import absent
 from lanewise.runtime import dispatch
 
@@ -35,5 +35,5 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], int]]:
 @pytest.fixture
 def lstsq_is_looped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take the batching rule of least squares away, as if NumPy's function were all there is."""
-    monkeypatch.setattr(linalg.lstsq, "batch", absent("one problem at a time"))
+    monkeypatch.setattr(least_squares.lstsq, "batch", absent("one problem at a time"))
     monkeypatch.setattr(dispatch, "_cache", {})

@@ -152,16 +152,35 @@ def test_what_a_kernel_leaves_to_numpy_as_it_runs(native):
     matrices[2, 0, 0] = np.nan
     with np.errstate(all="ignore"):
         seen = lw.explain(lw.vmap(np.linalg.inv), matrices)
+    reason = "LANEWISE_BACKEND=native; kernels left 1 example of it to NumPy"
+    assert seen.choices == [tiers.Choice("native", reason)]
+    assert [row.fate for row in seen.rows] == ["kernel 1"]
+    with np.errstate(all="ignore"):
+        seen = lw.explain(lw.vmap(np.linalg.inv), np.repeat(matrices[2:3], 1000, axis=0))
     assert seen.choices == [tiers.Choice("interpret", dispatch.CAUTIOUS)]
     assert [row.fate for row in seen.rows] == ["batched"] and len(seen.kernels) == 1
-    assert lw.explain(lw.vmap(np.linalg.inv), S).choices[0].backend == "native"
+    seen = lw.explain(lw.vmap(np.linalg.inv), S)
+    assert seen.choices == [tiers.Choice("native", "LANEWISE_BACKEND=native")]
 
 
-def test_results_that_no_operation_gives(native):
-    seen = lw.explain(lw.vmap(lambda x: (np.sin(x), 3)), X)
-    copies = [row for row in seen.rows if row.operation == "copy"]
-    assert [row.nbytes for row in copies] == [8 * 8]
-    assert sum(kernel.operations for kernel in seen.kernels) == 1
+@pytest.mark.parametrize("chunk", [None, 3])
+def test_results_that_are_the_same_for_all_examples(chunk, native):
+    """They are broadcast: no kernel is compiled for them."""
+
+    def func(x, w):
+        return np.sin(x), 3, np.zeros(2), w, np.exp(w)[:1]
+
+    mapped = lw.vmap(func, in_dims=(0, None), chunk_size=chunk)
+    w = np.arange(3.0)
+    seen = lw.explain(mapped, X, w)
+    assert [kernel.operations for kernel in seen.kernels] == [1]
+    assert sum(row.operation == "broadcast_to" and row.is_view for row in seen.rows) == 4
+    assert not [row for row in seen.rows if row.operation == "copy"]
+    got = mapped(X, w)
+    for i, want in enumerate(zip(*[func(x, w) for x in X], strict=True)):
+        np.testing.assert_allclose(got[i], np.stack(want), rtol=1e-15)
+        assert got[i].flags.writeable and got[i].flags.owndata
+    assert not lw.explain(lw.vmap(lambda x: np.ones(2)), X).kernels
 
 
 def test_lanes_that_are_refilled(native):

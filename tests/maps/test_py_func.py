@@ -449,7 +449,7 @@ def test_errors_elsewhere_in_a_function_with_host_code():
         np.linalg.LinAlgError, match=r"Singular(?s:.)*test_py_func.py:\d+: .*# here"
     ):
         lw.vmap(func)(np.zeros((2, 2, 2)))
-    with pytest.raises(ValueError, match=r"bad\n  in the mapped function .*vectorized=True"):
+    with pytest.raises(ValueError, match=r"bad\n  in the traced function .*vectorized=True"):
         fail = failing(ValueError("bad"), 4.0)
         lw.vmap(lambda r: lw.py_func(fail, [r], float, vectorized=True))(X)
 

@@ -262,7 +262,7 @@ def test_python_ints_have_64_bits():
 
 def test_methods_of_numbers():
     x = np.array([1.0, 2.5, -3.0, np.inf, np.nan])
-    n = np.array([0, 5, -8, 2**62, -(2**63) + 1])
+    n = np.array([0, 5, -8, 2**62, -(2**63) + 1, -(2**63)])
     assert_maps(lambda v: v.is_integer(), x)
     assert_maps(lambda v: float(v).is_integer() if v < 9 else False, x)
     assert_maps(lambda v: (v.is_integer(), v.bit_count(), int(v).bit_length()), n)

@@ -252,7 +252,7 @@ def test_the_number_of_threads_does_not_matter():
 @pytest.mark.parametrize("work", [1e-6, 0.3, 40.0, 1e4, 1e9])
 @pytest.mark.parametrize("lanes", [1, 8, 16])
 def test_chunks_are_worth_their_while(work, lanes):
-    few, least = Entry(1, [], [], [], 0, lanes, work).chunks()
+    few, least = Entry(1, [], [], [], [], 0, lanes, work).chunks()
     assert least % lanes == 0 and least >= 1
     assert few * work <= INLINE
     work = max(work, 0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import lanewise as lw
 from benchmarks.suite.workload import Workload
 
 
@@ -13,6 +14,10 @@ def function(x):
 
 def inputs(size: int) -> tuple[np.ndarray, ...]:
     return (np.arange(size * 4.0).reshape(size, 4),)
+
+
+def recorded():
+    return lambda x: lw.vmap(function)(x)
 
 
 def jax():
@@ -35,5 +40,6 @@ WORKLOAD = Workload(
     small=8,
     inputs=inputs,
     function=function,
+    mapped=recorded,
     peers={"jax.vmap": jax, "torch": torch},
 )

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from benchmarks.suite.peers import drjit_by_rows, drjit_flats
 from benchmarks.suite.workload import Workload
 
 N = 6
@@ -101,7 +102,8 @@ WORKLOAD = Workload(
     limit=4,
     inputs=inputs,
     function=solve,
-    peers={"numba": numba, "jax": jax, "torch": torch, "drjit": drjit},
+    peers={"numba": numba, "jax": jax, "torch": torch, "drjit": drjit_by_rows(drjit, (N, N), (N,))},
+    place={"drjit": drjit_flats},
     rtol=1e-8,
     atol=1e-10,
 )

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-import lanewise as lw
 from benchmarks.suite.workload import Workload
 from benchmarks.suite.workloads.call import function, inputs
-
-
-def compiled():
-    """Return the compiled form, or None while `lw.function` is not there."""
-    make = getattr(lw, "function", None)
-    return make and make(lw.vmap(function))
 
 
 def numba():
@@ -67,7 +60,6 @@ WORKLOAD = Workload(
     limit=0.001,
     inputs=inputs,
     function=function,
-    mapped=compiled,
     peers={
         "numba": numba,
         "guvectorize": guvectorize,

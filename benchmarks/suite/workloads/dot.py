@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.suite.peers import drjit_by_rows, drjit_flats
 from benchmarks.suite.workload import Workload
 
 
@@ -88,8 +89,9 @@ WORKLOAD = Workload(
         "jax": jax,
         "torch": torch,
         "torch.compile": torch_compile,
-        "drjit": drjit,
+        "drjit": drjit_by_rows(drjit, (64,), (64,)),
     },
+    place={"drjit": drjit_flats},
     rtol=1e-5,
     atol=1e-5,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.suite.peers import drjit_by_rows, drjit_flats
 from benchmarks.suite.workload import Workload
 
 N = 15
@@ -79,7 +80,8 @@ WORKLOAD = Workload(
     small=40,
     inputs=inputs,
     function=median,
-    peers={"numba": numba, "jax": jax, "torch": torch, "drjit": drjit},
+    peers={"numba": numba, "jax": jax, "torch": torch, "drjit": drjit_by_rows(drjit, (N,))},
+    place={"drjit": drjit_flats},
     rtol=0.0,
     held_out=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.suite.peers import drjit_by_rows, drjit_flats
 from benchmarks.suite.workload import Workload
 
 N = 4
@@ -99,8 +100,9 @@ WORKLOAD = Workload(
     small=30,
     inputs=inputs,
     function=solve,
-    peers={"numba": numba, "jax": jax, "torch": torch, "drjit": drjit},
+    peers={"numba": numba, "jax": jax, "torch": torch, "drjit": drjit_by_rows(drjit, (N, N), (N,))},
     # A few of so many random matrices are all but singular.
+    place={"drjit": drjit_flats},
     rtol=1e-6,
     atol=1e-8,
     stray=1e-4,

@@ -86,6 +86,8 @@ def _type_of(spec: Any, inputs: Sequence[Any]) -> ArrayType:
     dtype = spec.dtype if isinstance(spec, TensorSpec) else np.dtype(spec)
     check_dtype(dtype, "a result of py_func")
     if isinstance(spec, TensorSpec):
+        if not spec.is_known:
+            raise ValueError(f"a result of py_func must have a known shape, not {spec}")
         return array_type(dtype, spec.shape)
     if not inputs:
         raise ValueError("py_func without inputs needs a TensorSpec: a dtype alone has no shape")

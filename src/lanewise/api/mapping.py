@@ -20,6 +20,7 @@ from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Stop
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Trace, current_trace, plain_array, resolve, where
+from lanewise.trace.variable import Variable
 
 #: The size of the outermost map, which is an argument of the executable.
 BATCH = Dim.symbol("batch")
@@ -38,8 +39,11 @@ class Options(NamedTuple):
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def refuse_generators(func: Any) -> None:
-    """Raise `TypeError` for what does not return when called: generators and coroutines."""
+def refuse_generators(func: Any, done: str = "mapped") -> None:
+    """Raise `TypeError` for what does not return when called: generators and coroutines.
+
+    ``done`` is what was to be done with it.
+    """
     code = getattr(func, "__code__", None)
     if code is None:
         while isinstance(func, partial):
@@ -48,7 +52,7 @@ def refuse_generators(func: Any) -> None:
         code = getattr(inner, "__code__", None)
     if code is not None and code.co_flags & _SUSPENDING:
         raise TypeError(
-            f"{function_name(func)} is a generator or coroutine function, which cannot be mapped: "
+            f"{function_name(func)} is a generator or coroutine function, which cannot be {done}: "
             "write a function that returns its result"
         )
 
@@ -67,22 +71,25 @@ def as_array(leaf: Any, path: Callable[[], str]) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _output(leaf: Any, index: int, result: Any, func: Any) -> Value:
-    """Return one returned leaf as a value of the region."""
+def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "mapped") -> Value:
+    """Return one leaf of what a function returned as a value of its trace, or raise naming it.
+
+    ``done`` is what is done with the function.
+    """
     if isinstance(leaf, Tensor):
         return read(leaf)
     if isinstance(leaf, Ragged):
-        leaf.refuse("returning it from a mapped function")
+        leaf.refuse(f"returning it from a {done} function")
     path = tree.paths(result, "the result")[index]
-    if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic)):
+    if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic, Variable)):
         return lift(leaf, path)
     raise ValueError(
-        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a mapped "
+        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a {done} "
         "function returns arrays, numbers, None, or containers of these"
     )
 
 
-def _close(trace: Trace, outputs: list[Value], count: int) -> Graph:
+def close(trace: Trace, outputs: list[Value], count: int) -> Graph:
     """Return the traced graph: the examples' inputs, then the captures in order, then the token."""
     inputs = trace.inputs[:count]
     if trace.captures:
@@ -142,12 +149,12 @@ def run_map(
         else:
             leaves, structure = tree.flatten(result)
             dims = out_dims(result, len(leaves))
-            outputs = [_output(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+            outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
     if any(dims):
         _check_out_dims(func, result, outputs, dims)
     if None in dims:
         _refuse_varying(func, trace, in_dims, result, outputs, dims)
-    graph = _close(trace, outputs, len(tensors))
+    graph = close(trace, outputs, len(tensors))
     sources = [source for source, _ in trace.captures] if trace.captures else []
     has_effects = trace.token is not None
     unmapped = len(graph.inputs) - len(tensors)
@@ -160,6 +167,8 @@ def run_map(
     if has_effects:
         out_mapped += (False,)
 
+    columns = _last(outputs, dims) if any(dims) else ()
+
     def params(size: DimLike) -> dict[str, Any]:
         return {
             "size": size,
@@ -169,6 +178,7 @@ def run_map(
             "chunk": chunk,
             "fallback": options.fallback,
             "fastmath": options.fastmath,
+            "columns": columns,
         }
 
     if outer is not None and _belongs_to_trace(operands, sources, has_effects):
@@ -178,7 +188,7 @@ def run_map(
     if has_effects:
         arguments.append(None)
     fixed = None if is_read_off else size
-    key = None if has_effects else (graph.key, axes, out_mapped, fixed, *options)
+    key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, *options)
     found = execute(
         key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
     )
@@ -195,6 +205,16 @@ def _check_out_dims(func: Any, result: Any, outputs: list[Value], dims: list[int
                 f"{tree.paths(result, 'the result')[index]}, which has {len(value.type.shape) + 1} "
                 f"dimensions with the batch{where()}"
             )
+
+
+def _last(outputs: list[Value], dims: list[int | None]) -> tuple[bool, ...]:
+    """Return which results have the batch last: they are best made so, examples side by side.
+
+    Empty if there are none.
+    """
+    ranks = [len(value.type.shape) for value in outputs]
+    found = [rank > 0 and dim in (-1, rank) for rank, dim in zip(ranks, dims, strict=True)]
+    return tuple(found) if any(found) else ()
 
 
 def _refuse_varying(

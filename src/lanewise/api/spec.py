@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+
+#: A size, a name for a size that is not known, or None for one that nothing is known of.
+Size: TypeAlias = int | str | None
 
 
 class TensorSpec:
@@ -14,8 +17,9 @@ class TensorSpec:
 
     Parameters
     ----------
-    shape : iterable of int, or None
-        The sizes of the dimensions.
+    shape : iterable of int, str and None, or None
+        The sizes of the dimensions. None is a size that is not known; so is a name, and where
+        names are the same the sizes are. If `shape` itself is None not even their number is known.
     dtype : dtype_like
         The dtype, float64 unless said otherwise.
     name : str, optional
@@ -26,16 +30,27 @@ class TensorSpec:
     >>> import lanewise as lw
     >>> lw.TensorSpec((2, 3), "float32")
     TensorSpec(shape=(2, 3), dtype=float32)
+    >>> lw.TensorSpec(["n", "n"])                       # square matrices
+    TensorSpec(shape=('n', 'n'), dtype=float64)
     """
 
     __slots__ = ("dtype", "name", "shape")
 
-    def __init__(self, shape: Iterable[int], dtype: Any = float, name: str | None = None) -> None:
-        self.shape = tuple(operator.index(dim) for dim in shape)
-        if any(dim < 0 for dim in self.shape):
-            raise ValueError(f"a dimension cannot be negative: {self.shape}")
-        self.dtype = np.dtype(dtype)
+    shape: tuple[Size, ...] | None
+
+    def __init__(
+        self, shape: Iterable[Size] | None, dtype: Any = float, name: str | None = None
+    ) -> None:
+        if isinstance(shape, str):
+            raise TypeError(f"a shape is a list of sizes; write [{shape!r}] for one dimension")
+        self.shape = None if shape is None else tuple([_size(dim) for dim in shape])
+        self.dtype = np.dtype(dtype).newbyteorder("=") if _is_swapped(dtype) else np.dtype(dtype)
         self.name = name
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all sizes are numbers."""
+        return self.shape is not None and all([type(dim) is int for dim in self.shape])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (
@@ -50,3 +65,21 @@ class TensorSpec:
     def __repr__(self) -> str:
         name = f", name={self.name!r}" if self.name else ""
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype}{name})"
+
+
+def _is_swapped(dtype: Any) -> bool:
+    """Whether a dtype is of another byte order: arrays are computed with in the machine's own."""
+    return not np.dtype(dtype).isnative
+
+
+def _size(dim: Any) -> Size:
+    if dim is None:
+        return None
+    if isinstance(dim, str):
+        if not dim.isidentifier():
+            raise ValueError(f"the name of a dimension is a Python name, not {dim!r}")
+        return dim
+    size = operator.index(dim)
+    if size < 0:
+        raise ValueError(f"a dimension cannot be negative: {size}")
+    return size

@@ -8,8 +8,17 @@ from typing import TypeAlias
 import numpy as np
 
 from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.memory import LINE
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, LLVM, Vec
+
+#: How many bytes ahead of what is read the caches are told to fetch.
+#:
+#: Processors see by themselves that memory is read in order, but not beyond a page. Milliseconds of
+#: one thread by the distance, for dot products of rows of 256 bytes: none 1.88 to 2.2, 512 bytes
+#: 2.04, 1024 1.96, 2048 1.91, 4096 2.11. Where another program uses the memory as well, it is 4.7,
+#: 3.7, 3.4, 3.3 and 4.1.
+AHEAD = 2048
 
 
 class Affine(Vec):
@@ -107,10 +116,13 @@ def _loaded(value: Vec, kind: str) -> Vec:
     return value.ne(0) if kind == "b" else value
 
 
-def load(e: Emitter, pointer: str, offset: Index, kind: str, mask: Vec | None) -> Vec:
+def load(
+    e: Emitter, pointer: str, offset: Index, kind: str, mask: Vec | None, ahead: int = 0
+) -> Vec:
     """Load numbers at byte offsets from a pointer; lanes off the mask load nothing, and give zeros.
 
-    A uniform offset gives a uniform number.
+    A uniform offset gives a uniform number. What lies so many bytes `ahead` is likely to be read
+    soon, too.
     """
     memory = _stored(kind)
     scalar, size = LLVM[memory], size_of(kind)
@@ -125,6 +137,8 @@ def load(e: Emitter, pointer: str, offset: Index, kind: str, mask: Vec | None) -
     if isinstance(offset, Affine) and offset.step == size:
         for part in range(e.parts):
             where = _at(e, pointer, plus(offset.base, part * e.group * size))
+            if ahead and part * e.group * size % LINE == 0:
+                fetch(e, where, ahead)
             if mask is None:
                 text = f"load {type_}, ptr {where}, align {min(size, 8)}"
             else:
@@ -150,6 +164,13 @@ def load(e: Emitter, pointer: str, offset: Index, kind: str, mask: Vec | None) -
             )
         )
     return _loaded(Vec(e, memory, True, tuple(parts)), kind)
+
+
+def fetch(e: Emitter, where: str, ahead: int) -> None:
+    """Have the caches fetch what lies ahead of a place; that need not be memory of anybody's."""
+    e.module.declare("llvm.prefetch.p0", "void", "ptr", "i32", "i32", "i32")
+    at = e.write(f"getelementptr i8, ptr {where}, i64 {ahead}")
+    e.do(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
 
 
 def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None) -> None:
@@ -206,11 +227,20 @@ def stream(e: Emitter, pointer: str, offset: Affine, value: Vec) -> None:
 
 
 def load_number(
-    e: Emitter, pointer: str, offset: Index, dtype: np.dtype, mask: Vec | None
+    e: Emitter,
+    pointer: str,
+    offset: Index,
+    dtype: np.dtype,
+    mask: Vec | None,
+    ahead: int = 0,
 ) -> Number:
-    """Load numbers as NumPy has them in memory: the parts of complex ones side by side."""
+    """Load numbers as NumPy has them, the parts of complex ones side by side; see `load`."""
     kinds = kinds_of(dtype)
-    parts = [load(e, pointer, plus(offset, i * size_of(k)), k, mask) for i, k in enumerate(kinds)]
+    places = [plus(offset, i * size_of(kind)) for i, kind in enumerate(kinds)]
+    parts = [
+        load(e, pointer, place, kind, mask, ahead)
+        for place, kind in zip(places, kinds, strict=True)
+    ]
     return of_vecs(parts)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lanewise.codegen.addresses import (
+    AHEAD,
     Affine,
     Index,
     as_index,
@@ -124,7 +125,7 @@ class Elements(Array):
 class Lazy(Array):
     """An element is computed when it is read."""
 
-    __slots__ = ("_at", "_buffers", "_fails", "_ready", "work")
+    __slots__ = ("_at", "_buffers", "_fails", "_ready", "of", "work")
 
     def __init__(
         self,
@@ -140,7 +141,8 @@ class Lazy(Array):
         self.dtype, self.shape, self._at = dtype, shape, at
         #: About how many operations an element takes.
         self.work = work
-        of = tuple(of)
+        #: The arrays that it reads.
+        self.of = of = tuple(of)
         self._fails = fails or any([x.may_fail for x in of])
         self._buffers = frozenset().union(*[x.buffers for x in of])
         self._ready = ready and all(x.is_ready for x in of)
@@ -175,6 +177,11 @@ class Buffer:
         The mask under which it was made: whoever writes under another one must mind it.
     readers
         How many values that are still to be used refer to it.
+    places
+        Where its parts lie in the kernel's memory, and how many bytes they have; none if nobody
+        else may have them later.
+    depth
+        Within how many regions it was made.
     """
 
     pointers: tuple[str, ...]
@@ -182,6 +189,8 @@ class Buffer:
     wide: bool
     mask: Vec | None
     readers: int = 0
+    places: tuple[tuple[int, int], ...] = ()
+    depth: int = 0
 
 
 class Stored(Array):
@@ -277,7 +286,8 @@ class Given(Array):
         return linear((*indices, *index), self.strides)
 
     def at(self, *index: Index) -> Number:
-        return load_number(self.e, self.pointer, self.offset(*index), self.dtype, self.active())
+        place, ahead = self.offset(*index), AHEAD if self.lead else 0
+        return load_number(self.e, self.pointer, place, self.dtype, self.active(), ahead)
 
     def store(self, index: tuple[Index, ...], value: Number, mask: Vec | None) -> None:
         store_number(self.e, self.pointer, self.offset(*index), value, mask)

@@ -1,44 +1,65 @@
-"""Blocks of rows to columns and back: how examples in memory become elements in lanes.
+"""Between memory and lanes: how the examples of a block become elements in lanes, and back.
 
-An example is a row of memory; a vector holds one element of many examples. Loading it lane by lane
-would touch a cache line for each. Instead square blocks are loaded row by row and transposed in
-registers, by exchanges of ever smaller halves (J. O. Eklundh, "A fast computer method for matrix
-transposing", IEEE Transactions on Computers C-21, 1972). The functions that do so are the same for
-all kernels, so they are compiled once; kernels call them by their names.
+A vector holds one element of many examples. An array has its examples in one of two layouts:
+
+* As *columns*: examples stand side by side, example i of element e at ``e * N + i``. Each vector is
+  one load, at a distance between elements that is known when the kernel is called.
+* As *rows*: an example is a row of memory. Loading it lane by lane would touch a cache line for
+  each. Instead square blocks are loaded row by row and transposed in registers, by exchanges of
+  ever smaller halves (J. O. Eklundh, "A fast computer method for matrix transposing", IEEE
+  Transactions on Computers C-21, 1972). The functions that do so are the same for all kernels, so
+  they are compiled once; kernels call them by their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from llvmlite import binding
 
-from lanewise.codegen.addresses import Affine, as_index, size_of
+from lanewise.codegen import rows
+from lanewise.codegen.addresses import Affine, as_index, load_number, size_of
 from lanewise.codegen.arrays import Array, Given, Stored
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.llvm import Code, machine
 from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import kinds_of
+from lanewise.codegen.numbers import Number, kinds_of
 from lanewise.codegen.vector import LLVM, Vec
 
 #: Rows of at most so many bytes in all are moved to stand side by side.
 MOST_ACROSS = 4 << 20
+#: So many bytes ahead of what is read of a column is fetched; more of many would not be kept.
+AHEAD = 512
 _ARGUMENTS = ["ptr %rows", "i64 %stride", "i64 %last", "ptr %columns", "i64 %step", "i64 %count"]
 
 
-def packed(k: Lowering, x: Given, row: Affine, stop: Vec) -> Array:
+def is_columns(x: Given) -> bool:
+    """Whether the examples of an operand or a result stand side by side."""
+    return any([isinstance(stride, Vec) for stride in x.strides])
+
+
+def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Array:
     """Return the examples of a block as an array in lanes.
 
     Parameters
     ----------
     x
-        One example: its memory is a row, without gaps.
+        One example: columns, or a row without gaps.
     row
         The numbers of the examples, one in each lane.
     stop
-        The number behind the last example; lanes from there on get that of the last.
+        The number behind the last example. Of rows, lanes from there on get that of the last; of
+        columns, they get zeros.
+    uses
+        How many operations use them. Elements of columns lie far apart, so each is loaded once: at
+        its place in the only operation, or to registers or local memory.
     """
+    if is_columns(x):
+        return k.settled(k.lazy(x.dtype, x.shape, _column(k, x), (x,)), uses)
+    if rows.fits(k, x):
+        return k.elements(x.dtype, x.shape, rows.load(k, x, row, stop))
     result = k.local(x.dtype, x.shape)
     _move(k, "pack", x, result, row, stop)
     if not k.is_small(x.shape):
@@ -47,10 +68,30 @@ def packed(k: Lowering, x: Given, row: Affine, stop: Vec) -> Array:
 
 
 def unpack(k: Lowering, value: Array, target: Given, row: Affine, stop: Vec) -> None:
-    """Write the examples of a block, in lanes, to their rows of memory."""
+    """Write the examples of a block, in lanes, to where they lie in memory.
+
+    The mask at hand must be that of the lanes before `stop`.
+    """
+    if is_columns(target):
+        k.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
+        return
+    if rows.fits(k, target):
+        rows.store(k, k.items(value), target, row, stop)
+        return
     if not isinstance(value, Stored):
         value = k.materialized(value)
     _move(k, "unpack", target, value, row, stop)
+
+
+def _column(k: Lowering, x: Given) -> Callable[..., Number]:
+    """Return what loads an element of columns.
+
+    Of many columns those of the examples to come are fetched ahead, which processors do by
+    themselves for some dozens only. Of few, not all may be read: loads of the others are dropped
+    later, but what is fetched ahead is fetched.
+    """
+    ahead = 0 if k.is_small(x.shape) else AHEAD
+    return lambda *i: load_number(k.e, x.pointer, x.offset(*i), x.dtype, x.active(), ahead)
 
 
 def across(k: Lowering, x: Array) -> Array:
@@ -88,12 +129,12 @@ def across(k: Lowering, x: Array) -> Array:
     return k.lazy(x.dtype, x.shape, lambda j, *i: columns.at(*i, j), (columns,), ready=True)
 
 
-def _move(k: Lowering, verb: str, rows: Given, columns: Stored, row: Affine, stop: Vec) -> None:
+def _move(k: Lowering, verb: str, x: Given, columns: Stored, row: Affine, stop: Vec) -> None:
     """Call what moves a block between its rows in memory and its columns in lanes."""
     e = k.e
-    kinds = kinds_of(rows.dtype)
+    kinds = kinds_of(x.dtype)
     size = size_of(kinds[0])
-    length = rows.size * rows.dtype.itemsize
+    length = x.size * x.dtype.itemsize
     side = min(e.group, machine().register_bits // (8 * size))
     if len(kinds) == 2:  # real and imaginary parts go to memory of their own
         verb += "2"
@@ -106,7 +147,7 @@ def _move(k: Lowering, verb: str, rows: Given, columns: Stored, row: Affine, sto
         # Rows behind the last are not read: the last is, again and again. Nor are they written.
         start = first.least(last) if verb[0] == "p" else first
         at = (start * length).parts[0]
-        pointer = e.write(f"getelementptr i8, ptr {rows.pointer}, i64 {at}")
+        pointer = e.write(f"getelementptr i8, ptr {x.pointer}, i64 {at}")
         places = [
             e.write(f"getelementptr i8, ptr {where}, i64 {lane * size}")
             for where in columns.buffer.pointers
@@ -114,7 +155,7 @@ def _move(k: Lowering, verb: str, rows: Given, columns: Stored, row: Affine, sto
         behind = (last - start).parts[0]
         given = f"ptr {pointer}, i64 {length}, i64 {behind}, ptr {places[0]}, i64 {e.lanes * size}"
         more = "".join([f", ptr {place}" for place in places[1:]])
-        e.do(f"call void @{name}({given}, i64 {rows.size}{more})")
+        e.do(f"call void @{name}({given}, i64 {x.size}{more})")
 
 
 @cache
@@ -140,23 +181,23 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     module = Module()
     e = Emitter(module, side, 1)
     k = _Loops(e)
-    kind = f"i{bits}"
+    packs = verb.startswith("pack")
     width = 2 if verb.endswith("2") else 1
     count = e.uniform("i64", "%count") * width
     last = e.uniform("i64", "%last")
     stride, step = e.uniform("i64", "%stride"), e.uniform("i64", "%step")
     rows = []
     for lane in range(side):
-        number = last.least(lane) if verb.startswith("pack") else e.constant("i64", lane)
+        number = last.least(lane) if packs else e.constant("i64", lane)
         rows.append(e.write(f"getelementptr i8, ptr %rows, i64 {(stride * number).parts[0]}"))
-    move = _pack if verb.startswith("pack") else _unpack
-    columns = ["%columns", "%others"][:width]
+    block = _Block(e, f"i{bits}", tuple(rows), ("%columns", "%others")[:width], step, last)
+    move = block.pack if packs else block.unpack
     whole = count - (count & (side - 1))
     for first in k.range(0, whole, side):
-        move(e, kind, rows, columns, step, first, None, last)
+        move(first, None)
     rest = count - whole
     with e.when(rest > 0):
-        move(e, kind, rows, columns, step, whole, rest, last)
+        move(whole, rest)
     e.do("ret void")
     arguments = [*_ARGUMENTS, *["ptr %others"][: width - 1]]
     module.functions[name] = e.finish(name, "void", arguments, "nounwind")
@@ -173,93 +214,103 @@ class _Loops(Lowering):
         raise NotImplementedError
 
 
-def _column(e: Emitter, columns: Sequence[str], step: Vec, first: Vec, j: int) -> str:
-    width = len(columns)
-    number = (first if width == 1 else first >> 1) + j // width
-    at = (number * step).parts[0]
-    return e.write(f"getelementptr i8, ptr {columns[j % width]}, i64 {at}")
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Rows of memory, as many as a vector has lanes, and the columns of their elements.
 
+    Attributes
+    ----------
+    kind
+        Of the elements.
+    rows
+        Where each row begins.
+    columns
+        Where the first column begins; of complex numbers, that of the real and of the imaginary
+        parts, which take turns in the rows.
+    step
+        Bytes from a column to the next.
+    last
+        The number of the last row that is valid.
+    """
 
-def _pack(
-    e: Emitter,
-    kind: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    step: Vec,
-    first: Vec,
-    rest: Vec | None,
-    last: Vec,
-) -> None:
-    del last
-    type_, mask_type, size = e.type(kind, True), e.type("b", True), size_of(kind)
-    name = f"llvm.masked.load.v{e.group}{kind}.p0"
-    e.module.declare(name, type_, "ptr", "i32", mask_type, type_)
-    block = []
-    lanes = None if rest is None else (e.lane_index() < rest).parts[0]
-    for row in rows:
-        where = e.write(f"getelementptr {LLVM[kind]}, ptr {row}, i64 {first.parts[0]}")
-        if lanes is None:
-            block.append(e.write(f"load {type_}, ptr {where}, align {size}"))
-        else:
-            block.append(
-                e.write(
-                    f"call {type_} @{name}(ptr {where}, i32 {size}, {mask_type} {lanes}, "
-                    f"{type_} zeroinitializer)"
-                )
+    e: Emitter
+    kind: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    step: Vec
+    last: Vec
+
+    @property
+    def type(self) -> str:
+        """LLVM's type of a row or a column of the block."""
+        return self.e.type(self.kind, True)
+
+    def pack(self, first: Vec, rest: Vec | None) -> None:
+        """Write the move to columns of the elements from `first` on: all that fit, or the rest."""
+        e, type_, size = self.e, self.type, size_of(self.kind)
+        mask_type = e.type("b", True)
+        name = f"llvm.masked.load.v{e.group}{self.kind}.p0"
+        e.module.declare(name, type_, "ptr", "i32", mask_type, type_)
+        lanes = None if rest is None else (e.lane_index() < rest).parts[0]
+        found = []
+        for row in self.rows:
+            where = e.write(f"getelementptr {LLVM[self.kind]}, ptr {row}, i64 {first.parts[0]}")
+            text = f"load {type_}, ptr {where}, align {size}"
+            if lanes is not None:
+                taken = f"ptr {where}, i32 {size}, {mask_type} {lanes}"
+                text = f"call {type_} @{name}({taken}, {type_} zeroinitializer)"
+            found.append(e.write(text))
+        for j, column in enumerate(transposed(e, self.kind, found)):
+
+            def write(j: int = j, column: str = column) -> None:
+                e.do(f"store {type_} {column}, ptr {self._column(first, j)}, align {size}")
+
+            self._within(rest, j, write)
+
+    def unpack(self, first: Vec, rest: Vec | None) -> None:
+        """Write the move to rows of the elements from `first` on: all that fit, or the rest."""
+        e, type_, size = self.e, self.type, size_of(self.kind)
+        mask_type = e.type("b", True)
+        name = f"llvm.masked.store.v{e.group}{self.kind}.p0"
+        e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
+        found = []
+        for j in range(e.group):
+            number = e.constant("i64", j)
+            if rest is not None:  # what is read beyond the end is not written
+                number = number.least(rest - 1)
+            where = self._column(first, j) if rest is None else self._some_column(first + number)
+            found.append(e.write(f"load {type_}, ptr {where}, align {size}"))
+        inside = None if rest is None else e.lane_index() < rest
+        for lane, row in enumerate(transposed(e, self.kind, found)):
+            where = e.write(
+                f"getelementptr {LLVM[self.kind]}, ptr {self.rows[lane]}, i64 {first.parts[0]}"
             )
-    for j, column in enumerate(transposed(e, kind, block)):
-        store = partial_store(e, type_, column, size)
-        _if_within(e, rest, j, lambda j=j, s=store: s(_column(e, columns, step, first, j)))
+            valid = self.last >= lane
+            mask = (valid.spread() if inside is None else inside & valid).parts[0]
+            e.do(f"call void @{name}({type_} {row}, ptr {where}, i32 {size}, {mask_type} {mask})")
 
+    def _column(self, first: Vec, j: int) -> str:
+        """Return where the column stands that is `j` behind `first`, a multiple of the lanes."""
+        width = len(self.columns)
+        number = (first if width == 1 else first >> 1) + j // width
+        at = (number * self.step).parts[0]
+        return self.e.write(f"getelementptr i8, ptr {self.columns[j % width]}, i64 {at}")
 
-def _unpack(
-    e: Emitter,
-    kind: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    step: Vec,
-    first: Vec,
-    rest: Vec | None,
-    last: Vec,
-) -> None:
-    type_, mask_type, size = e.type(kind, True), e.type("b", True), size_of(kind)
-    name = f"llvm.masked.store.v{e.group}{kind}.p0"
-    e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
-    block = []
-    for j in range(e.group):
-        number = e.constant("i64", j)
-        if rest is not None:  # what is read beyond the end is not written
-            number = number.least(rest - 1)
-        width = len(columns)
-        if width == 1:
-            at = ((first + number) * step).parts[0]
-            where = e.write(f"getelementptr i8, ptr {columns[0]}, i64 {at}")
-        else:
-            place = first + number
-            at = ((place >> 1) * step).parts[0]
-            odd = (place & 1).ne(0).parts[0]
-            base = e.write(f"select i1 {odd}, ptr {columns[1]}, ptr {columns[0]}")
-            where = e.write(f"getelementptr i8, ptr {base}, i64 {at}")
-        block.append(e.write(f"load {type_}, ptr {where}, align {size}"))
-    inside = None if rest is None else e.lane_index() < rest
-    for lane, row in enumerate(transposed(e, kind, block)):
-        where = e.write(f"getelementptr {LLVM[kind]}, ptr {rows[lane]}, i64 {first.parts[0]}")
-        valid = last >= lane
-        mask = (valid.spread() if inside is None else inside & valid).parts[0]
-        e.do(f"call void @{name}({type_} {row}, ptr {where}, i32 {size}, {mask_type} {mask})")
+    def _some_column(self, number: Vec) -> str:
+        """Return where a column stands, by its number among all."""
+        e, base = self.e, self.columns[0]
+        if len(self.columns) == 2:
+            odd = (number & 1).ne(0).parts[0]
+            base = e.write(f"select i1 {odd}, ptr {self.columns[1]}, ptr {base}")
+            number = number >> 1
+        return e.write(f"getelementptr i8, ptr {base}, i64 {(number * self.step).parts[0]}")
 
-
-def partial_store(e: Emitter, type_: str, value: str, size: int):
-    """Return what stores a vector at a place."""
-    return lambda where: e.do(f"store {type_} {value}, ptr {where}, align {size}")
-
-
-def _if_within(e: Emitter, rest: Vec | None, j: int, write) -> None:
-    if rest is None:
-        write()
-        return
-    with e.when(rest > j):
-        write()
+    def _within(self, rest: Vec | None, j: int, write: Callable[[], None]) -> None:
+        if rest is None:
+            write()
+            return
+        with self.e.when(rest > j):
+            write()
 
 
 def transposed(e: Emitter, kind: str, rows: Sequence[str]) -> list[str]:

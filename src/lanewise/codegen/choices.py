@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.elementwise.ufuncs import cost
 from lanewise.codegen.llvm import machine
@@ -20,6 +20,12 @@ from lanewise.ops.regions import map_
 
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
 MOST_LIVE = 32
+#: At most so many are in flight where a loop makes each wait for itself, and so many numbers live.
+MOST_FLIGHT, MOST_IN_FLIGHT = 4, 80
+#: Longer turns of a loop would take long to compile for more than two.
+LONG_TURN = 256
+#: Of 512 instructions that a processor looks ahead, two a cycle, it sees so many cycles.
+IN_SIGHT = 256
 #: An example with a larger array is not run in one lane: its elements are.
 LARGE = 1024
 #: Operations that run well with an array's elements in the lanes, beside elementwise ones.
@@ -29,10 +35,20 @@ _ALONG_ROWS = {"where", "cast", "constant", "iota", "slice", "broadcast_to", "co
 _OF_MATRICES = {"cholesky", "solve", "inv", "det", "slogdet", "qr", "eigvalsh", "svdvals"}
 #: What a gathered element costs in instructions, and a reduction across the lanes for each halving.
 _GATHERED, _HALVING = 4, 3
+#: So many vectors of a column are read one after the other where an element takes little work, and
+#: how many instructions are little.
+ABREAST, _LITTLE = 4, 3
+#: What copying an element costs to where it has its neighbours beside it.
+_COPIED = 2
 
 
-def runs_in_lanes(body: Graph, in_dims: Sequence[int | None]) -> bool:
-    """Whether examples run in lanes; else elements do, of one example after the other."""
+def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[bool] = ()) -> bool:
+    """Whether examples run in lanes; else elements do, of one example after the other.
+
+    For that, operands that are `columns` are copied, and sooner or later such results.
+    """
+    if all(axis is None for axis in in_dims):
+        return False  # one example, which would be the same in all lanes
     if any(op.primitive in LOOPS for op in body.operations):
         return True
     if max([count(v) for v in _values(body)], default=1) > LARGE:
@@ -40,7 +56,11 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None]) -> bool:
     if any(_fills_lanes(op) for op in body.operations):
         return False
     by_elements = _cost_of_elements(body)
-    return by_elements is None or by_elements > _cost_of_examples(body, in_dims)
+    arrays = (*body.inputs, *body.outputs)
+    apart = {value for value, is_column in zip(arrays, columns, strict=False) if is_column}
+    if by_elements is not None:
+        by_elements += _COPIED * sum(map(count, apart))
+    return by_elements is None or by_elements > _cost_of_examples(body, in_dims, apart)
 
 
 def _fills_lanes(op: Operation) -> bool:
@@ -52,8 +72,13 @@ def _fills_lanes(op: Operation) -> bool:
     return size >= machine().register_bits // 16 and largest <= size
 
 
-def _cost_of_examples(body: Graph, in_dims: Sequence[int | None]) -> float:
-    """Return about how many instructions an example takes if it has a lane to itself."""
+def _cost_of_examples(
+    body: Graph, in_dims: Sequence[int | None], apart: Collection[Value] = ()
+) -> float:
+    """Return about how many instructions an example takes if it has a lane to itself.
+
+    What lies `apart` in memory, element by element, is in lanes as it is loaded.
+    """
     lanes = _group(body, in_dims)
     work = sum([_cost(op) * _largest(op) for op in body.operations]) / lanes
     work += (
@@ -67,7 +92,9 @@ def _cost_of_examples(body: Graph, in_dims: Sequence[int | None]) -> float:
         / lanes
     )
     mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
-    moved = sum([count(v) for v in (*mapped, *body.outputs) if count(v) > 1])
+    numbers = [v for v in (*mapped, *body.outputs) if count(v) > 1]
+    moved = sum([count(v) for v in numbers if v not in apart])
+    work += 2 * sum([count(v) for v in numbers if v in apart]) / lanes
     return work + moved * (3 + math.log2(lanes)) / lanes
 
 
@@ -141,12 +168,17 @@ def _contracted(op: Operation) -> int:
     return math.prod([op.operands[0].type.shape[i] for i, _ in op.params["contract"]])
 
 
-def instructions(body: Graph) -> float:
-    """Return about how many instructions a region takes, with an example in a lane."""
+def instructions(body: Graph, among: Set[Value] | None = None) -> float:
+    """Return about how many instructions a region takes, with an example in a lane.
+
+    If some values are given, only those that compute one `among` them count.
+    """
     total = 0.0
     for op in body.operations:
+        if among is not None and among.isdisjoint(op.results):
+            continue
         if op.regions:
-            total += 1 + _turns(op) * sum(map(instructions, op.regions))
+            total += 1 + _turns(op) * sum([instructions(r, among) for r in op.regions])
         elif op.primitive.name in ("gather", "take_slice"):
             total += _GATHERED * sum(map(count, op.results))
         else:
@@ -221,7 +253,11 @@ def _is_used(region: Graph, number: int) -> bool:
 
 
 def shape_of_lanes(
-    body: Graph, in_dims: Sequence[int | None], in_lanes: bool, lanes: int | None = None
+    body: Graph,
+    in_dims: Sequence[int | None],
+    in_lanes: bool,
+    lanes: int | None = None,
+    columns: Sequence[bool] = (),
 ) -> tuple[int, int]:
     """Return how many lanes a vector has, and how many vectors are in flight.
 
@@ -236,9 +272,92 @@ def shape_of_lanes(
             for value, axis in zip(body.inputs, in_dims, strict=True)
             if axis is None and count(value) == 1
         }
-        return group, 2 if pressure(body, numbers) <= MOST_LIVE else 1
+        live, mapped = pressure(body, numbers), [axis is not None for axis in in_dims]
+        vectors = _in_flight(body, mapped, live) if live <= MOST_LIVE else 1
+        return group, max(vectors, ABREAST) if _only_streams(body, columns) else vectors
+    if any(_fills_lanes(op) for op in body.operations):
+        inner = max([op.regions[0] for op in body.operations if op.regions], key=instructions)
+        return group, _in_flight(inner, [True] * len(inner.inputs), pressure(inner))
     longest = max([value.type.shape[-1] for value in _values(body) if count(value) > 1], default=1)
     return group, 2 if longest > group else 1
+
+
+def _only_streams(body: Graph, columns: Sequence[bool]) -> bool:
+    """Whether a kernel does little but read or write the elements of large columns.
+
+    Memory is fastest where more than a line of each column is read or written at once.
+    """
+    arrays = zip((*body.inputs, *body.outputs), columns, strict=False)
+    large = [count(v) for v, is_column in arrays if is_column and count(v) > IN_REGISTERS]
+    return bool(large) and instructions(body) + _heavy(body) <= _LITTLE * sum(large)
+
+
+def _in_flight(body: Graph, mapped: Sequence[bool], live: int) -> int:
+    """Return how many vectors are in flight, given how many numbers are `live` at once.
+
+    Two, mostly: what comes next does not wait for them. But a turn of a loop waits for the one
+    before, and what comes next does not come into sight of the processor while it waits for long:
+    then as many as there is time for, if registers and what is close to them suffice.
+    """
+    varying = set(varying_values(body, mapped))
+    inputs = [value for value, is_mapped in zip(body.inputs, mapped, strict=True) if is_mapped]
+    if max([count(value) for value in (*inputs, *varying)], default=1) > IN_REGISTERS:
+        return 2
+    loop = _main_loop(body)
+    if loop is None:
+        time = _cycles(body, dict.fromkeys(body.inputs, 0.0))
+        work = max(instructions(body, varying), 1.0)
+        wanted = math.ceil(2 * time / work) if time > IN_SIGHT else 2
+    else:
+        turn, first = loop.regions[-1], loop.params["captures"]
+        starts = turn.inputs[first : first + loop.params.get("carry", len(turn.inputs))]
+        time = _cycles(turn, dict.fromkeys(starts, 0.0))
+        work = max(sum([instructions(region, varying) for region in loop.regions]), 1.0)
+        # Where lanes leave one by one, more of them share what a wrong guess of that costs.
+        wanted = math.ceil(2 * time / work) + (loop.primitive is while_)
+        if work > LONG_TURN:
+            return 2
+    return max(2, min(wanted, MOST_FLIGHT, MOST_IN_FLIGHT // max(live, 1)))
+
+
+def _main_loop(body: Graph) -> Operation | None:
+    """Return the innermost loop that most of the work is in."""
+    inner = [op for op in body.operations if op.regions]
+    most = max(inner, key=_all_turns, default=None)
+    if most is None or 2 * _all_turns(most) < instructions(body):
+        return None
+    found = [_main_loop(region) for region in most.regions]
+    own = most if most.primitive in LOOPS else None
+    return next((loop for loop in found if loop is not None), own)
+
+
+def _turn(op: Operation) -> float:
+    """Return about how many instructions a turn of an operation with regions is."""
+    return max(sum(map(instructions, op.regions)), 1.0)
+
+
+def _all_turns(op: Operation) -> float:
+    return _turns(op) * _turn(op)
+
+
+def _cycles(region: Graph, ready: dict[Value, float]) -> float:
+    """Return about how many cycles a region takes from some of its inputs to its results.
+
+    Of floats each instruction waits for four; a function is a chain of about half of its own.
+    """
+    for op in region.operations:
+        given = [ready[value] for value in op.operands if value in ready]
+        if not given or not op.results:
+            continue
+        if op.regions:
+            whole = [_cycles(r, dict.fromkeys(r.inputs, 0.0)) for r in op.regions]
+            time = _turns(op) * max(whole)
+        else:
+            cost = _cost(op)
+            is_integer = op.results[0].type.dtype.kind in "biu"
+            time = cost if is_integer or not cost else max(4.0, 2 * cost)
+        ready.update(dict.fromkeys(op.results, max(given) + time))
+    return max([ready[value] for value in region.outputs if value in ready], default=0.0)
 
 
 def _group(body: Graph, in_dims: Sequence[int | None]) -> int:
@@ -271,7 +390,13 @@ def pressure(body: Graph, numbers: Collection[Value] = ()) -> int:
             last[value] = place
     for value in body.outputs:
         last[value] = len(body.operations)
-    for value in numbers:
+    # What a scan takes apart lies in memory.
+    rows = [
+        op.operands[op.params["captures"] + op.params["carry"] :]
+        for op in body.operations
+        if op.primitive is scan
+    ]
+    for value in (*numbers, *[v for row in rows for v in row]):
         last.pop(value, None)
     live = sum([_weight(v) for v in body.inputs if v in last])
     most = live

@@ -56,17 +56,21 @@ def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
 
     for value, array in zip(graph.inputs, arguments, strict=True):
         bind(value, array)
-    for op in graph.operations:
-        operands = [env[value] for value in op.operands]
-        for value in op.operands:
-            release(value)
-        try:
-            results = operation(k, op, operands, [uses.get(value, 0) > 0 for value in op.results])
-        except CannotCompile as error:
-            error.trail.append(op)
-            raise
-        for value, result in zip(op.results, results, strict=True):
-            bind(value, k.settled(result, uses.get(value, 0)))
+    with k.region():
+        for op in graph.operations:
+            operands = [env[value] for value in op.operands]
+            with k.handing_on(operands) as given:
+                for value in op.operands:
+                    release(value)
+                is_used = [uses.get(value, 0) > 0 for value in op.results]
+                try:
+                    results = operation(k, op, operands, is_used)
+                except CannotCompile as error:
+                    error.trail.append(op)
+                    raise
+                for value, result in zip(op.results, results, strict=True):
+                    bind(value, k.settled(result, uses.get(value, 0)))
+                    given.append(env[value])
     outputs = [env[value] for value in graph.outputs]
     for value in graph.outputs:
         release(value)
@@ -223,28 +227,29 @@ def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]
             # What is not yet computed must be, before the masks change.
             found.append([k.ready(x) for x in make()])
         texts.append((lines, mask if mask is None else active))
-    joined = [
-        _Joined(k, sides, condition.varying or any(varies(k, side) for side in sides))
-        for sides in zip(*found, strict=True)
-    ]
-    labels = [e.label("then"), e.label("else"), e.label("after")]
-    if not condition.varying:
-        e.branch(condition, labels[0], labels[1])
-    for number, (lines, mask) in enumerate(texts):
-        after = labels[2]
-        if mask is not None:
-            after = e.label("next")
-            e.branch(e.any(mask), labels[number], after)
-        e.begin(labels[number])
-        e.lines += lines
-        with k.masked(k.mask if mask is None else mask):
-            for join, side in zip(joined, found[number], strict=True):
-                join.take(side, mask)
-        e.jump(after)
-        if mask is not None:
-            e.begin(after)
-    if not condition.varying:
-        e.begin(labels[2])
+    with k.memory.withheld():  # what one side is done with, another may still write to
+        joined = [
+            _Joined(k, sides, condition.varying or any(varies(k, side) for side in sides))
+            for sides in zip(*found, strict=True)
+        ]
+        labels = [e.label("then"), e.label("else"), e.label("after")]
+        if not condition.varying:
+            e.branch(condition, labels[0], labels[1])
+        for number, (lines, mask) in enumerate(texts):
+            after = labels[2]
+            if mask is not None:
+                after = e.label("next")
+                e.branch(e.any(mask), labels[number], after)
+            e.begin(labels[number])
+            e.lines += lines
+            with k.masked(k.mask if mask is None else mask):
+                for join, side in zip(joined, found[number], strict=True):
+                    join.take(side, mask)
+            e.jump(after)
+            if mask is not None:
+                e.begin(after)
+        if not condition.varying:
+            e.begin(labels[2])
     return [join.get() for join in joined]
 
 
@@ -348,8 +353,12 @@ class Carried:
         if isinstance(new, Stored) and new.buffer is memory.buffer:
             return
         strides = row_major(self.shape)
-        mask = k.mask if self.keeps or not memory.buffer.wide else None
-        k.each(self.shape, lambda *i: memory.store(linear(i, strides), new.at(*i), mask))
+
+        def keep(*i: Index) -> None:
+            mask = k.mask if self.keeps or not memory.buffer.wide else None
+            memory.store(linear(i, strides), new.at(*i), mask)
+
+        k.each(self.shape, keep)
 
     def result(self) -> Array:
         """Return what is left after the loop."""
@@ -509,8 +518,12 @@ def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:
 def _put(k: Lowering, stack: Stored, i: Index, y: Array) -> None:
     """Write an array as the part of a larger one at an index of its first axis."""
     strides = row_major(stack.shape)
-    mask = None if stack.buffer.mask is k.mask else k.mask
-    k.each(y.shape, lambda *j: stack.store(linear((i, *j), strides), y.at(*j), mask))
+
+    def put(*j: Index) -> None:  # the mask is that of the lanes which the elements may run in
+        mask = None if stack.buffer.mask is k.mask else k.mask
+        stack.store(linear((i, *j), strides), y.at(*j), mask)
+
+    k.each(y.shape, put)
 
 
 def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Array:

@@ -11,6 +11,10 @@ import numpy as np
 
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 
+#: Where functions have their stack begin, in bytes. LLVM by itself does not see to it that vectors
+#: which do not find a register are kept within lines of the cache.
+ALIGNED = 64
+
 
 @dataclass(slots=True)
 class Module:
@@ -93,6 +97,7 @@ class Emitter:
 
     def finish(self, name: str, result: str, arguments: Sequence[str], attributes: str = "") -> str:
         """Return the function's text; the last block must have ended."""
+        attributes = f"{attributes} alignstack({ALIGNED})".lstrip()
         head = f"define {result} @{name}({', '.join(arguments)}) {attributes} {{"
         blocks = ["entry:", *self.entry, "  br label %ahead", "ahead:", *self.prologue]
         return "\n".join([head, *blocks, "  br label %start", "start:", *self.lines, "}"])

@@ -2,22 +2,31 @@
 
 The function is called with a context, the first example and the one behind the last, and memory to
 work in. Behind the context's head, which belongs to the thread pool, stand a pointer for each
-operand and for each result. It returns 0, or `FAILED` plus four times the first example of the
-block in which an example failed, or `STOPPED`.
+operand and for each result, and then of those that are columns (see `blocks`) the bytes from
+neighbour to neighbour along each axis of an example. It returns 0, or `FAILED` plus four times the
+first example of the block in which an example failed, or `STOPPED`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lanewise.codegen import control, refill
+import numpy as np
+
+from lanewise.codegen import control, lists, refill
 from lanewise.codegen.addresses import Affine, Index
 from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.arrays import Array, Given, row_major
 from lanewise.codegen.blocks import packed, unpack
-from lanewise.codegen.choices import nanoseconds, only_indexed, runs_in_lanes, shape_of_lanes
+from lanewise.codegen.choices import (
+    count,
+    nanoseconds,
+    only_indexed,
+    runs_in_lanes,
+    shape_of_lanes,
+)
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.vector import Vec
@@ -40,15 +49,29 @@ TURNS = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The text of a kernel, and what it takes: `work` is nanoseconds for an example, about."""
+    """The text of a kernel, and what it takes.
+
+    Attributes
+    ----------
+    columns
+        Which operands, and behind them results, have their examples side by side.
+    work
+        Nanoseconds for an example, about.
+    lost
+        One that refills its lanes has any examples at hand when it fails: it notes their numbers in
+        its scratch, from this byte on, a number of 64 bits for each lane, -1 for none; and behind
+        them from which example on none has begun.
+    """
 
     text: str
     lanes: int
     in_lanes: bool
     scratch: int
+    columns: tuple[bool, ...]
     refills: bool = False
     work: float = 1.0
     name: str = "kernel"
+    lost: int | None = None
 
 
 def write(
@@ -56,6 +79,7 @@ def write(
     in_dims: Sequence[int | None],
     lanes: int | None = None,
     fastmath: bool = False,
+    columns: Sequence[bool] = (),
 ) -> Kernel:
     """Write the kernel of a map.
 
@@ -65,29 +89,36 @@ def write(
         The map's region.
     in_dims
         Which inputs are mapped. Each mapped operand has the batch as its first axis and, like all
-        others, no gaps.
+        others, no gaps, if it is not among `columns`.
     lanes
         How many examples run together, to overrule the choice and LANEWISE_LANES; a multiple of
         what a vector holds, at least one vector.
     fastmath
         Whether arithmetic may be rounded otherwise than IEEE 754 says.
+    columns
+        Which operands and results should have their examples side by side, by default none. What
+        becomes of it, `Kernel.columns` says: a kernel with elements in its lanes takes rows.
 
     Raises
     ------
     CannotCompile
         If something in the region has no native form.
     """
-    in_lanes = runs_in_lanes(body, in_dims)
-    group, parts = shape_of_lanes(body, in_dims, in_lanes, lanes)
+    lists.check(body)
+    columns = _columns(body, in_dims, columns)
+    in_lanes = runs_in_lanes(body, in_dims, columns)
+    if not in_lanes:
+        columns = (False,) * len(columns)
+    group, parts = shape_of_lanes(body, in_dims, in_lanes, lanes, columns)
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
-    examples = _Examples(k, body, in_dims, in_lanes)
+    examples = _Examples(k, body, in_dims, in_lanes, columns)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes else None
     if plan is not None:
         k.first = begin
-        refill.write(k, plan, examples.operand, in_dims, begin, end)
+        k.note = refill.write(k, plan, examples.operand, in_dims, begin, end)
     elif in_lanes:
         with k.lane_loop(begin, end) as example:
             k.first = example.base
@@ -98,30 +129,62 @@ def write(
             k.first = example
             examples.run(example)
             k.poll(every=False)
+    lists.release(k)
     e.do("ret i64 0")
-    k.close()
+    lost = k.close()
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
     if len(e.lines) > MOST_LINES:
         raise CannotCompile(f"its kernel of {len(e.lines)} instructions would compile for too long")
     work = nanoseconds(body, in_dims, e.lanes)
-    return Kernel(module.text(), e.lanes, in_lanes, k.scratch, plan is not None, work)
+    refills = plan is not None
+    text = module.text()
+    return Kernel(text, e.lanes, in_lanes, k.scratch, columns, refills, work, lost=lost)
+
+
+def _columns(
+    body: Graph, in_dims: Sequence[int | None], wanted: Sequence[bool]
+) -> tuple[bool, ...]:
+    """Return which operands and results can be columns: such of a single number are rows too."""
+    arrays = [*zip(body.inputs, in_dims, strict=True), *[(value, 0) for value in body.outputs]]
+    wanted = wanted or (False,) * len(arrays)
+    return tuple(
+        [
+            is_wanted and axis is not None and count(value) > 1
+            for is_wanted, (value, axis) in zip(wanted, arrays, strict=True)
+        ]
+    )
 
 
 class _Examples:
     """The examples of a kernel: where their operands and results lie, and what is done for them."""
 
     def __init__(
-        self, k: KernelLowering, body: Graph, in_dims: Sequence[int | None], in_lanes: bool
+        self,
+        k: KernelLowering,
+        body: Graph,
+        in_dims: Sequence[int | None],
+        in_lanes: bool,
+        columns: Sequence[bool],
     ) -> None:
         e = k.e
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
         self.begin, self.end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
         self._types = [value.type for value in (*body.inputs, *body.outputs)]
         for type_ in self._types:
-            if not isinstance(type_, ArrayType) or not all(isinstance(d, int) for d in type_.shape):
+            is_array = isinstance(type_, ArrayType) and type_.dtype.kind != "O"
+            if not is_array or not all(isinstance(d, int) for d in type_.shape):
                 raise CannotCompile(f"it takes or gives {type_}, not numbers of known size")
-        self._pointers = [_argument(e, HEAD + 8 * i) for i in range(len(self._types))]
+        self._pointers = [_argument(e, "ptr", HEAD + 8 * i) for i in range(len(self._types))]
+        self._strides: dict[int, list[Index]] = {}
+        offset = HEAD + 8 * len(self._types)
+        for number, is_column in enumerate(columns):
+            if is_column:
+                rank = self._types[number].ndim
+                self._strides[number] = [
+                    e.uniform("i64", _argument(e, "i64", offset + 8 * axis)) for axis in range(rank)
+                ]
+                offset += 8 * rank
         self._numbers: dict[int, Array] = {}
         for number, axis in enumerate(in_dims):
             if axis is None and math.prod(self._types[number].shape) == 1:
@@ -137,14 +200,16 @@ class _Examples:
         type_ = self._types[number]
         lead = () if example is None else (example,)
         shape = type_.shape if example is None else (1, *type_.shape)
-        strides = tuple([s * type_.dtype.itemsize for s in row_major(shape)])
+        size = type_.dtype.itemsize
+        apart = self._strides.get(number)
+        strides = [s * size for s in row_major(shape)] if apart is None else [size, *apart]
         return Given(
             self.k.e,
             type_.dtype,
             type_.shape,
             self._pointers[number],
             lead,
-            strides,
+            tuple(strides),
             lambda: self.k.mask,
         )
 
@@ -204,7 +269,9 @@ class _Examples:
         if only_indexed(self.body, number):
             return x
         assert isinstance(example, Affine)
-        return packed(self.k, x, example, self.end)
+        value = self.body.inputs[number]
+        uses = sum([op.operands.count(value) for op in self.body.operations])
+        return packed(self.k, x, example, self.end, uses + self.body.outputs.count(value))
 
 
 class KernelLowering(Algorithms):
@@ -218,6 +285,9 @@ class KernelLowering(Algorithms):
         self._turns = e.slot("i32", False)
         self._failure = e.slot("i64", False)
         self._turns.set(e.constant("i32", 0))
+        #: What to note in local memory where an example fails: a number for each lane, then one.
+        self.note: Callable[[], tuple[Vec, Vec]] | None = None
+        self._may_fail = False
 
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
@@ -225,6 +295,7 @@ class KernelLowering(Algorithms):
         if self.mask is not None:
             condition = condition & self.mask
         on = e.label("fine")
+        self._may_fail = True
         self._failure.set(self.first)
         e.branch(e.any(condition), self._failed, on)
         e.begin(on)
@@ -243,18 +314,27 @@ class KernelLowering(Algorithms):
         e.branch(answer.ne(0), self._stopped, on)
         e.begin(on)
 
-    def close(self) -> None:
-        """Write where the function is left early."""
+    def close(self) -> int | None:
+        """Write where the function is left early; return where it notes which examples it had."""
         e = self.e
         e.begin(self._failed)
+        place = None
+        if self.note is not None and self._may_fail:
+            memory = self.local(np.dtype(np.int64), (2,), True)
+            place = next((offset for offset, _ in memory.buffer.places), None)
+            for row, numbers in enumerate(self.note()):
+                memory.store(row, numbers, None)
         code = self._failure.get() * 4 + FAILED
+        lists.release(self)
         e.do(f"ret i64 {code.parts[0]}")
         e.begin(self._stopped)
+        lists.release(self)
         e.do(f"ret i64 {STOPPED}")
+        return place
 
 
-def _argument(e: Emitter, offset: int) -> str:
+def _argument(e: Emitter, type_: str, offset: int) -> str:
     at, name = e.name(), e.name()
     e.entry.append(f"  {at} = getelementptr i8, ptr %context, i64 {offset}")
-    e.entry.append(f"  {name} = load ptr, ptr {at}, !invariant.load !0")
+    e.entry.append(f"  {name} = load {type_}, ptr {at}, !invariant.load !0")
     return name

@@ -16,19 +16,20 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Affine, Index, as_index, linear
-from lanewise.codegen.arrays import Array, Buffer, Elements, Lazy, Stored, row_major
-from lanewise.codegen.elementwise.ufuncs import lookup
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Stored, row_major
+from lanewise.codegen.elementwise.ufuncs import cost, lookup
 from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.ops.elementwise import loop_dtypes
 
-#: A kernel's local memory, for each lane block; beyond it a map is left to NumPy.
-MOST_SCRATCH = 64 << 20
 #: A small array that takes more operations than this in all is computed by loops, into memory.
-WRITTEN = 256
+WRITTEN = 512
+#: Loops of at most so many turns are written out, turn by turn.
+UNROLLED = 8
 
 
 class Lowering:
@@ -42,15 +43,38 @@ class Lowering:
         The lanes that are active; None for all.
     in_lanes
         Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
+    memory
+        The kernel's local memory.
     """
 
     def __init__(self, e: Emitter) -> None:
         self.e = e
         self.mask: Vec | None = None
         self.in_lanes = False
-        self.scratch = 0
+        self.memory = Memory()
+        #: Variables of the frame that hold memory of lists, to be given back.
+        self.arenas: list[str] = []
+        self._made: list[Buffer] = []
+        self._depth = 0
+        self._is_ahead = False
         self._scopes: list[int] = [0]
         self._next_scope = itertools.count(1)
+
+    @property
+    def scratch(self) -> int:
+        """How many bytes of local memory the kernel takes."""
+        return self.memory.size
+
+    @property
+    def is_outermost(self) -> bool:
+        """Whether the operation at hand is in no region of another one."""
+        return self._depth <= 1
+
+    def is_shared(self, x: Array) -> bool:
+        """Return whether an array is an operand of the kernel that all examples read alike."""
+        if isinstance(x, Lazy):
+            return x.is_ready and all([self.is_shared(part) for part in x.of])
+        return isinstance(x, Given) and not x.lead
 
     # --- numbers ------------------------------------------------------------------------------
 
@@ -78,6 +102,10 @@ class Lowering:
             return found(*[convert(x, d) for x, d in zip(operands, given, strict=True)], **extra)
 
         return call
+
+    def loop_cost(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> int:
+        """Return about how many operations a ufunc's loop takes for an element."""
+        return cost(fn, loop)
 
     def loop_fails(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
         """Return whether a ufunc's loop may end the run."""
@@ -123,8 +151,10 @@ class Lowering:
 
         `of` are the arrays that `at` reads. `ready` says that it only moves elements of theirs,
         `fails` that it may end the run, as `fail` does, and `work` about how many operations an
-        element takes.
+        element takes, beside those of `of`.
         """
+        of = tuple(of)
+        work += sum([x.work for x in of if isinstance(x, Lazy) and not x.is_ready])
         return Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
 
     def scalar(self, number: Number) -> Elements:
@@ -149,10 +179,17 @@ class Lowering:
         if self.is_small(x.shape):
             if x.size > 1 and x.size * x.work > WRITTEN:
                 return self.materialized(x)
+            if uses == 1 and x.size > UNROLLED and self._is_last_reader(x):
+                return x  # what is in memory need not go through registers to a loop
             return self.elements(x.dtype, x.shape, [x.at(*i) for i in np.ndindex(*x.shape)])
         if uses == 1 or x.is_ready:
             return x
         return self.materialized(x)
+
+    @staticmethod
+    def _is_last_reader(x: Array) -> bool:
+        """Whether an array that no value is yet is read from memory that no value reads."""
+        return bool(x.buffers) and not any(buffer.readers for buffer in x.buffers)
 
     def ready(self, x: Array) -> Array:
         """Return an array whose elements may be read again and again."""
@@ -181,6 +218,7 @@ class Lowering:
             return x.stored
         wide = self.in_lanes and any([item.varying for item in x.items])
         x.stored, x.scope = self.materialized(x, wide), self._scopes[-1]
+        x.stored.buffer.places = ()  # it is kept for whoever reads x later
         return x.stored
 
     def materialized(self, x: Array, wide: bool | None = None) -> Stored:
@@ -191,8 +229,21 @@ class Lowering:
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
             return result
+        if max(x.shape, default=0) > UNROLLED:
+            self._spill_for_loops(x)
         self.each(x.shape, lambda *i: result.store(linear(i, strides), x.at(*i), self.tail(result)))
         return result
+
+    def _spill_for_loops(self, x: Array) -> None:
+        """Store what a loop over an array reads at the loop's index; else each turn would do so."""
+        waiting, seen = [x], set()
+        while waiting:
+            read = waiting.pop()
+            if isinstance(read, Elements):
+                self.addressable(read)
+            elif isinstance(read, Lazy) and read not in seen:
+                seen.add(read)
+                waiting += read.of
 
     def tail(self, x: Stored) -> Vec | None:
         """Return the mask to store with into an array made under the mask at hand."""
@@ -208,21 +259,48 @@ class Lowering:
             size *= extent
         wide = self.in_lanes if wide is None else wide
         kinds = kinds_of(dtype)
-        pointers = []
-        for _ in kinds:
-            width = dtype.itemsize // len(kinds) * (self.e.lanes if wide else 1)
-            pointers.append(self._allocate(size * width))
-        buffer = Buffer(tuple(pointers), kinds, wide, self.mask)
+        bytes_of_part = size * (dtype.itemsize // len(kinds)) * (self.e.lanes if wide else 1)
+        rows = [self._allocate(bytes_of_part) for _ in kinds]
+        pointers = tuple([pointer for pointer, _ in rows])
+        buffer = Buffer(pointers, kinds, wide, self.mask, depth=self._depth)
+        if not self._is_ahead:
+            buffer.places = tuple([place for _, place in rows if place is not None])
+            self._made.append(buffer)
         return Stored(self.e, dtype, tuple(shape), buffer, lambda: self.mask)
 
-    def _allocate(self, size: int) -> str:
-        offset = self.scratch
-        self.scratch += -(-max(size, 1) // 64) * 64 + 64  # a line between: stores run past none
-        if self.scratch > MOST_SCRATCH:
-            raise CannotCompile("it needs more local memory than a kernel has")
+    def _allocate(self, size: int) -> tuple[str, tuple[int, int] | None]:
+        """Return a pointer to local memory, and which it is for who hands it on."""
+        # What is written ahead of all examples is there while others come and go.
+        offset = self.memory.take(size, fresh=self._is_ahead)
         name = self.e.name()
         self.e.entry.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {offset}")
-        return name
+        return name, (offset, size)
+
+    @contextmanager
+    def region(self) -> Generator[None]:
+        """Write the operations of a region."""
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    @contextmanager
+    def handing_on(self, operands: Sequence[Array]) -> Generator[list[Array]]:
+        """Write an operation, and hand on the memory that nobody reads any more after it.
+
+        The caller appends the results to the list that it gets, after they were counted as readers.
+        Of what was made outside of the region at hand others may know more: it stays.
+        """
+        first, results = len(self._made), []
+        yield results
+        dead = {buffer for x in (*operands, *results) for buffer in x.buffers}
+        if not any(isinstance(x, Lazy) for x in results):  # nothing is computed later
+            dead.update(self._made[first:])
+        for buffer in dead:
+            if not buffer.readers and buffer.depth >= self._depth:
+                for place in buffer.places:
+                    self.memory.give(*place)
+                buffer.places = ()
+        self._made = [buffer for buffer in self._made if buffer.places]
 
     def owned(self, x: Array, *others: Array) -> Stored:
         """Return memory with the elements of `x` that may be written to.
@@ -257,7 +335,7 @@ class Lowering:
         first, last = (0, start) if stop is None else (start, stop)
         if isinstance(first, int) and isinstance(last, int):
             turns = range(first, last, step)
-            if len(turns) <= (8 if unroll is None else len(turns) if unroll else 1):
+            if len(turns) <= (UNROLLED if unroll is None else len(turns) if unroll else 1):
                 yield from turns
                 return
         e = self.e
@@ -330,11 +408,11 @@ class Lowering:
     def ahead(self, once: bool = True) -> Generator[None]:
         """Write code that runs once, before all examples; where not `once`, at its place."""
         e = self.e
-        outer = e.lines, self.mask
+        outer = e.lines, self.mask, self._is_ahead
         if once:
-            e.lines, self.mask = e.prologue, None
+            e.lines, self.mask, self._is_ahead = e.prologue, None, True
         yield
-        e.lines, self.mask = outer
+        e.lines, self.mask, self._is_ahead = outer
 
     @contextmanager
     def scope(self) -> Generator[None]:

@@ -19,7 +19,10 @@ from lanewise.codegen.numbers import is_supported
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ir.types import ArrayType
+from lanewise.ops.lists import list_arena
+from lanewise.ops.movement import reshape
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
+from lanewise.ops.tables import list_tangents
 
 #: Arrays of at most so many elements are computed in each block of lanes rather than outside.
 FEW = 8
@@ -67,12 +70,17 @@ def partition(
     """
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
+    whole: dict[Value, Value] = {}
     for op in graph.operations:
         obstacle = _obstacle_of_map(op) if op.primitive is map_ else ""
         if obstacle is None:
             operands = [values[value] for value in op.operands]
             found = _split(builder, op, operands, kernels, report or _ignore)
+            if _is_single(op):
+                found = [_with_batch(builder, value, whole) for value in found]
             values.update(zip(op.results, found, strict=True))
+        elif op.primitive is reshape and _is_known(op, values, whole):
+            values[op.results[0]] = whole[values[op.operands[0]]]
         else:
             builder.copy(op, values)
             if obstacle and report:
@@ -80,9 +88,14 @@ def partition(
     return builder.finish([values[value] for value in graph.outputs])
 
 
-def kernel_key(body: Graph, in_dims: Sequence[int | None], fastmath: bool) -> Any:
-    """Return what decides a kernel: the region, which inputs are mapped, and how it may round."""
-    return body.key, tuple([axis is None for axis in in_dims]), fastmath
+def kernel_key(
+    body: Graph, in_dims: Sequence[int | None], fastmath: bool, columns: Sequence[bool] = ()
+) -> Any:
+    """Return what decides a kernel: the region, which inputs are mapped, how it may round, and what
+    lies in columns.
+    """
+    columns = tuple(columns) if any(columns) else ()
+    return body.key, tuple([axis is None for axis in in_dims]), fastmath, columns
 
 
 def kernel_of(
@@ -90,12 +103,13 @@ def kernel_of(
     in_dims: Sequence[int | None],
     kernels: dict[Any, Kernel | None],
     fastmath: bool = False,
+    columns: Sequence[bool] = (),
 ) -> Kernel:
     """Return the kernel of a native map; raise `CannotCompile` if there is none."""
-    key = kernel_key(body, in_dims, fastmath)
+    key = kernel_key(body, in_dims, fastmath, columns)
     known = kernels.get(key)
     if known is None:
-        known = kernels[key] = write(body, in_dims, fastmath=fastmath)
+        known = kernels[key] = write(body, in_dims, fastmath=fastmath, columns=columns)
     return known
 
 
@@ -109,7 +123,7 @@ def _obstacle_of_map(op: Operation) -> str | None:
         return "its examples run one after the other"
     if op.has_effect:
         return "it calls host code"
-    if all(axis is None for axis in op.params["in_dims"]):
+    if all(axis is None for axis in op.params["in_dims"]) and not _is_single(op):
         return "no example differs from another"
     if not all(isinstance(v.type, ArrayType) for v in (*op.operands, *op.results)):
         return "it takes or gives more than arrays"
@@ -128,6 +142,29 @@ def _has_grown(region: Graph) -> bool:
     ) or any(_has_grown(inner) for op in region.operations for inner in op.regions)
 
 
+def _is_single(op: Operation) -> bool:
+    """Whether a map has one example, which takes all operands whole (see `passes.single`).
+
+    Its kernels have nothing mapped, and so compute with scalars what is one number; what is left to
+    NumPy runs as it stands, outside of maps.
+    """
+    params = op.params
+    return params["size"] == 1 and params["in_dims"].count(None) == len(params["in_dims"])
+
+
+def _with_batch(builder: Builder, value: Value, whole: dict[Value, Value]) -> Value:
+    """Return the result of a single example as that of a batch, and note what it was."""
+    (batch,) = builder.emit(reshape, (value,), {"shape": (1, *value.type.shape)})
+    whole[batch] = value
+    return batch
+
+
+def _is_known(op: Operation, values: dict[Value, Value], whole: dict[Value, Value]) -> bool:
+    """Whether a reshape gives back the result of a single example without its batch."""
+    found = whole.get(values[op.operands[0]])
+    return found is not None and found.type is op.results[0].type
+
+
 class _Split:
     """A map on its way to being several."""
 
@@ -135,27 +172,64 @@ class _Split:
         (self.body,) = op.regions
         self.report = report
         self.params = op.params
+        self.is_single = _is_single(op)
         self.varies: set[Value] = {
             value
             for value, axis in zip(self.body.inputs, op.params["in_dims"], strict=True)
-            if axis is not None
+            if axis is not None or self.is_single
         }
         self.native: dict[Operation, bool] = {}
         self.maker: dict[Value, Operation] = {}
         for member in self.body.operations:
             for result in member.results:
                 self.maker[result] = member
-            if member.must_run or not self.varies.isdisjoint(member.operands):
+            is_arena = member.primitive is list_arena and self._has_own_lists(op)
+            if is_arena or member.must_run or not self.varies.isdisjoint(member.operands):
                 self.varies.update(member.results)
             obstacle = _obstacle(member)
             self.native[member] = obstacle is None
+            if member.primitive is list_arena:
+                self.native[member] = is_arena
+            if member.primitive is list_tangents and self._arena(member) is None:
+                # The arena is from outside: that of all examples.
+                self.native[member] = False
+                self.varies.difference_update(member.results)
             if obstacle is not None and self.is_inside(member):
                 report(Refused(member, *obstacle))
+
+    def _has_own_lists(self, op: Operation) -> bool:
+        """Whether a kernel may have the memory of its lists itself.
+
+        Not if a result that is the same for all examples depends on lists.
+        """
+        found: set[Value] = set()
+        for member in self.body.operations:
+            if member.primitive is list_arena or not found.isdisjoint(member.operands):
+                found.update(member.results)
+        mapped = op.params["out_mapped"]
+        return self.is_single or not any(
+            [not is_mapped and v in found for v, is_mapped in
+             zip(self.body.outputs, mapped, strict=True)]
+        )  # fmt: skip
 
     def refuse(self, refused: Refused) -> None:
         """Leave an operation to NumPy."""
         self.native[refused.op] = False
+        if refused.op.primitive in (list_arena, list_tangents):
+            # Then it is that of all examples, and all tables that belong to it.
+            root = self._arena(refused.op)
+            for member in self.body.operations:
+                if member.primitive in (list_arena, list_tangents) and self._arena(member) is root:
+                    self.native[member] = False
+                    self.varies.difference_update(member.results)
         self.report(refused)
+
+    def _arena(self, op: Operation) -> Operation | None:
+        """Return what makes the arena that the tables of a store belong to."""
+        maker: Operation | None = op
+        while maker is not None and maker.primitive is list_tangents:
+            maker = self.maker.get(maker.operands[0])
+        return maker
 
     def stages(self) -> dict[Operation, int]:
         """Return the stage of each varying operation: native ones have even numbers."""
@@ -190,11 +264,11 @@ def _obstacle(op: Operation) -> tuple[str, Operation] | None:
 
 
 def _is_plain(value: Value) -> bool:
-    """Whether a value is an array of numbers, of known size."""
+    """Whether a value is an array of numbers, of known size, or an arena of lists."""
     type_ = value.type
     return (
         isinstance(type_, ArrayType)
-        and is_supported(type_.dtype)
+        and (is_supported(type_.dtype) or type_.dtype.kind == "O")
         and all(isinstance(d, int) for d in type_.shape)
     )
 
@@ -224,7 +298,7 @@ def _split(
             break
         for refused in culprits:
             split.refuse(refused)
-    if op.params["chunk"] is not None and any(number % 2 for number, *_ in groups):
+    if op.params["chunk"] is not None and any(n % 2 and members for n, members, *_ in groups):
         # What NumPy computes must go in chunks.
         report(Refused(op, "it goes in chunks, for what is left to NumPy", op))
         return _as_it_was(builder, op, operands)
@@ -236,6 +310,14 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
     for number, members, taken, given in groups:
         if number % 2:
             continue
+        apart = {value for value in (*taken, *given) if value.type.dtype.kind == "O"}
+        if apart:  # a kernel's lists are its own
+            reason = "what a loop appends to and what is read of it are in different kernels"
+            return [
+                Refused(member, reason, member)
+                for member in members
+                if not apart.isdisjoint((*member.operands, *member.results))
+            ]
         body, inner, numbers = _region(split, number, members, taken, given)
         in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
         origin = dict(zip(body.operations, inner, strict=True))
@@ -299,12 +381,15 @@ def _groups(
             if result in later or result in wanted
         ]
         groups.append((number, members, taken, given))
-    # Results that no operation of the map gives are repeated, by a group of their own.
+    # Results that no operation of the map gives have a group of their own: a kernel copies what
+    # examples have, and what is the same for all of them is broadcast.
     for parity in (0, 1):
         passed = [
             value
             for value, mapped in zip(body.outputs, op.params["out_mapped"], strict=True)
-            if mapped and split.maker.get(value) not in stage and _is_plain(value) != parity
+            if mapped
+            and split.maker.get(value) not in stage
+            and (value in split.varies and _is_plain(value)) != parity
         ]
         if passed:
             last = groups[-1][0] if groups else -1
@@ -379,7 +464,8 @@ def _region(
 
 
 def _in_dims(split: _Split, taken: Sequence[Value]) -> tuple[int | None, ...]:
-    return tuple([0 if value in split.varies else None for value in taken])
+    mapped = () if split.is_single else split.varies
+    return tuple([0 if value in mapped else None for value in taken])
 
 
 def _recorded(
@@ -390,6 +476,8 @@ def _recorded(
     values = dict(zip(split.body.inputs, operands, strict=True))
     copies: dict[Value, Value] = {}
     dims = dict(zip(split.body.inputs, params["in_dims"], strict=True))
+    wanted = params["columns"]
+    columns = {v for v, is_column in zip(split.body.outputs, wanted, strict=False) if is_column}
 
     def need(value: Value) -> Value:
         """Return a value that is the same for all examples, computed outside."""
@@ -403,21 +491,30 @@ def _recorded(
     for number, members, taken, given in groups:
         region, _, numbers = _region(split, number, members, taken, given)
         outer = tuple([need(value) for value in taken])
+        if split.is_single and number % 2:
+            values.update(zip(given, builder.inline(region, outer), strict=True))
+            continue
         axes = tuple([dims.get(value, 0) if value in split.varies else None for value in taken])
+        axes = axes if not split.is_single else (None,) * len(taken)
         builder.location = members[0]._place if members else op._place
         outer += tuple([builder.append(constant)[0] for constant in numbers])
-        results = builder.emit(
-            map_,
-            outer,
-            {
-                **params,
-                "in_dims": (*axes, *[None] * len(numbers)),
-                "out_mapped": (True,) * len(given),
-                "order": PARALLEL if number % 2 else NATIVE,
-                "chunk": None,
-            },
-            (region,),
-        )
+        made = {
+            **params,
+            "in_dims": (*axes, *[None] * len(numbers)),
+            "out_mapped": (True,) * len(given),
+            "order": PARALLEL if number % 2 else NATIVE,
+            "chunk": None,
+            "columns": tuple([value in columns for value in given]) if columns else (),
+        }
+        results = builder.emit(map_, outer, made, (region,))
+        if split.is_single:
+            shapes = [value.type.shape for value in given]
+            results = tuple(
+                [
+                    builder.emit(reshape, (result,), {"shape": shape})[0]
+                    for result, shape in zip(results, shapes, strict=True)
+                ]
+            )
         for value, result in zip(given, results, strict=True):
             # What has a value already is an input that is handed on: a copy of it for each example.
             (copies if value in values else values)[value] = result
@@ -425,5 +522,5 @@ def _recorded(
     for value, mapped in zip(split.body.outputs, params["out_mapped"], strict=True):
         copy = copies.get(value)
         found.append(copy if mapped and copy is not None else need(value))
-        assert not mapped or found[-1].type == batched_type(value.type, size)
+        assert not mapped or split.is_single or found[-1].type == batched_type(value.type, size)
     return found

@@ -51,7 +51,6 @@ class Reductions(Lowering):
                 type_.shape,
                 lambda *i: self.convert(total.at(*i), type_.dtype),
                 (total,),
-                work=total.work,
             )
         dtype = type_.dtype
         kept = [axis for axis in range(x.ndim) if axis not in axes]
@@ -74,7 +73,8 @@ class Reductions(Lowering):
             start = self.constant(dtype, neutral)
             return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine)[0]
 
-        return self.lazy(dtype, type_.shape, at, (x,), work=max(math.prod(inner), 1))
+        each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
+        return self.lazy(dtype, type_.shape, at, (x,), work=each * max(math.prod(inner), 1))
 
     def _steps(self, fn: np.ufunc, dtype: np.dtype) -> tuple[Any, Any]:
         """Return how sets of numbers are combined, and how two numbers are."""
@@ -223,6 +223,7 @@ class Reductions(Lowering):
         """Return the sums of ``left(i, p) * right(p, j)`` over p, as a matrix in memory.
 
         Blocks of sums are kept in registers: a number that was loaded is used for all of them.
+        There are at least eight at work where there are so many: a sum waits for the one before.
         """
         dtype, (rows, columns) = type_.dtype, type_.shape
         wide = np.dtype(np.float32) if dtype == np.float16 else dtype
@@ -244,8 +245,10 @@ class Reductions(Lowering):
                     place = linear((plus(i, r), plus(j, c)), (columns, 1))
                     result.store(place, self.convert(variable.get(), dtype), self.tail(result))
 
+        breadth = BLOCK if rows > 1 else 2 * BLOCK
+
         def strip(j: Index, width: int) -> None:
-            height = BLOCK if self.in_lanes else 2 * BLOCK
+            height = BLOCK if self.in_lanes and columns > 1 else 2 * BLOCK
             for i in self.range(0, rows - rows % height, height, unroll=False):
                 block(i, height, j, width)
             if rows % height:
@@ -255,10 +258,10 @@ class Reductions(Lowering):
             with self.lane_loop(0, columns) as j:
                 strip(j, 1)
             return result
-        for j in self.range(0, columns - columns % BLOCK, BLOCK, unroll=False):
-            strip(j, BLOCK)
-        if columns % BLOCK:
-            strip(columns - columns % BLOCK, columns % BLOCK)
+        for j in self.range(0, columns - columns % breadth, breadth, unroll=False):
+            strip(j, breadth)
+        if columns % breadth:
+            strip(columns - columns % breadth, columns % breadth)
         return result
 
     def correlated(self, type_: Any, x: Array, v: Array, before: int) -> Array:

@@ -96,6 +96,8 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
     place = _main_loop(body, mapped)
     if place is None or lanes > _MOST_LANES:
         return None
+    if any(v.type.dtype.kind == "O" for v in body.operations[place].operands):
+        return None  # what a lane saved in lists belongs to one example, until all is done with it
     loop, earlier, later = (
         body.operations[place],
         body.operations[:place],
@@ -153,8 +155,11 @@ def write(
     in_dims: Sequence[int | None],
     begin: Vec,
     end: Vec,
-) -> None:
+) -> Callable[[], tuple[Vec, Vec]]:
     """Write a kernel that refills its lanes.
+
+    The result writes, where an example failed, which examples the lanes have that are not done, -1
+    for none, and from which one on none has begun.
 
     Parameters
     ----------
@@ -174,9 +179,11 @@ def write(
         zero = k.elements(type_.dtype, type_.shape, zeros)
         state.append(control.Carried(k, zero, True, True, value in used, state))
     example, active, entering = e.slot("i64", True), e.slot("b", True), e.slot("b", True)
+    held = e.slot("b", True)
     upcoming, patience = e.slot("i64", False), e.slot("i64", False)
     example.set(begin)
     active.set(e.constant("b", False))
+    held.set(e.constant("b", False))
     upcoming.set(begin)
     limit = max(round(plan.patience * e.lanes), 1)
 
@@ -190,6 +197,7 @@ def write(
         with e.aside() as lines:  # what has to be zero first is known when this is written
             e.begin(filled)
             new, at = entering.get(), example.get()
+            held.set(active.get() | new)
             with k.masked(new):
                 arguments = loads.arrays(at)
                 made = dict(zip(plan.handed, control.run(k, plan.before, arguments), strict=True))
@@ -254,6 +262,10 @@ def write(
     e.branch((upcoming.get() < end) | is_left, fill, done)
     e.begin(done)
     k.in_lanes = False
+    return lambda: (
+        select(held.get(), example.get(), e.constant("i64", -1)),
+        upcoming.get().spread(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

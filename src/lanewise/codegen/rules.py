@@ -55,7 +55,7 @@ class Rules(Reductions):
             return self.elements(x.dtype, shape, x.items)
         if isinstance(x, Stored):
             return Stored(self.e, x.dtype, shape, x.buffer, x.active)
-        if isinstance(x, Given):
+        if isinstance(x, Given) and all([isinstance(s, int) for s in x.strides]):
             strides = tuple([s * x.dtype.itemsize for s in row_major(shape)])
             lead = x.strides[: len(x.lead)]
             return Given(self.e, x.dtype, shape, x.pointer, x.lead, (*lead, *strides), x.active)
@@ -110,8 +110,7 @@ class Rules(Reductions):
             return self.elements(x.dtype, shape, items)
         result = self.local(x.dtype, shape)
         strides = row_major(shape)
-        mask = self.tail(result)
-        self.each(shape, lambda *i: result.store(linear(i, strides), value, mask))
+        self.each(shape, lambda *i: result.store(linear(i, strides), value, self.tail(result)))
         self._copy(result, x, lambda i: [plus(a, b) for a, b in zip(i, before, strict=True)])
         return result
 

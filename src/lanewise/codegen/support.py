@@ -21,6 +21,9 @@ from lanewise.codegen.vector import LLVM, Vec, select
 #: Of the C library's mathematics.
 MATHEMATICS = ("fma", "floor", "ceil", "trunc", "roundeven", "fmod")
 
+#: What lists that grow in kernels take their memory from.
+MEMORY = ("realloc", "free")
+
 _kept: list[Any] = []
 
 
@@ -36,7 +39,8 @@ def install(compiled: Callable[[str], Any]) -> None:
         return
     # Python itself has the library of mathematics loaded; Windows wants it by name.
     _kept.append(ctypes.CDLL("ucrtbase" if os.name == "nt" else None))
-    for name in [f"{name}{suffix}" for name in MATHEMATICS for suffix in ("", "f")]:
+    mathematics = [f"{name}{suffix}" for name in MATHEMATICS for suffix in ("", "f")]
+    for name in (*mathematics, *MEMORY):
         function = getattr(_kept[0], name, None)
         if function is not None:  # rounding to even is newer than some libraries
             binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)

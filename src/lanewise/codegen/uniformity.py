@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.lists import list_append
 from lanewise.ops.regions import map_
+from lanewise.ops.tables import table_add, table_put
 
 #: Arrays of at most so many elements are kept in registers, and loops over them are written out.
 IN_REGISTERS = 40
@@ -31,7 +33,8 @@ def varying_outputs(graph: Graph, inputs: Sequence[bool]) -> list[bool]:
 _MOVES = {"gather", "slice", "reshape", "transpose", "broadcast_to", "take_slice", "diagonal"}
 #: Operations that are computed with numbers alone, by whatever their operands are.
 _PLAIN = {"where", "cast", "exact", "constant", "iota", "reduce", "concatenate", "real", "imag",
-          "complex", "bitcast", "slice_bound", "checked", "update_slice", "integer_of"}  # fmt: skip
+          "complex", "bitcast", "slice_bound", "checked", "update_slice", "integer_of",
+          "list_arena", "list_length", "list_tangents"}  # fmt: skip
 
 
 def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
@@ -58,6 +61,10 @@ def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
 
 def _operation(op: Operation, given: list[bool]) -> list[bool]:
     count = len(op.results)
+    if op.primitive is list_append:
+        return [given[1]]  # in a kernel a list is its length
+    if op.primitive in (table_add, table_put):
+        return [given[1] or given[2]]
     if not op.regions:
         return [any(given) or _is_kept_for_lanes(op)] * count
     if op.primitive in BRANCHES:

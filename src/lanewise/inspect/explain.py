@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lanewise.api import vectorize, vmap
+from lanewise.api import function, vectorize, vmap
 from lanewise.errors import function_name
 from lanewise.inspect.kernels import KernelView, Left, inner_operations, left, size_of, view
 from lanewise.ir.dims import evaluate
@@ -213,14 +213,18 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
 
 #: What to call the functions of a batch.
-_KINDS = {vmap.Mapped: "vmap of ", vectorize.vectorize: "vectorize of "}
+_KINDS = {
+    vmap.Mapped: "vmap of ",
+    vectorize.vectorize: "vectorize of ",
+    function.Function: "function ",
+}
 
 
 def _native(program: Program, refused: list[Left]) -> Graph | None:
     """Return the graph of a program with its kernels, if it has any; note what is left to NumPy."""
     if program.graph.has_effects:
         return None
-    return program.executable.native_graph(lambda found: refused.append(left(found)))
+    return program.executable.native_graph(lambda f: refused.append(left(f)), program.sizes)
 
 
 class _Walker:

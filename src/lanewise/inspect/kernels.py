@@ -38,6 +38,8 @@ class KernelView:
         How many examples, or else elements of one example, are computed at once.
     in_lanes
         Whether those are examples.
+    columns
+        How many of its operands and results have their examples side by side in memory.
     refills
         Whether lanes whose examples are done take the next ones, and do not wait for the others.
     flops
@@ -56,6 +58,7 @@ class KernelView:
     examples: int
     lanes: int
     in_lanes: bool
+    columns: int
     refills: bool
     flops: int
     nbytes: int
@@ -77,12 +80,14 @@ class KernelView:
 
     def __str__(self) -> str:
         what = "examples" if self.in_lanes else "elements"
-        when = ", refilled" if self.refills else ""
+        how = ", refilled" if self.refills else ""
+        if self.columns:
+            how += f", {self.columns} array{'s' * (self.columns > 1)} in columns"
         made = "" if self.seconds is None else f", made in {duration(self.seconds * 1e9)}"
         scratch = f", {size_of(self.scratch)} of scratch" if self.scratch else ""
         count = f"{self.operations} operation{'s' * (self.operations != 1)}"
         return (
-            f"{places(self.lines) or 'results'}: {count}, {self.lanes} {what} at once{when}, "
+            f"{places(self.lines) or 'results'}: {count}, {self.lanes} {what} at once{how}, "
             f"about {count_of(self.flops)}flop, {size_of(self.nbytes)} read and written"
             f"{scratch}{made}"
         )
@@ -111,9 +116,9 @@ def left(refused: Refused) -> Left:
 def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
     """Return what to tell of a native map's kernel."""
     (body,) = op.regions
-    from lanewise.runtime.kernels import kernel_for, known_code
+    from lanewise.runtime.kernels import known_code, latest_kernel
 
-    kernel = kernel_for(body, op.params["in_dims"], op.params.get("fastmath", False))
+    kernel = latest_kernel(op)
     code = known_code(kernel)
     members = list(inner_operations(body))
     found = {(p.file, p.line) for member in members if (p := member.location) is not None}
@@ -128,6 +133,7 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
         examples,
         kernel.lanes,
         kernel.in_lanes,
+        sum(kernel.columns),
         kernel.refills,
         round(flops(body) * examples),
         sum([evaluate(type_.nbytes, sizes) for type_ in arrays]),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ops.derivatives import linear
 from lanewise.ops.movement import repeat_unmapped
 from lanewise.ops.registry import Batch, absent, op, sample
 
@@ -44,6 +45,11 @@ class checked:
     def lanes(k, types, x, ok, *, error, message):
         k.require(ok)
         return x
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, ok, *, error, message):
+        return ct, None
 
     samples = (
         sample((2, 3), np.array([True, True]), error="ValueError", message="no"),

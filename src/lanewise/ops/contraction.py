@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from lanewise.ir.dims import DimLike, product
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.movement import align, pad_rank, transpose
 from lanewise.ops.registry import Batch, Primitive, absent, op, sample
@@ -18,6 +20,8 @@ from lanewise.ops.shapes import broadcast_shapes, rank_of
 
 #: Matrix products of more products of numbers than this are BLAS's.
 MOST_PRODUCTS = 32**3
+#: The same of products with a matrix that all examples share, outside of loops.
+MOST_OF_SHARED = 4096
 #: Smaller ones are written out, in registers.
 MOST_IN_REGISTERS = 256
 
@@ -65,6 +69,9 @@ class dot_general:
         contract = tuple((i + in_x, j + in_y) for i, j in contract)
         if in_x and in_y:
             return dot_general(x, y, batch=((0, 0), *batch_axes), contract=contract)
+        if in_y and not batch and rank_of(y) == len(contract) + 1:
+            # A matrix by the vectors of the batch: with these first, rows come out as rows.
+            return dot_general(y, x, batch=(), contract=tuple((j, i) for i, j in contract))
         result = dot_general(x, y, batch=batch_axes, contract=contract)
         # The example's axis is the first free axis of its operand: bring it to the front.
         at = len(batch) if in_x else rank_of(result) - _count_free(y, batch, contract)
@@ -75,11 +82,10 @@ class dot_general:
         axes_x, axes_y, nx, _ = _layout(x.ndim, y.ndim, batch, contract)
         x, y, lead = k.ready(x), k.ready(y), len(batch)
         inner = [x.shape[i] for i, _ in contract]
-        if (
-            math.prod(types[0].shape) * math.prod(inner) > MOST_PRODUCTS
-            and types[0].shape
-            and inner
-        ):
+        # One matrix for all examples makes one product of the batch; else there is one for each.
+        is_one = k.is_outermost and k.is_shared(x) != k.is_shared(y)
+        most = MOST_OF_SHARED if is_one else MOST_PRODUCTS
+        if types[0].shape and inner and math.prod(types[0].shape) * math.prod(inner) > most:
             k.leave("a large matrix product is left to BLAS")
 
         def at(*i):
@@ -94,13 +100,50 @@ class dot_general:
         work = math.prod(inner)
         is_plain = len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
         if is_plain and work * math.prod(types[0].shape) > MOST_IN_REGISTERS:
+            x, y = k.addressable(x), k.addressable(y)
             return k.matrix_product(
                 types[0],
                 work,
                 lambda i, p: k.at(x, axes_x, (i, p)),
                 lambda p, j: k.at(y, axes_y, (j, p)),
             )
+        is_vector = len(types[0].shape) == len(inner) == 1 and not lead
+        if is_vector and k.in_lanes and work * types[0].shape[0] > MOST_IN_REGISTERS:
+            x, y = k.addressable(x), k.addressable(y)
+            shape = (types[0].shape[0], 1) if nx else (1, types[0].shape[0])
+            product = k.matrix_product(
+                array_type(types[0].dtype, shape),
+                work,
+                lambda i, p: k.at(x, axes_x, (i, p) if nx else (p,)),
+                lambda p, j: k.at(y, axes_y, (p,) if nx else (j, p)),
+            )
+            return k.reshaped(product, types[0].shape)
         return k.lazy(types[0].dtype, types[0].shape, at, (x, y), work=work)
+
+    jvp = multilinear(0, 1)
+
+    def transposed(d, ct, x, y, *, batch, contract):
+        is_x = is_linear(x)
+        one, other = (x, y) if is_x else (y, x)
+        pairs = [p if is_x else p[::-1] for p in batch]
+        inner = [p if is_x else p[::-1] for p in contract]
+        shared, free, free_other = _split(one.ndim, other.ndim, pairs, inner)
+        lead = len(shared)
+        # The cotangent has the batch axes, then the free axes of x, then those of y.
+        first = lead if not is_x else lead + len(free)
+        over = tuple([(first + n, axis) for n, axis in enumerate(free_other)])
+        moved = d.emit(
+            dot_general,
+            ct,
+            other,
+            batch=tuple([(n, j) for n, (_, j) in enumerate(pairs)]),
+            contract=over,
+        )
+        # It has the batch axes, the operand's free axes, and the contracted, in the other's order.
+        order = sorted(inner, key=lambda pair: pair[1])
+        axes = [*[i for i, _ in pairs], *free, *[i for i, _ in order]]
+        part = np.transpose(moved, np.argsort(axes).tolist())
+        return (part, None) if is_x else (None, part)
 
     samples = (
         sample((3, 4), (4, 2), batch=(), contract=((1, 0),)),
@@ -209,6 +252,15 @@ def core_shapes(
     return broadcast_shapes(*loops), cores
 
 
+#: The generalized ufuncs that are sums of products, of which the first vector is conjugated.
+PRODUCTS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.matmul: np.matmul,
+    np.vecdot: lambda x, y: np.sum(np.conjugate(x) * y, axis=-1),
+    np.matvec: lambda x, y: np.matmul(x, y[..., None])[..., 0],
+    np.vecmat: lambda x, y: np.matmul(np.conjugate(x)[..., None, :], y)[..., 0, :],
+}
+
+
 @lru_cache(maxsize=1024)
 def gufunc(fn: np.ufunc) -> Primitive:
     """Return the primitive of a generalized ufunc: any at all, by its signature."""
@@ -228,11 +280,23 @@ def gufunc(fn: np.ufunc) -> Primitive:
     def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
         return primitive(*align_loops(b, operands, [len(names) for names in inputs]), dtype=dtype)
 
+    def jvp(d: Any, tangents: Any, z: Any, x: Any, y: Any, *, dtype: np.dtype | None) -> Any:
+        x, y = x.astype(z.dtype), y.astype(z.dtype)
+        terms = [
+            PRODUCTS[fn](*[v.astype(z.dtype) for v in pair])
+            for t, pair in zip(tangents, ((tangents[0], y), (x, tangents[1])), strict=True)
+            if t is not None
+        ]
+        return sum(terms[1:], terms[0])
+
     primitive = Primitive(
         f"gufunc.{fn.__name__}",
         type=infer,
         numpy=numpy,
         batch=batch,
+        jvp=jvp
+        if fn in PRODUCTS
+        else absent(f"the derivative of the generalized ufunc {fn.__name__} is not known"),
         samples=absent("any generalized ufunc; the tests of the NumPy table draw them"),
         doc=f"The generalized ufunc ``{fn.__name__}`` with signature ``{signature}``.",
     )
@@ -281,11 +345,30 @@ class correlate:
     def lanes(k, types, x, v, *, before, behind):
         return k.correlated(types[0], x, v, before)
 
+    jvp = multilinear(0, 1)
+
+    def transposed(d, ct, x, v, *, before, behind):
+        if is_linear(x):
+            return _swept(d, np.flip(v, -1), ct, v.shape[-1] - 1 - before, x.shape[-1]), None
+        return None, _swept(d, ct, x, before, v.shape[-1])
+
     samples = (
         sample((7,), (3,), before=0, behind=0),
         sample((2, 5), (5,), before=4, behind=0),
         sample((4,), (3, 2), before=1, behind=1),
     )
+
+
+def _swept(d: Any, short: Any, long: Any, before: int, size: int) -> Any:
+    """Return for `size` places the products of `short` with what `long` has from there on.
+
+    The first place lies `before` elements before `long`, which may be the shorter of them.
+    """
+    n, m = long.shape[-1], short.shape[-1]
+    if m <= n:
+        return d.emit(correlate, long, short, before=before, behind=size - 1 + m - n - before)
+    found = d.emit(correlate, short, long, before=size - 1 - before, behind=n - m + before)
+    return np.flip(found, -1)
 
 
 def _last_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -44,3 +44,22 @@ class iota:
 
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of symbolic dimensions cover it")
+
+
+@op
+class dimension:
+    """A size that is known when the graph runs, as a number."""
+
+    def type(*, size: DimLike):
+        return array_type(np.dtype(np.intp), ())
+
+    def numpy(*, size):
+        return np.intp(size)
+
+    def lanes(k, types, *, size):
+        if not isinstance(size, int):
+            k.leave("a size that is not known while it is compiled")
+        return k.elements(types[0].dtype, (), [k.constant(types[0].dtype, size)])
+
+    batch = absent("it has no operand that could be mapped")
+    samples = absent("it has no operands; the tests of symbolic dimensions cover it")

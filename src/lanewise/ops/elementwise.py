@@ -1,12 +1,14 @@
 """Elementwise operations: every universal function is one, each known one is a row below.
 
 A ufunc vectorizes by its nature, so one family serves all of them, NumPy's as well as SciPy's,
-Numba's or a user's. The rows carry what is known of a function beyond that: the range its generated
-tests draw from now, its derivative and its emitter when those are built.
+Numba's or a user's. The rows carry what is known of a function beyond that: the range that its
+generated tests draw from. `partials` has the derivatives, the tables of `codegen/elementwise` the
+code in kernels.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +16,10 @@ import numpy as np
 
 from lanewise.errors import UnsupportedError
 from lanewise.ir.types import array_type
-from lanewise.ops.movement import align
-from lanewise.ops.registry import REGISTRY, Batch, Primitive, Sample, op, register, sample
+from lanewise.ops.derivatives import is_linear, linear
+from lanewise.ops.movement import align, cast
+from lanewise.ops.partials import TRANSPOSES, Partial, partials_of, special
+from lanewise.ops.registry import REGISTRY, Absent, Batch, Primitive, Sample, op, register, sample
 from lanewise.ops.shapes import broadcast_shapes
 
 # name: (lowest, highest) of the samples' values; integers where the function wants them.
@@ -91,9 +95,27 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
             return found(*[x(*i) for x in parts])
 
         if fn.nout == 1:
-            return k.lazy(types[0].dtype, shape, at, operands, fails=k.loop_fails(fn, loop))
+            fails, work = k.loop_fails(fn, loop), k.loop_cost(fn, loop)
+            return k.lazy(types[0].dtype, shape, at, operands, fails=fails, work=work)
         return k.several(types, shape, at, operands)
 
+    def jvp(d: Any, tangents: Any, results: Any, *operands: Any, dtype: np.dtype | None) -> Any:
+        loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
+        given = [_as_loop(d, x, kind) for x, kind in zip(operands, loop, strict=False)]
+        moved = [
+            t if t is None else _as_loop(d, t, kind)
+            for t, kind in zip(tangents, loop, strict=False)
+        ]
+        if callable(partials):
+            return partials(d, moved, results, *given)
+        total = None
+        for tangent, partial in zip(moved, partials, strict=True):
+            if tangent is not None and partial is not None:
+                term = _scaled(tangent, partial, results, given)
+                total = term if total is None else total + term
+        return total
+
+    partials = partials_of(fn)
     primitive = Primitive(
         name,
         type=infer,
@@ -101,10 +123,23 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
         batch=batch,
         samples=samples,
         lanes=lanes,
+        jvp=jvp if partials is not None else Absent(f"the derivative of {name} is not known"),
+        transposed=TRANSPOSES.get(name, Absent("it is not linear")),
         doc=f"Elementwise ``{name}`` of {fn.nin} operands.",
         ufunc=fn,
     )
     return primitive
+
+
+def _as_loop(d: Any, x: Any, dtype: np.dtype) -> Any:
+    return x if x.dtype == dtype else d.emit(cast, x, dtype=dtype)
+
+
+def _scaled(tangent: Any, partial: Partial, results: Any, operands: list[Any]) -> Any:
+    """Return a tangent times a partial derivative."""
+    if callable(partial):
+        return tangent * partial(results, *operands)
+    return tangent if partial == 1 else -tangent if partial == -1 else tangent * partial
 
 
 def aligned(x: Any, rank: int) -> Any:
@@ -191,7 +226,74 @@ class where:
 
         return k.lazy(dtype, shape, at, (condition, x, y))
 
+    jvp = linear(1, 2)
+
+    def transposed(d, ct, condition, x, y):
+        zero = np.zeros((), ct.dtype)
+        d.is_masked = True
+        return (
+            None,
+            np.where(condition, ct, zero) if is_linear(x) else None,
+            np.where(condition, zero, ct) if is_linear(y) else None,
+        )
+
     samples = (sample(np.array([True, False]), (3, 2), ()), sample(np.array(True), (0,), (1,)))
+
+
+@op
+class masked_product:
+    """x * y, and 0 where x is 0, though y be infinite or NaN there.
+
+    A zero cotangent stands for "not asked for". ``where(x == 0, 0, x * y)`` has these values, but
+    not these derivatives: in x it would be constant wherever x is 0.
+    """
+
+    def type(x, y):
+        shape = broadcast_shapes(x.shape, y.shape)
+        return array_type(np.result_type(x.dtype, y.dtype), shape)
+
+    def numpy(x, y):
+        with np.errstate(invalid="ignore"):
+            product = np.multiply(x, y)
+        return np.where(np.equal(x, 0), np.zeros((), product.dtype), product)
+
+    def batch(b: Batch, x, y):
+        return masked_product(*align(b, x, y))
+
+    def lanes(k, types, x, y):
+        dtype, shape = types[0].dtype, types[0].shape
+        multiply = k.loop(np.multiply, (dtype, dtype, dtype))
+        equal = k.loop(np.equal, (dtype, dtype, np.dtype(bool)))
+        zero = k.constant(dtype, 0)
+        a, b = (aligned(v, len(shape)) for v in (x, y))
+
+        def at(*i):
+            first = k.convert(a(*i), dtype)
+            product = multiply(first, k.convert(b(*i), dtype))
+            return k.choose(k.truth(equal(first, zero)), zero, product)
+
+        return k.lazy(dtype, shape, at, (x, y))
+
+    def jvp(d, tangents, result, x, y):
+        t, u = tangents
+        first = None if t is None else d.emit(masked_product, t, y)
+        if u is None:
+            return first
+        second = d.emit(masked_product, x, u)
+        return second if first is None else first + second
+
+    def transposed(d, ct, x, y):
+        if is_linear(x):
+            return d.emit(masked_product, ct, y), None
+        d.is_masked = True
+        return None, d.emit(masked_product, x, ct)
+
+    samples = (
+        sample(np.array([0.0, -2.0, 0.0, 1.5]), np.array([4.0, 3.0, 0.0, -1.0])),
+        sample((2, 3), (3,)),
+        sample((0, 2), ()),
+        sample(np.array([1 + 2j, 0, -3j]), np.array([2.0, 5.0, 1j])),
+    )
 
 
 @op
@@ -209,6 +311,11 @@ class real:
 
     def lanes(k, types, x):
         return k.lazy(types[0].dtype, x.shape, lambda *i: k.parts(x.at(*i))[0], (x,))
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x):
+        return ct
 
     samples = (sample(np.array([1 + 2j, -3j])), sample((0, 2)))
 
@@ -229,6 +336,11 @@ class imag:
     def lanes(k, types, x):
         zero = k.constant(types[0].dtype, 0)
         return k.lazy(types[0].dtype, x.shape, lambda *i: (*k.parts(x.at(*i)), zero)[1], (x,))
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x):
+        return ct * -1j if x.dtype.kind == "c" else None
 
     samples = (sample(np.array([1 + 2j, -3j])), sample((0, 2)))
 
@@ -259,7 +371,90 @@ class complex_:
 
         return k.lazy(types[0].dtype, types[0].shape, at, (x, y))
 
+    jvp = linear(0, 1)
+
+    def transposed(d, ct, x, y):
+        return (ct.real if is_linear(x) else None, -ct.imag if is_linear(y) else None)
+
     samples = (sample((2, 3), (3,)), sample((), (0,)))
+
+
+@op
+class root:
+    """The square root of a sum of squares, as norms take it.
+
+    It has a derivative of its own: at zero, where that of the square root is infinite, a norm has
+    the subgradient 0, as absolute values have.
+    """
+
+    def type(x):
+        return array_type(loop_dtypes(np.sqrt, (x.dtype,), None)[1], x.shape)
+
+    def numpy(x):
+        return np.sqrt(x)
+
+    def batch(b: Batch, x):
+        return root(x)
+
+    def lanes(k, types, x):
+        loop = loop_dtypes(np.sqrt, (x.dtype,), None)
+        found, work = k.loop(np.sqrt, loop), k.loop_cost(np.sqrt, loop)
+        fails = k.loop_fails(np.sqrt, loop)
+        return k.lazy(
+            types[0].dtype, x.shape, lambda *i: found(x.at(*i)), (x,), fails=fails, work=work
+        )
+
+    def jvp(d, tangents, y, x):
+        is_zero = y == 0
+        slope = 0.5 / np.where(is_zero, np.ones((), y.dtype), y)
+        return tangents[0] * np.where(is_zero, np.zeros((), y.dtype), slope)
+
+    samples = (sample(np.array([[0.5, 2.0], [1.0, 3.0]])), sample(np.array(2.0)))
+
+
+@op
+class sinc:
+    """sin(x) / x, at zero that of a tiny number: what ``np.sinc`` takes of pi times its operand."""
+
+    def type(x):
+        return array_type(loop_dtypes(np.sin, (x.dtype,), None)[1], x.shape)
+
+    def numpy(x):
+        y = np.where(x == 0, np.asarray(_tiny(x.dtype)), x)
+        return (np.sin(y) / y).reshape(x.shape)
+
+    def batch(b: Batch, x):
+        return sinc(x)
+
+    def lanes(k, types, x):
+        dtype = x.dtype
+        sin, divide = k.loop(np.sin, (dtype,) * 2), k.loop(np.divide, (dtype,) * 3)
+        equal = k.loop(np.equal, (dtype, dtype, np.dtype(bool)))
+        zero, tiny = k.constant(dtype, 0), k.constant(dtype, _tiny(dtype))
+
+        def at(*i):
+            y = x.at(*i)
+            y = k.choose(k.truth(equal(y, zero)), tiny, y)
+            return divide(sin(y), y)
+
+        work = k.loop_cost(np.sin, (dtype,) * 2)
+        return k.lazy(dtype, x.shape, at, (x,), fails=k.loop_fails(np.sin, (dtype,) * 2), work=work)
+
+    def jvp(d, tangents, y, x):
+        # Close to zero by its power series, as what is subtracted then is nearly equal.
+        is_close, square = np.abs(x) < 1, x * x
+        series = d.zeros(y)
+        for n in range(12, 0, -1):
+            series = series * square + (-1) ** n * 2 * n / math.factorial(2 * n + 1)
+        safe = np.where(is_close, np.ones((), x.dtype), x)
+        return tangents[0] * np.where(is_close, x * series, (np.cos(x) - y) / safe)
+
+    samples = (sample(np.array([[0.0, 0.5, -2.5], [1.5, 1e-3, 0.9]])), sample(np.array(-0.5)))
+
+
+def _tiny(dtype: np.dtype) -> Any:
+    """Return what NumPy takes for zero in `sinc`."""
+    return np.finfo(dtype).eps if dtype.kind == "f" else dtype.type(1e-20)
 
 
 @op
@@ -280,6 +475,9 @@ class i0:
     def lanes(k, types, x):
         dtype = types[0].dtype
         return k.lazy(dtype, x.shape, lambda *i: k.i0(x.at(*i), dtype), (x,), work=50)
+
+    def jvp(d, tangents, y, x):
+        return tangents[0] * special("i1", x)
 
     samples = (sample((2, 3)), sample(()))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lanewise.ir.types import array_type
+from lanewise.ops.creation import iota
+from lanewise.ops.derivatives import linear
 from lanewise.ops.registry import Batch, absent, op, sample
 
 
@@ -13,6 +17,29 @@ def _check(n: int, norm: str | None) -> None:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+
+
+#: The normalization with which the transpose of a transform has the same factor.
+_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _resized(x: Any, n: int, axis: int) -> Any:
+    """Return x with its axis cut or zero-padded to n elements."""
+    size = x.shape[axis]
+    if n <= size:
+        return x[(*(slice(None),) * axis, slice(0, n))]
+    return np.pad(x, [(0, n - size if other == axis else 0) for other in range(x.ndim)])
+
+
+def _weights(d: Any, n: int, like: Any, axis: int, inner: float) -> Any:
+    """Return 1 for the terms of a real transform of n points that stand for themselves alone.
+
+    The other terms, that stand for one of negative frequency too, get `inner`.
+    """
+    k = d.emit(iota, length=n // 2 + 1, dtype=np.dtype(np.intp))
+    one, other = np.ones((), like.real.dtype), np.full((), inner, like.real.dtype)
+    weights = np.where((k == 0) | (2 * k == n), one, other)
+    return np.reshape(weights, (-1, *(1,) * (like.ndim - axis - 1)))
 
 
 @op
@@ -31,6 +58,13 @@ class fft:
         return fft(x, axis=axis + 1, **params)
 
     lanes = absent("NumPy's library transforms all rows in one call")
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, n, axis, norm, inverse):
+        # The matrix of a transform is symmetric.
+        back = d.emit(fft, ct, n=n, axis=axis, norm=norm, inverse=inverse)
+        return _resized(back, x.shape[axis], axis)
 
     samples = (
         sample((2, 5), n=5, axis=1, norm=None, inverse=False),
@@ -58,6 +92,13 @@ class rfft:
 
     lanes = absent("NumPy's library transforms all rows in one call")
 
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, n, axis, norm):
+        terms = np.conjugate(ct) * _weights(d, n, ct, axis, 0.5)
+        back = d.emit(irfft, terms, n=n, axis=axis, norm=_SWAPPED[norm])
+        return _resized(back, x.shape[axis], axis)
+
     samples = (
         sample((2, 5), n=5, axis=1, norm=None),
         sample((4,), n=6, axis=0, norm="ortho"),
@@ -80,6 +121,12 @@ class irfft:
         return irfft(x, axis=axis + 1, **params)
 
     lanes = absent("NumPy's library transforms all rows in one call")
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, n, axis, norm):
+        terms = np.conjugate(d.emit(rfft, ct, n=n, axis=axis, norm=_SWAPPED[norm]))
+        return _resized(terms * _weights(d, n, terms, axis, 2.0), x.shape[axis], axis)
 
     samples = (
         sample((2, 5), n=8, axis=1, norm=None),

@@ -48,6 +48,8 @@ class py_func:
 
     lanes = absent("it calls Python")
 
+    jvp = absent("it calls Python, of which no derivative is known")
+
     samples = absent("it runs any Python function; the tests of py_func cover it")
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.creation import iota
+from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned
 from lanewise.ops.movement import align, repeat_unmapped, reshape, transpose
 from lanewise.ops.registry import Batch, op, sample
@@ -81,6 +83,13 @@ class gather:
             return x.at(*i[:axis], *found, *i[axis + rank :])
 
         return k.lazy(x.dtype, types[0].shape, at, (x, *indices), fails=True)
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *indices, axis):
+        d.is_masked = True
+        zero = d.zeros(x)
+        return [d.emit(scatter, zero, ct, *indices, axis=axis, fn=np.add), *[None] * len(indices)]
 
     samples = (
         sample((4, 3), np.array([[0, -1], [2, 2]]), axis=0),
@@ -170,11 +179,84 @@ class scatter:
 
         return k.updated(x, values, values.shape, place, fn=fn, of=indices)
 
+    def jvp(d, tangents, y, x, values, *indices, axis, fn):
+        t, u = (
+            d.zeros(v) if moved is None else moved
+            for v, moved in zip((x, values), tangents, strict=False)
+        )
+        if fn is None or fn is np.add:
+            return d.emit(scatter, t, u, *indices, axis=axis, fn=fn)
+        if fn is np.subtract:
+            return d.emit(scatter, t, -u, *indices, axis=axis, fn=np.add)
+        if fn in (np.maximum, np.minimum):  # those that are equal share
+            one, zero = np.ones((), np.intp), np.zeros((), t.dtype)
+            first = x == y
+            found = values == d.emit(gather, y, *indices, axis=axis)
+            count = d.emit(scatter, first * one, found * one, *indices, axis=axis, fn=np.add)
+            t, u = np.where(first, t, zero), np.where(found, u, zero)
+            part = d.emit(scatter, t, u, *indices, axis=axis, fn=np.add)
+            return part / count.astype(y.real.dtype)
+        if fn in (np.multiply, np.divide):
+            every = d.emit(scatter, np.ones_like(x), values, *indices, axis=axis, fn=fn)
+            if fn is np.divide:
+                slope = -d.emit(gather, y, *indices, axis=axis) / values
+            else:
+                others = _product_of_others(d, x, values, indices, axis)
+                slope = d.emit(gather, x, *indices, axis=axis) * others
+            return d.emit(scatter, t * every, u * slope, *indices, axis=axis, fn=np.add)
+        raise UnsupportedError(f"the derivative of np.{fn.__name__}.at is not known")
+
+    def transposed(d, ct, x, values, *indices, axis, fn):
+        part = d.emit(gather, ct, *indices, axis=axis) if is_linear(values) else None
+        if fn is not None:
+            return [ct if is_linear(x) else None, part, *[None] * len(indices)]
+        if part is not None and any(index.shape for index in indices):
+            # Of several values written to one place only the last one stays.
+            number = np.reshape(
+                d.emit(iota, length=values.size, dtype=np.dtype(np.intp)), values.shape
+            )
+            last = d.emit(scatter, np.zeros_like(ct, np.intp), number, *indices, axis=axis, fn=None)
+            stays = d.emit(gather, last, *indices, axis=axis) == number
+            part = np.where(stays, part, np.zeros((), part.dtype))
+            d.is_masked = True
+        if is_linear(x):
+            d.is_masked = True
+            ct = d.emit(scatter, ct, d.zeros(values), *indices, axis=axis, fn=None)
+        return [ct if is_linear(x) else None, part, *[None] * len(indices)]
+
     samples = (
         sample((4, 3), (2, 3), np.array([1, -1]), axis=0, fn=None),
         sample((4, 3), (4, 2), np.array([1, 1]), axis=1, fn=np.add),
         sample((4, 3), (2,), np.array([1, 1]), np.array(2), axis=0, fn=np.maximum),
     )
+
+
+def _product_of_others(d: Any, x: Any, values: Any, indices: Any, axis: int) -> Any:
+    """Return for each value the product of all others that are meant for the same place.
+
+    Without division, as values may be zero: values are sorted by their places, and products of what
+    stands before and behind are collected over distances that double.
+    """
+    count = values.size
+    number = np.reshape(d.emit(iota, length=x.size, dtype=np.dtype(np.intp)), x.shape)
+    place = np.reshape(d.emit(gather, number, *indices, axis=axis), (count,))
+    order = np.argsort(place, kind="stable")
+    place, own = place[order], np.reshape(values, (count,))[order]
+    one = np.ones((), values.dtype)
+    if count < 2:
+        return np.ones_like(values)
+    near = place[1:] == place[:-1]
+    before = np.concatenate([one[None], np.where(near, own[:-1], one)])
+    behind = np.concatenate([np.where(near, own[1:], one), one[None]])
+    reach = 1
+    while reach < count:
+        near = place[reach:] == place[:-reach]
+        start, end = np.where(near, before[:-reach], one), np.where(near, behind[reach:], one)
+        before = np.concatenate([before[:reach], before[reach:] * start])
+        behind = np.concatenate([behind[:-reach] * end, behind[-reach:]])
+        reach *= 2
+    found = (before * behind)[np.argsort(order)]
+    return np.reshape(found, values.shape)
 
 
 @op
@@ -211,6 +293,19 @@ class take_along_axis:
             return rows(*i[:axis], k.place(index(*i), x.shape[axis]), *i[axis + 1 :])
 
         return k.lazy(x.dtype, types[0].shape, at, (x, indices), fails=True)
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, indices, *, axis):
+        places = []
+        for other in range(x.ndim):
+            shape = [1] * x.ndim
+            shape[other] = -1
+            i = d.emit(iota, length=ct.shape[other], dtype=np.dtype(np.intp))
+            own = np.reshape(i if x.shape[other] != 1 else np.zeros_like(i), shape)
+            places.append(indices if other == axis else own)
+        d.is_masked = True
+        return d.emit(scatter, d.zeros(x), ct, *places, axis=0, fn=np.add), None
 
     samples = (
         sample((3, 4), np.array([[0, -1], [2, 2], [1, 3]]), axis=1),

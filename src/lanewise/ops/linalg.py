@@ -1,7 +1,9 @@
 """Linear algebra on stacks of matrices, the last two axes, by NumPy's LAPACK.
 
-Every one of these maps over leading axes by itself, so one batching rule serves the family. Least
-squares, of which NumPy has no stacked form, is given one here.
+Every one of these maps over leading axes by itself, so one batching rule serves the family.
+
+Where LAPACK reads one triangle of a matrix only, the derivative is that of this function: the other
+triangle has none. `differentials` has the formulas.
 """
 
 from __future__ import annotations
@@ -10,18 +12,23 @@ from contextlib import suppress
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import dim_min
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops import differentials
 from lanewise.ops.contraction import align_loops
+from lanewise.ops.derivatives import is_linear
 from lanewise.ops.registry import Batch, absent, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
 _MATRIX = spread((3, 3)) + 3 * np.eye(3)
-_POSITIVE = _MATRIX @ _MATRIX.T
-_STACK = np.stack([_POSITIVE, _MATRIX @ _MATRIX.T + np.eye(3)])
+POSITIVE = _MATRIX @ _MATRIX.T
+_REGULAR = spread((4, 4)) + 3 * np.eye(4)
+_SINGULAR = np.diag([1.0, 2.0, 0.0, 3.0]) + np.eye(4, k=1)
+_STACK = np.stack([POSITIVE, _MATRIX @ _MATRIX.T + np.eye(3)])
 
 
-def _check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
+def check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
     """Return the dtype that LAPACK computes in, or raise NumPy's error."""
     if x.ndim < 2:
         raise np.linalg.LinAlgError(
@@ -40,7 +47,7 @@ def lapack_dtype(*dtypes: np.dtype) -> np.dtype:
     return np.result_type(*[dtype if dtype.kind in "fc" else np.float64 for dtype in dtypes])
 
 
-def _real(dtype: np.dtype) -> np.dtype:
+def real_dtype(dtype: np.dtype) -> np.dtype:
     return dtype.type(0).real.dtype
 
 
@@ -49,7 +56,7 @@ class cholesky:
     """The lower (or upper) triangular factor of positive definite matrices."""
 
     def type(x, *, upper: bool):
-        return array_type(_check_matrix(x), x.shape)
+        return array_type(check_matrix(x), x.shape)
 
     def numpy(x, *, upper):
         return np.linalg.cholesky(x, upper=upper)
@@ -60,7 +67,14 @@ class cholesky:
     def lanes(k, types, x, *, upper):
         return k.cholesky(types[0], x, upper)
 
-    samples = (sample(_POSITIVE, upper=False), sample(_STACK, upper=True))
+    def jvp(d, tangents, y, x, *, upper):
+        t = differentials.hermitian(d, tangents[0], "U" if upper else "L")
+        low = differentials.adjoint(y) if upper else y
+        inverse = d.emit(inv, low, strict=False)
+        moved = differentials.cholesky(d, low, inverse, t)
+        return differentials.adjoint(moved) if upper else moved
+
+    samples = (sample(POSITIVE, upper=False), sample(_STACK, upper=True))
 
 
 @op
@@ -68,7 +82,7 @@ class solve:
     """The solutions X of A X = B for stacks of matrices A (..., n, n) and B (..., n, k)."""
 
     def type(a, y):
-        dtype = np.result_type(_check_matrix(a), lapack_dtype(y.dtype))
+        dtype = np.result_type(check_matrix(a), lapack_dtype(y.dtype))
         if y.ndim < 2:
             raise ValueError(
                 "solve: Input operand 1 does not have enough dimensions (has "
@@ -91,6 +105,17 @@ class solve:
     def lanes(k, types, a, y):
         return k.solve(types[0], a, y)
 
+    def jvp(d, tangents, x, a, y):
+        t, right = tangents
+        if t is not None:
+            moved = t @ x
+            right = -moved if right is None else right - moved
+        return d.emit(solve, a, right)
+
+    def transposed(d, ct, a, y):
+        assert is_linear(y)
+        return None, d.emit(solve, np.swapaxes(a, -1, -2), ct)
+
     samples = (sample(_MATRIX, (3, 2)), sample(_STACK, (3, 1)), sample(_MATRIX, (3, 0)))
 
 
@@ -99,7 +124,7 @@ class inv:
     """The inverses of square matrices; of a singular one an error, or NaN where not `strict`."""
 
     def type(x, *, strict: bool = True):
-        return array_type(_check_matrix(x), x.shape)
+        return array_type(check_matrix(x), x.shape)
 
     def numpy(x, *, strict):
         try:
@@ -119,6 +144,9 @@ class inv:
     def lanes(k, types, x, *, strict):
         return k.inv(types[0], x)
 
+    def jvp(d, tangents, y, x, *, strict):
+        return -(y @ tangents[0] @ y)
+
     samples = (
         sample(_MATRIX),
         sample(_STACK),
@@ -131,7 +159,7 @@ class det:
     """The determinants of square matrices."""
 
     def type(x):
-        return array_type(_check_matrix(x), x.shape[:-2])
+        return array_type(check_matrix(x), x.shape[:-2])
 
     def numpy(x):
         return np.linalg.det(x)
@@ -142,7 +170,128 @@ class det:
     def lanes(k, types, x):
         return k.det(types[0], x)
 
-    samples = (sample(_MATRIX), sample(_STACK))
+    def jvp(d, tangents, y, x):
+        factors = np.swapaxes(d.emit(adjugate, x), -1, -2)
+        return np.sum(factors * tangents[0], axis=(-2, -1))
+
+    samples = (sample(_MATRIX), sample(_STACK), sample(_SINGULAR))
+
+
+@op
+class adjugate:
+    """The transposed cofactors of square matrices: the inverse times the determinant.
+
+    Singular matrices have them too. They are what the derivative of the determinant is made of.
+    """
+
+    def type(x):
+        return array_type(check_matrix(x), x.shape)
+
+    def numpy(x):
+        dtype = lapack_dtype(x.dtype)
+        value, size = np.linalg.det(x), x.shape[-1]
+        regular = np.where((value != 0)[..., None, None], x, np.eye(size))
+        inverse = np.linalg.inv(regular)
+        result = (value[..., None, None] * inverse).astype(dtype)
+        condition = np.linalg.norm(x, np.inf, (-2, -1)) * np.linalg.norm(inverse, np.inf, (-2, -1))
+        rest = (value == 0) | (condition > 1e-3 / np.finfo(dtype).eps)
+        if size and np.any(rest):
+            # The singular values tell the product of all but one, though that one be zero.
+            u, s, vh = np.linalg.svd(x[rest])
+            scaled = _product_without(s, 1)[..., None, :] * _adjoint(vh)
+            result[rest] = _phase(u, vh) * (scaled @ _adjoint(u))
+        return result
+
+    def batch(b: Batch, x):
+        return adjugate(x)
+
+    def lanes(k, types, x):
+        dtype = types[0].dtype
+        value, inverse = k.det(_scalars(types[0]), x), k.inv(types[0], x)
+        times = k.loop(np.multiply, (dtype,) * 3)
+
+        def at(*i):
+            return times(value.at(*i[:-2]), inverse.at(*i))
+
+        return k.lazy(dtype, x.shape, at, (value, inverse))
+
+    def jvp(d, tangents, y, x):
+        if x.shape[-1] <= 3:
+            return differentials.adjugate(x, tangents[0])
+        return d.emit(adjugate_moved, x, tangents[0])
+
+    samples = (
+        sample(_MATRIX),
+        sample(_STACK[:, :2, :2]),
+        sample(_REGULAR),
+        sample(np.stack([_REGULAR, _SINGULAR])),
+    )
+
+
+@op
+class adjugate_moved:
+    """How the adjugates of matrices x (of two rows at least) follow a small change t of them."""
+
+    def type(x, t):
+        dtype = np.result_type(check_matrix(x), check_matrix(t))
+        return array_type(dtype, broadcast_shapes(x.shape, t.shape))
+
+    def numpy(x, t):
+        u, s, vh = np.linalg.svd(x)
+        inner = _adjoint(u) @ t @ _adjoint(vh)
+        products = _product_without(s, 2)
+        diagonal = (products @ np.diagonal(inner, 0, -2, -1)[..., None])[..., 0]
+        middle = diagonal[..., None] * np.eye(s.shape[-1], dtype=s.dtype) - products * inner
+        return _phase(u, vh) * (_adjoint(vh) @ middle @ _adjoint(u))
+
+    def batch(b: Batch, x, t):
+        return adjugate_moved(*align_loops(b, (x, t), [2, 2]))
+
+    lanes = absent("it takes singular vectors, which are LAPACK's")
+
+    def jvp(d, tangents, y, x, t):
+        moved, along = tangents
+        parts = []
+        if moved is not None:
+            inverse, value = d.emit(inv, x, strict=False), d.emit(det, x)
+            parts.append(differentials.adjugate_moved(inverse, value, moved, t))
+        if along is not None:
+            parts.append(d.emit(adjugate_moved, x, along))
+        return sum(parts[1:], parts[0])
+
+    def transposed(d, ct, x, t):
+        return None, d.emit(adjugate_moved, np.swapaxes(x, -1, -2), ct)
+
+    samples = (sample(_REGULAR, (4, 4)), sample(_STACK, (2, 3, 3)))
+
+
+def _phase(u: np.ndarray, vh: np.ndarray) -> np.ndarray:
+    return (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+
+
+def _product_without(s: np.ndarray, count: int) -> np.ndarray:
+    """Return the products of all numbers of the last axis but one, or but each two of them.
+
+    Those of two are matrices, with zeros on their diagonals.
+    """
+    zero = s < np.finfo(s.dtype).tiny
+    safe = np.where(zero, np.ones((), s.dtype), s)
+    zeros, total = zero.sum(-1, keepdims=True), safe.prod(-1, keepdims=True)
+    if count == 1:
+        return np.where(zeros == zero, total / safe, np.zeros((), s.dtype))
+    both = zero[..., None] + zero[..., None, :].astype(int)
+    is_rest = (zeros[..., None] == both) & ~np.eye(s.shape[-1], dtype=bool)
+    rest = total[..., None] / safe[..., None] / safe[..., None, :]
+    return np.where(is_rest, rest, np.zeros((), s.dtype))
+
+
+def _adjoint(x: np.ndarray) -> np.ndarray:
+    return x.swapaxes(-1, -2).conj()
+
+
+def _scalars(matrices: ArrayType) -> ArrayType:
+    """Return the type of one number for each matrix of a stack."""
+    return array_type(matrices.dtype, matrices.shape[:-2])
 
 
 @op
@@ -150,8 +299,8 @@ class slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
     def type(x):
-        dtype = _check_matrix(x)
-        return array_type(dtype, x.shape[:-2]), array_type(_real(dtype), x.shape[:-2])
+        dtype = check_matrix(x)
+        return array_type(dtype, x.shape[:-2]), array_type(real_dtype(dtype), x.shape[:-2])
 
     def numpy(x):
         return tuple(np.linalg.slogdet(x))
@@ -162,6 +311,14 @@ class slogdet:
     def lanes(k, types, x):
         return k.slogdet(types, x)
 
+    def jvp(d, tangents, results, x):
+        (t,), sign = tangents, results[0]
+        inverse = np.swapaxes(d.emit(inv, x, strict=False), -1, -2)
+        moved = np.sum(inverse * t, axis=(-2, -1))
+        if x.dtype.kind != "c":
+            return None, moved
+        return sign * (moved.imag * 1j), moved.real
+
     samples = (sample(_MATRIX), sample(_STACK))
 
 
@@ -170,7 +327,7 @@ class qr:
     """QR factors. ``mode``: "reduced", "complete", "r" or "raw", as for ``np.linalg.qr``."""
 
     def type(x, *, mode: str):
-        dtype = _check_matrix(x, square=False)
+        dtype = check_matrix(x, square=False)
         *lead, m, n = x.shape
         k = dim_min(m, n)
         full = mode == "complete" and m > n
@@ -194,6 +351,29 @@ class qr:
     def lanes(k, types, x, *, mode):
         return k.qr(types, x, mode)
 
+    def jvp(d, tangents, results, x, *, mode):
+        if mode == "raw":
+            raise UnsupportedError(
+                'np.linalg.qr in mode "raw" is differentiated, but gives reflections, of which the '
+                'derivative is not known. Use mode "reduced"'
+            )
+        (t,), (m, n) = tangents, x.shape[-2:]
+        k = min(m, n)
+        q, r = d.emit(qr, x, mode="reduced") if mode == "r" else results
+        own, r = q[..., :k], r[..., :k, :]
+        inverse = d.emit(inv, r[..., :k], strict=False)
+        moved_q, moved_r = differentials.qr_tall(d, own, r[..., :k], inverse, t[..., :k])
+        if n > k:
+            turn, back = differentials.adjoint(moved_q), differentials.adjoint(own)
+            moved = turn @ x[..., k:] + back @ t[..., k:]
+            moved_r = np.concatenate([moved_r, moved], axis=-1)
+        if mode == "complete" and m > n:
+            rest = differentials.added_columns(d, moved_q, own, q[..., k:])
+            moved_q = np.concatenate([moved_q, rest], axis=-1)
+            zeros = np.zeros_like(moved_r, shape=(*moved_r.shape[:-2], m - n, n))
+            moved_r = np.concatenate([moved_r, zeros], axis=-2)
+        return moved_r if mode == "r" else (moved_q, moved_r)
+
     samples = (
         sample((4, 2), mode="reduced"),
         sample((4, 2), mode="complete"),
@@ -207,12 +387,12 @@ class svd:
     """Singular value decomposition: U, S, Vh. Singular values descend."""
 
     def type(x, *, full_matrices: bool):
-        dtype = _check_matrix(x, square=False)
+        dtype = check_matrix(x, square=False)
         *lead, m, n = x.shape
         k = dim_min(m, n)
         return (
             array_type(dtype, (*lead, m, m if full_matrices else k)),
-            array_type(_real(dtype), (*lead, k)),
+            array_type(real_dtype(dtype), (*lead, k)),
             array_type(dtype, (*lead, n if full_matrices else k, n)),
         )
 
@@ -224,6 +404,20 @@ class svd:
 
     lanes = absent("the signs and phases of vectors are LAPACK's")
 
+    def jvp(d, tangents, results, x, *, full_matrices):
+        u, s, vh = results
+        k = s.shape[-1]
+        own_u, own_v = u[..., :k], vh[..., :k, :]
+        du, ds, dvh = differentials.svd(d, own_u, s, own_v, tangents[0])
+        if u.shape[-1] > k:
+            rest = differentials.added_columns(d, du, own_u, u[..., k:])
+            du = np.concatenate([du, rest], axis=-1)
+        if vh.shape[-2] > k:
+            back = [differentials.adjoint(v) for v in (dvh, own_v, vh[..., k:, :])]
+            rest = differentials.adjoint(differentials.added_columns(d, *back))
+            dvh = np.concatenate([dvh, rest], axis=-2)
+        return du, ds, dvh
+
     samples = (sample((4, 2), full_matrices=False), sample((2, 2, 3), full_matrices=True))
 
 
@@ -232,9 +426,9 @@ class svdvals:
     """Singular values alone, descending."""
 
     def type(x):
-        dtype = _check_matrix(x, square=False)
+        dtype = check_matrix(x, square=False)
         *lead, m, n = x.shape
-        return array_type(_real(dtype), (*lead, dim_min(m, n)))
+        return array_type(real_dtype(dtype), (*lead, dim_min(m, n)))
 
     def numpy(x):
         return np.linalg.svd(x, compute_uv=False)
@@ -245,6 +439,10 @@ class svdvals:
     def lanes(k, types, x):
         return k.svdvals(types[0], x)
 
+    def jvp(d, tangents, y, x):
+        u, _, vh = d.emit(svd, x, full_matrices=False)
+        return differentials.singular_values(u, vh, tangents[0])
+
     samples = (sample((4, 2)), sample((2, 2, 3)))
 
 
@@ -253,8 +451,8 @@ class eigh:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices, one triangle of them read."""
 
     def type(x, *, uplo: str):
-        dtype = _check_matrix(x)
-        return array_type(_real(dtype), x.shape[:-1]), array_type(dtype, x.shape)
+        dtype = check_matrix(x)
+        return array_type(real_dtype(dtype), x.shape[:-1]), array_type(dtype, x.shape)
 
     def numpy(x, *, uplo):
         return tuple(np.linalg.eigh(x, uplo))
@@ -264,7 +462,14 @@ class eigh:
 
     lanes = absent("the signs and phases of vectors are LAPACK's")
 
-    samples = (sample(_POSITIVE, uplo="L"), sample(_STACK, uplo="U"))
+    def jvp(d, tangents, results, x, *, uplo):
+        (w, v), t = results, differentials.hermitian(d, tangents[0], uplo)
+        return (
+            differentials.eigenvalues_hermitian(v, t),
+            differentials.eigenvectors(d, w, v, differentials.adjoint(v), t),
+        )
+
+    samples = (sample(POSITIVE, uplo="L"), sample(_STACK, uplo="U"))
 
 
 @op
@@ -272,7 +477,7 @@ class eigvalsh:
     """Eigenvalues of Hermitian matrices, ascending."""
 
     def type(x, *, uplo: str):
-        return array_type(_real(_check_matrix(x)), x.shape[:-1])
+        return array_type(real_dtype(check_matrix(x)), x.shape[:-1])
 
     def numpy(x, *, uplo):
         return np.linalg.eigvalsh(x, uplo)
@@ -283,7 +488,12 @@ class eigvalsh:
     def lanes(k, types, x, *, uplo):
         return k.eigvalsh(types[0], x, uplo)
 
-    samples = (sample(_POSITIVE, uplo="L"), sample(_STACK, uplo="U"))
+    def jvp(d, tangents, y, x, *, uplo):
+        _, v = d.emit(eigh, x, uplo=uplo)
+        t = differentials.hermitian(d, tangents[0], uplo)
+        return differentials.eigenvalues_hermitian(v, t)
+
+    samples = (sample(POSITIVE, uplo="L"), sample(_STACK, uplo="U"))
 
 
 @op
@@ -294,7 +504,7 @@ class eig:
     """
 
     def type(x):
-        dtype = np.result_type(_check_matrix(x), np.complex64)
+        dtype = np.result_type(check_matrix(x), np.complex64)
         return array_type(dtype, x.shape[:-1]), array_type(dtype, x.shape)
 
     def numpy(x):
@@ -307,6 +517,12 @@ class eig:
 
     lanes = absent("in which order eigenvalues come is LAPACK's")
 
+    def jvp(d, tangents, results, x):
+        (t,), (w, v) = tangents, results
+        inverse = d.emit(inv, v, strict=False)
+        moved = differentials.eigenvectors(d, w, v, inverse, t)
+        return _eigenvalues(v, inverse, t), differentials.as_lapack_scales(v, moved)
+
     samples = (sample(_MATRIX), sample(_STACK))
 
 
@@ -315,7 +531,7 @@ class eigvals:
     """Eigenvalues of square matrices, always complex."""
 
     def type(x):
-        return array_type(np.result_type(_check_matrix(x), np.complex64), x.shape[:-1])
+        return array_type(np.result_type(check_matrix(x), np.complex64), x.shape[:-1])
 
     def numpy(x):
         values = np.linalg.eigvals(x)
@@ -326,74 +542,19 @@ class eigvals:
 
     lanes = absent("in which order eigenvalues come is LAPACK's")
 
+    def jvp(d, tangents, y, x):
+        w, v = d.emit(eig, x)
+        moved = _eigenvalues(v, d.emit(inv, v, strict=False), tangents[0])
+        # LAPACK may find the eigenvalues in another order when it needs no vectors.
+        distance = np.abs(y[..., None] - w[..., None, :])
+        own = np.diagonal(distance, axis1=-2, axis2=-1)
+        nearest = np.argmin(distance, axis=-1)
+        tolerance = 1e-3 * np.max(np.abs(y), axis=-1, keepdims=True)
+        return np.where(own <= tolerance, moved, np.take_along_axis(moved, nearest, -1))
+
     samples = (sample(_MATRIX), sample(_STACK))
 
 
-@op
-class lstsq:
-    """Least squares: the solution, sums of squared residuals, the rank, and singular values of a.
-
-    For a (..., m, n) and y (..., m, k). Residuals are given for each right-hand side where a has
-    more rows than columns. NumPy gives none where the rank is deficient; a shape cannot depend on
-    data, so they are computed there too.
-    """
-
-    def type(a, y, rcond):
-        dtype = np.result_type(_check_matrix(a, square=False), lapack_dtype(y.dtype))
-        *_, m, n = a.shape
-        *_, rows, k = y.shape
-        if m != rows:
-            raise np.linalg.LinAlgError("Incompatible dimensions")
-        lead = broadcast_shapes(a.shape[:-2], y.shape[:-2], rcond.shape)
-        return (
-            array_type(dtype, (*lead, n, k)),
-            array_type(_real(dtype), (*lead, k if m > n else 0)),
-            array_type(np.dtype(np.intc), lead),
-            array_type(_real(dtype), (*lead, dim_min(m, n))),
-        )
-
-    def numpy(a, y, rcond):
-        if a.ndim != 2 or y.ndim != 2 or np.ndim(rcond):
-            return _stacked_least_squares(a, y, np.asarray(rcond))
-        x, residuals, rank, singular = np.linalg.lstsq(a, y, float(rcond))
-        m, n = a.shape
-        if m > n and rank < n:
-            residuals = np.sum(np.square(np.abs(y - a @ x)), axis=0, dtype=residuals.dtype)
-        return x, residuals, np.intc(rank), singular
-
-    def batch(b: Batch, a, y, rcond):
-        return lstsq(*align_loops(b, (a, y, rcond), [2, 2, 0]))
-
-    lanes = absent("what counts as zero is LAPACK's to say")
-
-    samples = (
-        sample((4, 2), (4, 1), np.array(1e-10)),
-        sample((2, 3), (2, 2), np.array(1e-10)),
-        sample(np.ones((4, 2)), (4, 3), np.array(1e-10)),
-        sample((3, 4, 2), (4, 2), np.array([1e-10, 0.5, -1.0])),
-    )
-
-
-def _stacked_least_squares(a, y, rcond):
-    """Solve a stack of problems by singular value decomposition, as LAPACK's gelsd solves one.
-
-    A matrix that all share is decomposed once. (Giving LAPACK all right-hand sides in one call
-    would let them see each other: it scales them together.)
-    """
-    *_, m, n = a.shape
-    lead = np.broadcast_shapes(a.shape[:-2], y.shape[:-2], rcond.shape)
-    dtype = lapack_dtype(a.dtype, y.dtype)
-    a, y = a.astype(dtype), y.astype(dtype)
-    u, singular, vh = np.linalg.svd(a, full_matrices=False)
-    epsilon = np.finfo(singular.dtype).eps
-    cut = np.where(rcond < 0, epsilon, rcond)[..., None]
-    kept = singular > cut * singular.max(axis=-1, keepdims=True, initial=0)
-    inverse = np.divide(1, singular, out=np.zeros(kept.shape, singular.dtype), where=kept)
-    x = vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (u.swapaxes(-1, -2).conj() @ y))
-    residuals = np.sum(np.square(np.abs(y - a @ x)), axis=-2) if m > n else np.empty(0)
-    return (
-        np.broadcast_to(x, (*lead, *x.shape[-2:])),
-        np.broadcast_to(residuals, (*lead, residuals.shape[-1])).astype(singular.dtype),
-        np.broadcast_to(np.sum(kept, axis=-1, dtype=np.intc), lead),
-        np.broadcast_to(singular, (*lead, *singular.shape[-1:])),
-    )
+def _eigenvalues(v, inverse, t):
+    """Return the tangents of the eigenvalues of square matrices: of V⁻¹ dA V the diagonal."""
+    return np.sum(np.swapaxes(inverse, -1, -2) * (t @ v), axis=-2)

@@ -8,17 +8,27 @@ integers. What was appended for a whole batch is written at once.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, Shape
-from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.movement import repeat_unmapped
+from lanewise.ir.types import array_type
+from lanewise.ops.derivatives import flat
 from lanewise.ops.registry import Batch, absent, op
-
-INTP = np.dtype(np.intp)
+from lanewise.ops.tables import (
+    INTP,
+    Tables,
+    check_lists,
+    flattened,
+    longer,
+    repeated_lists,
+    table_add,
+    table_get,
+    table_put,
+    table_rows,
+    tangents_of,
+)
 
 #: So many entries are rather gone through one by one than all ancestors looked up at once.
 _FEW = 16
@@ -31,7 +41,7 @@ class Arena:
     found in logarithmic time (a skew-binary list).
     """
 
-    __slots__ = ("before", "count", "depth", "far", "values")
+    __slots__ = ("before", "count", "depth", "far", "tangents", "values")
 
     shape = ()
 
@@ -46,6 +56,15 @@ class Arena:
         #: The length of the list that ends with the entry.
         self.depth = np.zeros(16, INTP)
         self.values: np.ndarray | None = None
+        self.tangents: dict[int, Tables] = {}
+
+    def fork(self) -> Arena:
+        """Return an arena with the same lists, which go on apart from those here."""
+        other = Arena()
+        other.count, other.values = self.count, None if self.values is None else self.values.copy()
+        other.before, other.far = self.before.copy(), self.far.copy()
+        other.depth = self.depth.copy()
+        return other
 
     def append(self, lists: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the lists with one element more each."""
@@ -173,18 +192,12 @@ class Arena:
         size = max(count, 2 * len(self.before)) if count > len(self.before) else len(self.before)
         if size > len(self.before):
             self.before, self.far, self.depth = (
-                _longer(x, size, INTP) for x in (self.before, self.far, self.depth)
+                longer(x, size, INTP) for x in (self.before, self.far, self.depth)
             )
         if size > len(values) or dtype != values.dtype:
-            values = _longer(values, size, dtype)
+            values = longer(values, size, dtype)
         self.values = values
         return values
-
-
-def _longer(x: np.ndarray, size: int, dtype: np.dtype) -> np.ndarray:
-    result = np.zeros((size, *x.shape[1:]), dtype)
-    result[: len(x)] = x
-    return result
 
 
 _far_depths = np.zeros(1, INTP)
@@ -213,26 +226,9 @@ def _first_out_of_range(index: np.ndarray, size: np.ndarray, outside: np.ndarray
     return out_of_range(index[first], size[first])
 
 
-def _flat(lists: Any, *others: Any) -> tuple[np.ndarray, ...]:
-    """Return lists, and what there is for each, with the axes of the lists made one."""
-    lists = np.asarray(lists)
-    count = math.prod(lists.shape)
-    rest = [np.asarray(x) for x in others]
-    return (lists.reshape(count), *[x.reshape(count, *x.shape[lists.ndim :]) for x in rest])
-
-
-def _check(lists: ArrayType, *others: ArrayType) -> None:
-    if lists.dtype != INTP:
-        raise TypeError(f"lists are entries of an arena, not {lists}")
-    for other in others:
-        if other.shape[: lists.ndim] != lists.shape:
-            raise ValueError(f"{other} has not one entry for each of the lists {lists}")
-
-
-def _repeated(b: Batch, *operands: Any) -> list[Any]:
-    """Repeat what is not mapped along the batch; the arena is that of all examples."""
-    assert not b.mapped[0]
-    return repeat_unmapped(Batch(b.size, b.mapped[1:]), *operands)
+def _counted(d: Any, arena: Any, lists: Any, index: Any) -> Any:
+    """Return an index counted from the front."""
+    return np.where(index < 0, index + d.emit(list_length, arena, lists), index)
 
 
 @op
@@ -246,7 +242,10 @@ class list_arena:
         return Arena()
 
     batch = absent("it has no operand that could be mapped")
-    lanes = absent("how long lists get is known only while they grow")
+
+    def lanes(k, types, *, name):
+        return k.list_arena()
+
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
 
@@ -255,17 +254,46 @@ class list_append:
     """Lists of an arena with a value appended to each."""
 
     def type(arena, lists, value):
-        _check(lists, value)
+        check_lists(lists, value)
         return lists
 
     def numpy(arena, lists, value):
-        return arena.append(*_flat(lists, value)).reshape(np.shape(lists))[()]
+        return arena.append(*flattened(lists, value)).reshape(np.shape(lists))[()]
 
     def batch(b: Batch, arena, lists, value):
-        return list_append(arena, *_repeated(b, lists, value))
+        return list_append(arena, *repeated_lists(b, lists, value))
 
-    lanes = absent("how long lists get is known only while they grow")
+    def lanes(k, types, arena, lists, value):
+        return k.list_append(arena, lists, value)
 
+    def jvp(d, tangents, results, arena, lists, value):
+        known = d.zeros(lists) if tangents[1] is None else tangents[1]
+        if tangents[2] is None:
+            return known
+        place = d.emit(list_length, arena, lists)
+        return d.emit(table_add, tangents_of(d, arena), known, place, tangents[2])
+
+    samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
+
+
+@op
+class list_length:
+    """The numbers of elements of lists."""
+
+    def type(arena, lists):
+        check_lists(lists)
+        return lists
+
+    def numpy(arena, lists):
+        return arena.depth[lists]
+
+    def batch(b: Batch, arena, lists):
+        return list_length(arena, *repeated_lists(b, lists))
+
+    def lanes(k, types, arena, lists):
+        return lists
+
+    jvp = flat
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
 
@@ -274,16 +302,22 @@ class list_write:
     """Lists of an arena with the element at an index replaced; beyond the end, zeros come first."""
 
     def type(arena, lists, index, value):
-        _check(lists, index, value)
+        check_lists(lists, index, value)
         return lists
 
     def numpy(arena, lists, index, value):
-        return arena.write(*_flat(lists, index, value)).reshape(np.shape(lists))[()]
+        return arena.write(*flattened(lists, index, value)).reshape(np.shape(lists))[()]
 
     def batch(b: Batch, arena, lists, index, value):
-        return list_write(arena, *_repeated(b, lists, index, value))
+        return list_write(arena, *repeated_lists(b, lists, index, value))
 
-    lanes = absent("how long lists get is known only while they grow")
+    lanes = absent("a list that is stacked or changed has no native form")
+
+    def jvp(d, tangents, results, arena, lists, index, value):
+        known = d.zeros(lists) if tangents[1] is None else tangents[1]
+        t = d.zeros(value) if tangents[3] is None else tangents[3]
+        place = _counted(d, arena, lists, index)
+        return d.emit(table_put, tangents_of(d, arena), known, place, t)
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
@@ -293,17 +327,23 @@ class list_read:
     """The elements of lists at indices; an index out of range raises `IndexError`."""
 
     def type(arena, lists, index, *, dtype: np.dtype, shape: Shape):
-        _check(lists, index)
+        check_lists(lists, index)
         return array_type(dtype, (*lists.shape, *shape))
 
     def numpy(arena, lists, index, *, dtype, shape):
-        values = arena.read(*_flat(lists, index))
+        values = arena.read(*flattened(lists, index))
         return values.astype(dtype, copy=False).reshape((*np.shape(lists), *shape))[()]
 
     def batch(b: Batch, arena, lists, index, *, dtype, shape):
-        return list_read(arena, *_repeated(b, lists, index), dtype=dtype, shape=shape)
+        return list_read(arena, *repeated_lists(b, lists, index), dtype=dtype, shape=shape)
 
-    lanes = absent("how long lists get is known only while they grow")
+    def lanes(k, types, arena, lists, index, *, dtype, shape):
+        return k.list_element(arena, lists, index, dtype, shape)
+
+    def jvp(d, tangents, results, arena, lists, index, *, dtype, shape):
+        place = _counted(d, arena, lists, index)
+        store = tangents_of(d, arena)
+        return d.emit(table_get, store, tangents[1], place, dtype=dtype, shape=shape)
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 
@@ -320,20 +360,23 @@ class list_stack:
     def type(
         arena, lists, *, dtype: np.dtype, shape: Shape, least: int, most: int | None, size: str
     ):
-        _check(lists)
+        check_lists(lists)
         row = Dim.symbol(size) if most is None else most
         return array_type(dtype, (*lists.shape, row, *shape))
 
     def numpy(arena, lists, *, dtype, shape, least, most, size):
-        values, taken = arena.stack(*_flat(lists), most, least)
+        values, taken = arena.stack(*flattened(lists), most, least)
         result = np.zeros((*taken.shape, *shape), dtype)
         if len(values):
             result[taken] = values
         return result.reshape((*np.shape(lists), *result.shape[1:]))
 
     def batch(b: Batch, arena, lists, **params):
-        return list_stack(arena, *_repeated(b, lists), **params)
+        return list_stack(arena, *repeated_lists(b, lists), **params)
 
-    lanes = absent("how long lists get is known only while they grow")
+    lanes = absent("a list that is stacked or changed has no native form")
+
+    def jvp(d, tangents, results, arena, lists, **params):
+        return d.emit(table_rows, tangents_of(d, arena), tangents[1], results)
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import DimLike, Shape, dim_max, dim_min, product
 from lanewise.ir.types import array_type
+from lanewise.ops.creation import iota
+from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of, shape_of
 
@@ -32,6 +35,11 @@ class reshape:
     def lanes(k, types, x, *, shape):
         return k.reshaped(x, shape)
 
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, shape):
+        return np.reshape(ct, x.shape)
+
     samples = (sample((2, 6), shape=(3, 4)), sample((0, 3), shape=(3, 0)), sample((1,), shape=()))
 
 
@@ -53,6 +61,11 @@ class transpose:
     def lanes(k, types, x, *, axes):
         where = [axes.index(axis) for axis in range(len(axes))]
         return k.view(x, types[0].shape, lambda *i: [i[axis] for axis in where])
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, axes):
+        return np.transpose(ct, np.argsort(axes).tolist())
 
     samples = (sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=()), sample((0, 2), axes=(1, 0)))
 
@@ -88,6 +101,11 @@ class broadcast_to:
             lambda *i: [0 if d == 1 else j for d, j in zip(x.shape, i[missing:], strict=True)],
         )
 
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, shape):
+        return ct  # summed to the shape of x, as every cotangent is
+
     samples = (
         sample((3, 1), shape=(2, 3, 4)),
         sample((), shape=(2,)),
@@ -112,6 +130,12 @@ class slice_:
 
     def lanes(k, types, x, *, index):
         return k.view(x, types[0].shape, lambda *i: k.sliced_at(index, i))
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, index):
+        d.is_masked = True
+        return d.emit(update_slice, d.zeros(x), ct, index=index)
 
     samples = (
         sample((5, 4), index=((1, 5, 2), None)),
@@ -145,6 +169,13 @@ class update_slice:
         return k.updated(
             x, values, values.shape, lambda i: (k.sliced_at(index, i), None), index=index
         )
+
+    jvp = linear(0, 1)
+
+    def transposed(d, ct, x, values, *, index):
+        kept = d.emit(update_slice, ct, d.zeros(values), index=index) if is_linear(x) else None
+        d.is_masked |= is_linear(x)
+        return kept, d.emit(slice_, ct, index=index) if is_linear(values) else None
 
     samples = (
         sample((5, 4), (2, 4), index=((1, 5, 2), None)),
@@ -187,6 +218,17 @@ class concatenate:
     def lanes(k, types, *operands, axis):
         return k.concatenated(types[0], operands, axis)
 
+    jvp = linear()
+
+    def transposed(d, ct, *operands, axis):
+        parts, start = [], 0
+        for x in operands:
+            stop = x.shape[axis] + start
+            key = (slice(None),) * axis + (slice(start, stop),)
+            parts.append(ct[key] if is_linear(x) else None)
+            start = stop
+        return parts
+
     samples = (sample((2, 3), (2, 1), axis=1), sample((0,), (2,), axis=0), sample((1,), axis=0))
 
 
@@ -227,6 +269,16 @@ class pad:
     def lanes(k, types, x, value, *, widths):
         return k.padded(types[0], x, value.at(), [before for before, _ in widths])
 
+    jvp = linear(0, 1)
+
+    def transposed(d, ct, x, value, *, widths):
+        sizes = zip(x.shape, widths, strict=True)
+        inner = ct[tuple([slice(before, before + size) for size, (before, _) in sizes])]
+        return (
+            inner if is_linear(x) else None,
+            ct.sum() - inner.sum() if is_linear(value) else None,
+        )
+
     samples = (
         sample((2, 3), (), widths=((1, 0), (2, 1))),
         sample((0,), (), widths=((1, 1),)),
@@ -255,6 +307,18 @@ class diagonal:
             x, types[0].shape, lambda *i: [*i[:-1], k.plus(i[-1], down), k.plus(i[-1], right)]
         )
 
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, offset):
+        d.is_masked = True
+        rows, columns = (
+            d.emit(iota, length=size, dtype=np.dtype(np.intp)) for size in x.shape[-2:]
+        )
+        down = max(-offset, 0)
+        widths = [(0, 0)] * (ct.ndim - 1) + [(down, x.shape[-2] - down - ct.shape[-1])]
+        ct = np.pad(ct, widths)[..., None]
+        return np.where(columns - rows[:, None] == offset, ct, np.zeros((), ct.dtype))
+
     samples = (sample((3, 4), offset=1), sample((2, 3, 2), offset=-1), sample((2, 2), offset=5))
 
 
@@ -273,6 +337,11 @@ class cast:
 
     def lanes(k, types, x, *, dtype):
         return k.lazy(dtype, x.shape, lambda *i: k.convert(x.at(*i), dtype), (x,))
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, dtype):
+        return ct  # converted to the dtype of x, as every cotangent is
 
     samples = (sample((3,), dtype=np.dtype("i4")), sample((), dtype=np.dtype("c16")))
 
@@ -309,10 +378,28 @@ class bitcast:
     def lanes(k, types, x, *, dtype):
         return k.lazy(dtype, types[0].shape, lambda *i: k.bitcast(x.at(*i), dtype), (x,))
 
+    def jvp(d, tangents, y, x, *, dtype):
+        # Linear where complex numbers are read as their parts, or parts as complex numbers.
+        if x.dtype.type(0).real.dtype != dtype.type(0).real.dtype:
+            raise UnsupportedError(
+                f"{x.dtype} read as {dtype} by .view() is differentiated, but the bits of a number "
+                "have no derivative. Convert numbers by .astype()"
+            )
+        return d.emit(bitcast, tangents[0], dtype=dtype)
+
+    def transposed(d, ct, x, *, dtype):
+        if x.dtype == dtype:
+            return ct
+        # Cotangents are paired by the real part of their product, in which i i = -1.
+        if dtype.kind == "c":
+            return d.emit(bitcast, np.conjugate(ct), dtype=x.dtype)
+        return np.conjugate(d.emit(bitcast, ct, dtype=x.dtype))
+
     samples = (
         sample((3,), dtype=np.dtype("i8")),
         sample((), dtype=np.dtype("u8")),
         sample((2, 4), dtype=np.dtype("c16")),
+        sample(np.array([1 - 2j, 3j]), dtype=np.dtype("f8")),
         sample((2, 0), dtype=np.dtype("f4")),
     )
 

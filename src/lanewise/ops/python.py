@@ -29,6 +29,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     if hasattr(module, name)
 } | {"pow": pow, "round": round, "bit_length": int.bit_length, "bit_count": int.bit_count}
 
+#: The tangent of each of them whose result may be a float.
+_TANGENTS: dict[str, Callable[..., Any]] = {
+    "math.fma": lambda z, t, u, v, x, y, w: t * y + x * u + v,
+    "math.fsum": lambda z, t, x: np.sum(t, axis=-1),
+    "math.nextafter": lambda z, t, *_: t,
+    "math.remainder": lambda z, t, u, x, y: t - np.rint((x - z) / y) * u,
+    "math.sumprod": lambda z, t, u, x, y: np.sum(t * y + x * u, axis=-1),
+    "cmath.rect": lambda z, t, u, r, phi: t * np.exp(1j * phi) + u * (z * 1j),
+}
+
 #: Largest modulus whose residues can be multiplied in 64 bits.
 SMALL_MODULUS = math.isqrt(2**63 - 1) + 1
 
@@ -67,6 +77,12 @@ class python_call:
     def lanes(k, types, *operands, fn, dtype, rows):
         return k.python_call(types[0], operands, fn, rows)
 
+    def jvp(d, tangents, y, *operands, fn, dtype, rows):
+        if fn not in _TANGENTS:
+            return None  # constant almost everywhere, as `round`, or of integers
+        moved = [d.zeros(x) if t is None else t for t, x in zip(tangents, operands, strict=True)]
+        return _TANGENTS[fn](y, *moved, *operands)
+
     samples = (
         sample(np.array([5, 6]), np.array([[2], [3]]), fn="math.comb", dtype=np.dtype(int)),
         sample(np.array(2.675), np.array(2), fn="round", dtype=np.dtype(float)),
@@ -74,6 +90,8 @@ class python_call:
                dtype=np.dtype(int)),
         sample(np.array([], int), np.array(2), np.array(7), fn="pow", dtype=np.dtype(int)),
         sample((2, 3), fn="math.fsum", dtype=np.dtype(float), rows=True),
+        sample((3,), np.array([2.5]), fn="math.remainder", dtype=np.dtype(float)),
+        sample((2,), (2, 1), fn="cmath.rect", dtype=np.dtype(complex)),
     )  # fmt: skip
 
 

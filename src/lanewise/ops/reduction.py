@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError
+from lanewise.ir.dims import product
 from lanewise.ir.types import array_type
+from lanewise.ops.creation import iota
+from lanewise.ops.indexing import gather
+from lanewise.ops.partials import partials_of
 from lanewise.ops.registry import Batch, op, sample
+
+#: Functions that give one of their operands, and functions that are constant almost everywhere.
+CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
+FLAT = (np.floor_divide,)
 
 
 @lru_cache(maxsize=1024)
@@ -37,11 +47,22 @@ class reduce:
     def lanes(k, types, x, *, fn, axes, dtype):
         return k.reduced(types[0], x, fn, axes)
 
+    def jvp(d, tangents, y, x, *, fn, axes, dtype):
+        if fn is np.add:
+            return d.emit(reduce, tangents[0], fn=fn, axes=axes, dtype=dtype)
+        return _reduced(d, tangents[0], y, x, fn, axes)
+
+    def transposed(d, ct, x, *, fn, axes, dtype):
+        shape = tuple([1 if axis in axes else size for axis, size in enumerate(x.shape)])
+        return np.broadcast_to(np.reshape(ct, shape), x.shape)
+
     samples = (
         sample((2, 3, 4), fn=np.add, axes=(0, 2)),
         sample((2, 3), fn=np.maximum, axes=(1,)),
         sample((2, 0), fn=np.multiply, axes=(1,)),
         sample((2,), fn=np.logical_or, axes=(0,)),
+        sample((2, 3), fn=np.subtract, axes=(1,)),
+        sample((3, 2, 2), fn=np.multiply, axes=(0, 2)),
         sample((), fn=np.add, axes=()),
     )
 
@@ -62,10 +83,29 @@ class accumulate:
     def lanes(k, types, x, *, fn, axis, dtype):
         return k.accumulated(types[0], x, fn, axis)
 
+    def jvp(d, tangents, y, x, *, fn, axis, dtype):
+        (t,) = tangents
+        if fn is np.add:
+            return d.emit(accumulate, t, fn=fn, axis=axis, dtype=dtype)
+        if fn in CHOICES:  # where the element stands that each place has
+            shape = [1] * x.ndim
+            shape[axis] = -1
+            i = np.reshape(d.emit(iota, length=x.shape[axis], dtype=np.dtype(np.intp)), shape)
+            new = np.where(x == y, i, 0)
+            at = d.emit(accumulate, new, fn=np.maximum, axis=axis)
+            return np.take_along_axis(t, at, axis)
+        t, y, x = (np.moveaxis(v, axis, -1) for v in (t, y, x))
+        return np.moveaxis(_accumulated(t.astype(y.dtype), y, x.astype(y.dtype), fn), -1, axis)
+
+    def transposed(d, ct, x, *, fn, axis, dtype):
+        return np.flip(np.cumsum(np.flip(ct, axis), axis), axis)
+
     samples = (
         sample((2, 3), fn=np.add, axis=1),
         sample((3,), fn=np.maximum, axis=0),
         sample((0, 2), fn=np.multiply, axis=0),
+        sample((2, 5), fn=np.multiply, axis=1),
+        sample((4,), fn=np.logaddexp, axis=0),
     )
 
 
@@ -92,10 +132,89 @@ class reduceat:
     def lanes(k, types, x, *, fn, indices, axis, dtype):
         return k.reduced_in_runs(types[0], x, fn, indices, axis)
 
+    def jvp(d, tangents, y, x, *, fn, indices, axis, dtype):
+        if fn in FLAT:
+            return None
+        # Runs of one length are reduced together.
+        runs: dict[int, list[int]] = {}
+        for number, start in enumerate(indices):
+            stop = (*indices[number + 1 :], x.shape[axis])[0]
+            last = number + 1 == len(indices)
+            runs.setdefault(stop - start if stop > start or last else 1, []).append(number)
+        parts = []
+        for length, numbers in runs.items():
+            at = np.array([indices[number] for number in numbers])[:, None] + np.arange(length)
+            t, own = (d.emit(gather, v, at, axis=axis) for v in (tangents[0], x))
+            result = d.emit(gather, y, np.array(numbers), axis=axis)
+            axes = (axis + 1,)
+            parts.append(t.sum(axis + 1) if fn is np.add else _reduced(d, t, result, own, fn, axes))
+        if not parts:
+            return None
+        order = np.argsort([number for numbers in runs.values() for number in numbers])
+        return d.emit(gather, np.concatenate(parts, axis), order, axis=axis)
+
     samples = (
         sample((5,), fn=np.add, indices=(0, 2, 1), axis=0),
         sample((2, 4), fn=np.maximum, indices=(1, 3), axis=1),
+        sample((6, 2), fn=np.multiply, indices=(0, 4, 1, 3), axis=0),
     )
+
+
+def _reduced(d: Any, t: Any, y: Any, x: Any, fn: np.ufunc, axes: tuple[int, ...]) -> Any:
+    """Return the tangent of ``fn.reduce`` over several axes, of other functions than sums."""
+    if not axes:
+        return t
+    if fn in FLAT:
+        return None
+    x, t = x.astype(y.dtype), t.astype(y.dtype)
+    rank = x.ndim - len(axes)
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    count = product(tuple([x.shape[axis] for axis in axes]))
+    if count == 0:
+        return None
+    x, t = (np.reshape(np.transpose(v, (*rest, *axes)), (*y.shape, count)) for v in (x, t))
+    if fn in CHOICES:
+        is_found = x == np.reshape(y, (*y.shape, 1))
+        part = np.where(is_found, t, np.zeros((), t.dtype)).sum(rank)
+        return part / is_found.sum(rank).astype(t.real.dtype)
+    if fn is np.multiply:
+        ones = np.ones_like(x[..., :1])
+        before = np.concatenate([ones, np.cumprod(x[..., :-1], rank)], rank)
+        behind = np.concatenate([ones, np.cumprod(x[..., :0:-1], rank)], rank)[..., ::-1]
+        return (t * (before * behind)).sum(rank)
+    if fn in (np.logaddexp, np.logaddexp2):
+        exp = np.exp if fn is np.logaddexp else np.exp2
+        return (t * exp(x - np.reshape(y, (*y.shape, 1)))).sum(rank)
+    if fn is np.hypot:
+        y = np.reshape(np.where(y == 0, np.ones((), y.dtype), y), (*y.shape, 1))
+        return (t * (x / y)).sum(rank)
+    running = d.emit(accumulate, x, fn=fn, axis=rank)
+    return _accumulated(t, running, x, fn)[..., -1]
+
+
+def _accumulated(t: Any, y: Any, x: Any, fn: np.ufunc) -> Any:
+    """Return the tangent of ``fn.accumulate`` along the last axis, of any function of which the
+    partial derivatives are known: ``dy[i] = a[i] * dy[i - 1] + b[i] * dx[i]``.
+
+    The recurrence is solved by doubling the distance that it reaches back (W. D. Hillis and G. L.
+    Steele, "Data parallel algorithms", 1986).
+    """
+    partials = partials_of(fn)
+    if not isinstance(partials, tuple) or len(partials) != 2:
+        raise UnsupportedError(f"the derivative of np.{fn.__name__}.accumulate is not known")
+    known = y[..., 1:], y[..., :-1], x[..., 1:]
+    one = np.ones_like(x[..., :1])
+    ones = np.ones_like(known[2])
+    given = [p(*known) if callable(p) else ones * (p or 0) for p in partials]
+    factors, own = (np.concatenate([one, part], axis=-1) for part in given)
+    terms, reach = t * own, 1
+    while reach < x.shape[-1]:
+        near, far = factors[..., reach:], factors[..., :-reach]
+        summed = near * terms[..., :-reach] + terms[..., reach:]
+        terms = np.concatenate([terms[..., :reach], summed], axis=-1)
+        factors = np.concatenate([factors[..., :reach], near * far], axis=-1)
+        reach *= 2
+    return terms
 
 
 @op

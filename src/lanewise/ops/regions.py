@@ -45,6 +45,9 @@ class map_:
         Whether an operation without batching rule may run one example at a time.
     fastmath
         Whether a kernel may round arithmetic otherwise than IEEE 754 says.
+    columns
+        For each result, whether its examples should stand side by side in memory; see
+        `lanewise.codegen.blocks`. Empty if none should, and only a wish: it changes no meaning.
     """
 
     def type(
@@ -57,6 +60,7 @@ class map_:
         chunk: int | None = None,
         fallback: bool = True,
         fastmath: bool = False,
+        columns: tuple[bool, ...] = (),
     ) -> Any:
         (body,) = regions
         if order not in (PARALLEL, SEQUENTIAL, DIVERGENT, NATIVE):

@@ -10,10 +10,12 @@ A primitive is written as a class whose functions are its rules::
         def numpy(x, *, axis): ...           # the reference meaning
         batch = along_axis                   # how it is mapped; or absent("reason")
         def lanes(k, types, x, *, axis): ... # how a kernel computes it; if it has a native form
+        jvp = linear(0)                      # how its results follow small changes of operands
+        def transposed(d, ct, x, *, axis): ...  # where it is linear: how it sends cotangents back
         samples = [((3, 4), {"axis": 1})]    # what the generated tests run it on
 
-Arrays are positional, static parameters are keywords. `jvp` and `transpose` (the rules of
-derivatives) take their place here as those are built.
+Arrays are positional, static parameters are keywords. `ops/derivatives.py` says what the rules of
+derivatives are told and what they give.
 """
 
 from __future__ import annotations
@@ -34,8 +36,11 @@ from lanewise.ir.types import Type
 
 #: Rules that every primitive states, or declares absent with a reason.
 REQUIRED_RULES = ("type", "numpy", "batch", "samples")
-#: Rules that a primitive may state: what has no native form is computed by NumPy.
-OPTIONAL_RULES = ("lanes",)
+#: Rules that a primitive may state: what has no native form is computed by NumPy, and where there
+#: is no rule for derivatives none can be taken.
+OPTIONAL_RULES = ("lanes", "jvp", "transposed")
+#: What an operation that states no rule for derivatives says: right if its results are no floats.
+NO_DERIVATIVE = "it has no derivative"
 #: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it.
 FLAGS = ("has_effect", "must_run")
 
@@ -79,7 +84,8 @@ class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
     __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "batch", "doc",
-                 "lanes", "must_run", "name", "numpy", "samples", "type", "ufunc")  # fmt: skip
+                 "jvp", "lanes", "must_run", "name", "numpy", "samples", "transposed", "type",
+                 "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -91,6 +97,8 @@ class Primitive:
         samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | Absent,
         doc: str,
         lanes: Callable[..., Any] | Absent = Absent("it is left to NumPy"),
+        jvp: Callable[..., Any] | Absent = Absent(NO_DERIVATIVE),
+        transposed: Callable[..., Any] | Absent = Absent("it is not linear"),
         ufunc: np.ufunc | None = None,
         has_effect: bool = False,
         must_run: bool = False,
@@ -102,6 +110,9 @@ class Primitive:
         self.samples = samples
         #: Writes it into a kernel: of the lowering, the types of the results, and the operands.
         self.lanes = lanes
+        #: The rules of derivatives: see `lanewise.ops.derivatives`.
+        self.jvp = jvp
+        self.transposed = transposed
         self.doc = doc
         #: The ufunc that an elementwise primitive is; its plain call is the primitive's meaning.
         self.ufunc = ufunc

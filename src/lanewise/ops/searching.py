@@ -9,7 +9,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import elementwise, imag, real, where
-from lanewise.ops.indexing import take_along_axis
+from lanewise.ops.indexing import gather, take_along_axis
 from lanewise.ops.movement import broadcast_to, cast, reshape
 from lanewise.ops.registry import Batch, absent, op, sample
 from lanewise.ops.shapes import shape_of
@@ -125,6 +125,30 @@ class interp:
 
     def lanes(k, types, x, xp, fp, left, right):
         return k.interp(types[0], x, xp, fp, left, right)
+
+    def jvp(d, tangents, y, x, xp, fp, left, right):
+        t, t_xp, t_fp, *outside = tangents
+        last = xp.shape[0] - 1
+        at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
+        ends = (at, np.minimum(at + 1, last))
+
+        def of(table):
+            return [d.emit(gather, table, end, axis=0) for end in ends]
+
+        (x0, x1), (f0, f1) = of(xp), of(fp)
+        width = np.where(x1 == x0, np.ones((), xp.dtype), x1 - x0)
+        way, slope = (x - x0) / width, (f1 - f0) / width
+        inside = d.zeros(y)
+        if t is not None:
+            inside = inside + slope * t
+        if t_xp is not None:
+            u0, u1 = of(t_xp)
+            inside = inside - slope * ((1 - way) * u0 + way * u1)
+        if t_fp is not None:
+            u0, u1 = of(t_fp)
+            inside = inside + ((1 - way) * u0 + way * u1)
+        below, above = (np.zeros((), y.dtype) if u is None else u for u in outside)
+        return np.where(x < xp[0], below, np.where(x > xp[last], above, inside))
 
     samples = (
         sample((2, 3), np.arange(4.0), (4,), np.array(-1.0), np.array(1.0)),

@@ -11,6 +11,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import constant, iota
+from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned, elementwise
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import align, repeat_unmapped, reshape
@@ -90,6 +91,13 @@ class take_slice:
             lambda *i: [*i[:axis], k.plus(first, k.times(i[axis], step)), *i[axis + 1 :]],
         )
 
+    jvp = linear(0)
+
+    def transposed(d, ct, x, start, stop, *, axis, step, length):
+        d.is_masked = True
+        params = {"axis": axis, "step": step, "length": length}
+        return d.emit(put_slice, d.zeros(x), ct, start, stop, **params), None, None
+
     samples = (
         sample((5, 2), np.array(1), np.array(4), axis=0, step=1, length=3),
         sample((2, 6), np.array(-1), np.array(-5), axis=1, step=-2, length=2),
@@ -130,6 +138,16 @@ class put_slice:
             return [*i[:axis], k.plus(first, k.times(i[axis], step)), *i[axis + 1 :]], None
 
         return k.updated(x, values, values.shape, place)
+
+    jvp = linear(0, 1)
+
+    def transposed(d, ct, x, values, start, stop, *, axis, step, length):
+        params = {"axis": axis, "step": step, "length": length}
+        part = d.emit(take_slice, ct, start, stop, **params) if is_linear(values) else None
+        if is_linear(x):
+            d.is_masked = True
+            ct = d.emit(put_slice, ct, d.zeros(values), start, stop, **params)
+        return ct if is_linear(x) else None, part, None, None
 
     samples = (
         sample((5, 2), (3, 2), np.array(1), np.array(4), axis=0, step=1, length=3),

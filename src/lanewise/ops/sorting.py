@@ -24,6 +24,9 @@ class sort:
     def lanes(k, types, x, *, axis, kind):
         return k.sorted_along(types[0], x, axis)
 
+    def jvp(d, tangents, y, x, *, axis, kind):
+        return np.take_along_axis(tangents[0], np.argsort(x, axis, kind=kind), axis)
+
     samples = (sample((2, 5), axis=1, kind=None), sample((0, 2), axis=0, kind="stable"))
 
 
@@ -62,6 +65,9 @@ class partition:
 
     def lanes(k, types, x, *, kth, axis):
         return k.sorted_along(types[0], x, axis)
+
+    def jvp(d, tangents, y, x, *, kth, axis):
+        return np.take_along_axis(tangents[0], np.argpartition(x, kth, axis), axis)
 
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4, 3), kth=(0, 2), axis=0))
 

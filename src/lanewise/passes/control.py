@@ -100,6 +100,7 @@ def diverge(outer: Pushing, op: Operation, lanes: Sequence[Lane]) -> list[Lane]:
         "chunk": None,
         "fallback": outer.fallback,
         "fastmath": False,
+        "columns": (),
     }
     operands = tuple([lane_of[value].value for value in taken])
     results = current_builder().emit(map_, operands, params, (region,))

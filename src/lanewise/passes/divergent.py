@@ -14,6 +14,7 @@ from lanewise.ir.dims import Dim, DimLike, symbols
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.passes.control import settled
+from lanewise.passes.inline import inline_left
 from lanewise.passes.lanes import Report
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.vectorize import Mapper, vectorize
@@ -74,7 +75,7 @@ def batched_loop(
 
 def simplified(graph: Graph) -> Graph:
     """Return a graph without what nobody needs or what is there twice."""
-    return eliminate_dead(merge_repeated(graph))
+    return eliminate_dead(merge_repeated(inline_left(graph)))
 
 
 def fresh_symbol(graph: Graph, name: str = "live") -> Dim:

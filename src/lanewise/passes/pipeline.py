@@ -14,18 +14,23 @@ from collections.abc import Callable
 from lanewise.ir.graph import Graph
 from lanewise.ir.text import format_graph
 from lanewise.ir.verify import verify
+from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.lanes import Report
+from lanewise.passes.order import order_by_sizes
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.vectorize import vectorize
 
 Pass = Callable[[Graph], Graph]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
+    ("inline", inline),
     # What a branch or a loop hands on unchanged must not vary because its predicate does.
     ("simplify", eliminate_dead),
     ("vectorize", vectorize),
+    ("inline_left", inline_left),
     ("merge_repeated", merge_repeated),
     ("eliminate_dead", eliminate_dead),
+    ("order_by_sizes", order_by_sizes),
 )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from lanewise.ir.graph import Graph, Operation, Signature, Value
 from lanewise.ir.types import TokenType
 from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.custom import WHOLE
 from lanewise.ops.movement import broadcast_to
 from lanewise.ops.regions import DIVERGENT, PARALLEL, map_
 
@@ -214,7 +215,7 @@ def _without_dead(region: Graph) -> Graph:
         if not op.must_run and needed.isdisjoint(op.results):
             continue
         made = [op]
-        if op.regions and not needed.issuperset(op.results):
+        if op.regions and op.primitive not in WHOLE and not needed.issuperset(op.results):
             made, replaced = prune(op, needed, _without_dead)
             renamed.update(replaced)
             needed.update(replaced.values())
@@ -262,7 +263,10 @@ def _params(
     if op.primitive is scan:
         return {**params, "captures": captures, "carry": carry}
     if op.primitive is map_:
-        in_dims = tuple([params["in_dims"][p] for p in order])
-        return {**params, "in_dims": in_dims,
-                "out_mapped": tuple([params["out_mapped"][j] for j in kept])}  # fmt: skip
+        of_results = {
+            name: tuple([params[name][j] for j in kept])
+            for name in ("out_mapped", "columns")
+            if params[name]
+        }
+        return {**params, "in_dims": tuple([params["in_dims"][p] for p in order]), **of_results}
     return params

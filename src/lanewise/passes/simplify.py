@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.custom import WHOLE
 from lanewise.passes.prune import prune, substituted
 
 
@@ -45,7 +46,7 @@ def eliminate_dead(graph: Graph) -> Graph:
         if not op.must_run and needed.isdisjoint(op.results):
             continue
         made = [op]
-        if op.regions:
+        if op.regions and op.primitive not in WHOLE:
             made, replaced = prune(op, needed, eliminate_dead)
             renamed.update(replaced)
             needed.update(replaced.values())

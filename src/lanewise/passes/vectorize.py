@@ -169,7 +169,8 @@ class Mapper:
         if isinstance(rule, Absent):
             return None
         batch = Batch(self.size, tuple([lane.mapped for lane in lanes]))
-        results = rule(batch, *(lane.value for lane in lanes), **op.params)
+        params = {**op.params, "regions": op.regions} if op.regions else op.params
+        results = rule(batch, *(lane.value for lane in lanes), **params)
         if isinstance(results, Absent):
             return None
         results = results if isinstance(results, (tuple, list)) else [results]
@@ -213,6 +214,7 @@ class Mapper:
             "chunk": None,
             "fallback": True,
             "fastmath": False,
+            "columns": (),
         }
         recorded = builder.emit(map_, tuple([lane.value for lane in lanes]), params, (region,))
         self.lanes.update(zip(outputs, map(Lane, recorded, mapped), strict=True))

@@ -54,7 +54,7 @@ _FREE_FROM = 32 << 20
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for; a capsule keeps a pointer to it
 
 #: Places in the table of NumPy's C API, which are part of its stable ABI.
-_NEW_FROM_DESCR, _SET_HANDLER = 94, 304
+_NEW_FROM_DESCR, _TRANSPOSE, _SET_HANDLER = 94, 123, 304
 
 _CAN_MAP = hasattr(mmap, "MAP_ANONYMOUS") and symbol("mmap") is not None
 
@@ -150,6 +150,15 @@ def new_array() -> int:
     True
     """
     return _numpy_function(_NEW_FROM_DESCR)
+
+
+def transpose() -> int:
+    """Return the address of PyArray_Transpose, for native code.
+
+    >>> transpose() != 0
+    True
+    """
+    return _numpy_function(_TRANSPOSE)
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

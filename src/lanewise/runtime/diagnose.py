@@ -4,9 +4,9 @@ An operation on a whole batch raises for the batch, and it may do so for a later
 first that fails in the loop over them. So the first example that fails in any way is found by
 running halves of the batch again, which costs about one more run, and only after a failure. What it
 raises alone is what the loop would have raised. The line is found by running that example operation
-by operation, through its branches and the turns of its loops. A kernel tells which example failed,
-or which one shortly before it, and that none before does: the search begins there. Graphs with host
-code are not run again, since the host would see it: there the loop over the examples tells.
+by operation, through its branches and the turns of its loops. Where a kernel has found the example
+(``mend.py``), there is nothing to search. Graphs with host code are not run again, since the host
+would see it: there the loop over the examples tells.
 """
 
 from __future__ import annotations
@@ -28,10 +28,6 @@ from lanewise.runtime.interpret import Plan, chunked_graph, read_sizes, told
 
 Sizes = Mapping[str, int]
 
-#: So many examples behind the one that a kernel tells are looked at, then more: the lanes of a
-#: block, a chunk of a thread.
-WINDOWS = (64, 1024, 16384)
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -43,7 +39,7 @@ class Failure:
 
 
 def explain_failure(
-    error: Exception, graph: Graph, arguments: Sequence[Any], first: int | None = None
+    error: Exception, graph: Graph, arguments: Sequence[Any], among: slice | None = None
 ) -> Exception:
     """Return the error of the first failing example, which names it and the user's line.
 
@@ -57,37 +53,40 @@ def explain_failure(
         What was run.
     arguments
         On which arrays.
-    first
-        An example of the graph's map, if it is known that one fails from there on, not far behind,
-        and none before. Only those are looked at.
+    among
+        Examples among which the first is that fails, where that is known. If the graph is one map,
+        no others are run again.
     """
     if graph.has_effects or isinstance(error, MemoryError):
         return error
-    if first is None:
+    if among is None or not _is_one_map(graph):
         failure = _locate(graph, list(arguments), read_sizes(graph, arguments))
     else:
-        failure = _locate_from(first, graph, arguments)
+        failure = _locate_among(among, graph, arguments)
     if failure is None:
         return error
     annotate(failure.error, told(failure.example, failure.op))
     return failure.error
 
 
-def _locate_from(first: int, graph: Graph, arguments: Sequence[Any]) -> Failure | None:
-    """Return the failure of a graph's map, whose operands are the arguments, from an example on."""
+def _is_one_map(graph: Graph) -> bool:
+    """Whether a graph is a map of its inputs, so that examples are parts of the arguments."""
+    (op, *others) = graph.operations or (None,)
+    return op is not None and op.primitive is map_ and not others and op.operands == graph.inputs
+
+
+def _locate_among(examples: slice, graph: Graph, arguments: Sequence[Any]) -> Failure | None:
+    """Return the failure of some examples of a graph that is one map; None if none fails."""
     (op,) = graph.operations
-    in_dims = op.params["in_dims"]
-    for width in WINDOWS:
-        window = slice(first, first + width)
-        parts = [
-            x if axis is None else x[(*(slice(None),) * axis, window)]
-            for x, axis in zip(arguments, in_dims, strict=True)
-        ]
-        failure = _locate(graph, parts, read_sizes(graph, parts))
-        if failure is not None and failure.example:
-            number, *inner = failure.example
-            return Failure(failure.error, failure.op, (first + number, *inner))
-    return None
+    parts = [
+        x if axis is None else x[(*(slice(None),) * axis, examples)]
+        for x, axis in zip(arguments, op.params["in_dims"], strict=True)
+    ]
+    failure = _locate(graph, parts, read_sizes(graph, parts))
+    if failure is None or not failure.example:
+        return None
+    number, *inner = failure.example
+    return Failure(failure.error, failure.op, (examples.start + number, *inner))
 
 
 def _plan(graph: Graph) -> Plan:

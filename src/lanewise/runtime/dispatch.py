@@ -12,17 +12,17 @@ import numpy as np
 
 from lanewise.ir.graph import Graph
 from lanewise.runtime.diagnose import explain_failure
-from lanewise.runtime.failed import KernelFailed
-from lanewise.runtime.interpret import read_sizes
-from lanewise.runtime.tiers import INTERPRET, Choice, Executable
+from lanewise.runtime.failed import KernelFailed, left
+from lanewise.runtime.interpret import Plan, read_sizes
+from lanewise.runtime.tiers import INTERPRET, Choice, Executable, is_strict
 
 #: How many executables are kept; the oldest goes first.
 CACHE_SIZE = 1024
 
-#: Why a call is interpreted of which a kernel said that an example fails, and none does.
+#: Why a call is interpreted that a kernel began, though none of its examples raises.
 CAUTIOUS = (
-    "a kernel began it and left it to NumPy, as it met what is NumPy's to decide, "
-    "such as a matrix that may be singular"
+    "a kernel began it and left it to NumPy, as many examples hold what is NumPy's to decide, "
+    "such as matrices that may be singular"
 )
 
 _cache: dict[Any, Executable] = {}
@@ -93,27 +93,71 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
                 _cache[key] = executable
                 if len(_cache) > CACHE_SIZE:
                     _cache.pop(next(iter(_cache)))
+    return _run(executable, program, arguments)[0]
+
+
+def run(
+    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
+) -> list[Any]:
+    """Run an executable on its arguments, as `execute` does once it has it; own what it gives."""
+    outputs, is_fresh = _run(executable, program, arguments)
+    return outputs if is_fresh else own(outputs, arguments)
+
+
+def run_settled(plan: Plan, arguments: Sequence[Any]) -> list[Any] | None:
+    """Run what an executable has settled on, if that goes without further ado; else None."""
+    if _observed.programs is not None or is_strict():
+        return None
+    try:
+        outputs = plan(*arguments)
+    except Exception:
+        return None  # `run` does it again, and says what failed
+    return outputs if plan.is_fresh else own(outputs, arguments)
+
+
+def _run(
+    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
+) -> tuple[list[Any], bool]:
+    """Return the outputs of an executable, and whether all of them are arrays of their own."""
     try:
         plan = executable.plan(arguments)
         if _observed.programs is not None:
-            sizes = read_sizes(executable.graph, arguments)
-            _observed.programs.append(Program(executable, sizes, executable.choice(sizes)))
-        return plan(*arguments)
+            return _run_observed(_observed.programs, executable, plan, arguments), False
+        return plan(*arguments), plan.is_fresh
     except Exception as error:
-        found = explain_failure(error, program(), arguments, executable.first_failing(error))
+        found = None
+        is_kernels = isinstance(error, KernelFailed)
+        if not is_kernels or error.first is not None:
+            found = explain_failure(error, program(), arguments, executable.failing(error))
         if found is error:
             found = None
-            if not isinstance(error, KernelFailed):
+            if not is_kernels:
                 raise
     if found is None:  # kernels are more cautious than need be
         if _observed.programs is not None:
             last = _observed.programs[-1]
             _observed.programs[-1] = replace(last, choice=Choice(INTERPRET, CAUTIOUS))
-        return _interpret(executable, program, arguments)
+        return _interpret(executable, program, arguments), False
     try:
         raise found from found.__cause__
     finally:
         del found  # its traceback holds this frame
+
+
+def _run_observed(
+    programs: list[Program], executable: Executable, plan: Plan, arguments: Sequence[Any]
+) -> list[Any]:
+    """Run a plan, and note what was run."""
+    sizes = read_sizes(executable.graph, arguments)
+    choice = executable.choice(sizes)
+    programs.append(Program(executable, sizes, choice))
+    left.examples = 0
+    results = plan(*arguments)
+    if left.examples:
+        many = f"{left.examples:,} example{'s' * (left.examples > 1)}"
+        choice = replace(choice, reason=f"{choice.reason}; kernels left {many} of it to NumPy")
+        programs[-1] = replace(programs[-1], choice=choice)
+    return results
 
 
 def _interpret(
@@ -146,9 +190,14 @@ def own(outputs: Sequence[Any], arguments: Sequence[Any]) -> list[np.ndarray]:
                     break
             else:
                 return [array]
-    taken = {id(_root(array)) for array in arguments}
+    taken: set[int] | None = None
     owned = []
     for output in outputs:
+        if isinstance(output, np.generic):
+            owned.append(np.asarray(output))
+            continue
+        if taken is None:
+            taken = {id(_root(array)) for array in arguments}
         array = output if type(output) is np.ndarray else np.asarray(output)
         root = _root(array)
         is_whole = type(root) is np.ndarray and root.nbytes == array.nbytes

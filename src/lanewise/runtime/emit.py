@@ -204,8 +204,11 @@ class Source:
     def _call(self, op: Operation, operands: Sequence[str], memory: Memory) -> str:
         """Return the call of an operation's meaning in NumPy."""
         if op.regions:
-            self._needs_sizes = True
             runner = self._runner(op, memory.given.get(op, ()))
+            size = op.params.get("size")
+            if op.params.get("order") == NATIVE and type(size) is int:
+                return f"{self._refer(runner)}({', '.join([str(size), *operands])})"
+            self._needs_sizes = True
             return f"{self._refer(runner)}({', '.join(['sizes', *operands])})"
         if has_dim(op.params):
             self._needs_sizes = True

@@ -1,17 +1,34 @@
-"""What a kernel's caller is told where an example failed."""
+"""What a kernel's caller is told where an example failed, and what was left to NumPy instead."""
 
 from __future__ import annotations
 
+import threading
+
+from lanewise.ir.graph import Operation
+
 
 class KernelFailed(Exception):  # noqa: N818 (the error is the interpreter's to tell)
-    """An example failed in a kernel; the interpreter says how.
+    """Examples failed in a kernel; the interpreter says how, or gives the results after all.
 
     Attributes
     ----------
     first
-        The number of an example: that of the first that failed, or at most a block of lanes before.
+        The first example that raises when it is interpreted; None if so many examples failed in the
+        kernel that all of them should be interpreted.
+    op
+        The native map, where it is known.
     """
 
-    def __init__(self, first: int) -> None:
+    def __init__(self, first: int | None, op: Operation | None = None) -> None:
         super().__init__("an example failed in a compiled map")
         self.first = first
+        self.op = op
+
+
+class _Left(threading.local):
+    """How many examples kernels left to NumPy, in this thread."""
+
+    examples = 0
+
+
+left = _Left()

@@ -18,6 +18,7 @@ from lanewise.errors import annotate, at
 from lanewise.ir.dims import Dim, evaluate, symbols
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.types import ArrayType, TokenType, array_type
+from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, example_type, map_
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead
@@ -59,7 +60,7 @@ class Plan:
         does.
     """
 
-    __slots__ = ("_places", "_run", "_tells", "graph", "memory")
+    __slots__ = ("_places", "_run", "_tells", "graph", "is_fresh", "memory")
 
     def __init__(
         self,
@@ -77,6 +78,8 @@ class Plan:
         # Taken out of its own globals, or each plan would be a cycle for the collector.
         self._run: FunctionType = source.names.pop("run")
         self._places = source.places
+        #: Whether each output is memory of its own, which nobody else knows.
+        self.is_fresh = _is_fresh(graph)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Run on one array for each input of the graph (None for a token)."""
@@ -137,9 +140,21 @@ class Plan:
         return sequential(op, self._tells)
 
 
+def _is_fresh(graph: Graph) -> bool:
+    """Whether each output of a graph is a result of a kernel, perhaps of another shape."""
+    made = {}
+    for op in graph.operations:
+        if op.primitive is map_ and op.params["order"] == NATIVE:
+            made.update({result: result for result in op.results})
+        elif op.primitive is reshape and op.operands[0] in made:
+            made[op.results[0]] = made[op.operands[0]]
+    found = [made.get(value) for value in graph.outputs]
+    return None not in found and len(set(found)) == len(found)
+
+
 def told(example: tuple[int, ...], op: Operation) -> str:
     """Return what to add to the message of an error about where it happened."""
-    where = f"in example {', '.join(map(str, example))}" if example else "in the mapped function"
+    where = f"in example {', '.join(map(str, example))}" if example else "in the traced function"
     return where + at(op._place)
 
 
@@ -198,13 +213,26 @@ def sequential(op: Operation, tells: bool) -> Callable[..., Any]:
                 raise
             for index, (output, mapped) in enumerate(zip(outputs, out_mapped, strict=True)):
                 stacked = results[index]
-                if mapped and stacked is not None:
+                if mapped and size == 1 and chunk is None and _is_free(output, outputs, operands):
+                    results[index] = output[np.newaxis]
+                elif mapped and stacked is not None:
                     stacked[part] = output
                 else:
                     results[index] = output
         return tuple(results)
 
     return run
+
+
+def _is_free(output: Any, outputs: Sequence[Any], operands: Sequence[Any]) -> bool:
+    """Whether an array is memory of its own, which nobody else has."""
+    return (
+        isinstance(output, np.ndarray)
+        and output.base is None
+        and output.flags.writeable
+        and sum([output is other for other in outputs]) == 1
+        and not any(output is operand for operand in operands)
+    )
 
 
 def chunked_graph(op: Operation) -> Graph:

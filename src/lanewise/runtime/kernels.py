@@ -5,19 +5,30 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from lanewise.codegen.kernel import FAILED, Kernel
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.llvm import Code
 from lanewise.codegen.partition import kernel_key, kernel_of
 from lanewise.codegen.store import key_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.runtime.failed import KernelFailed
-from lanewise.runtime.launch import Entry, caller
+from lanewise.runtime.launch import Entry, Known, caller
+from lanewise.runtime.layouts import (
+    canonical,
+    columns,
+    is_columns,
+    is_rows,
+    prefers_columns,
+    rows,
+)
+from lanewise.runtime.mend import Mender
+from lanewise.runtime.tiers import COMPILE, backend
 
 #: Kernels by what decides them, those that were used last at the end.
 KERNELS: dict[Any, Kernel | None] = {}
@@ -25,6 +36,10 @@ KERNELS: dict[Any, Kernel | None] = {}
 MOST_KERNELS, MOST_TEXT = 256, 8 << 20
 #: How much code is kept that no plan uses now, for plans that are made anew at each call.
 MOST_CODES = 32
+#: For so many layouts of operands at most, a map is compiled.
+MOST_VARIANTS = 4
+#: Bytes that are copied in a second.
+COPIED = 4e9
 
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 _recent: dict[str, Code] = {}
@@ -57,11 +72,16 @@ def known_code(kernel: Kernel) -> Code | None:
     return _codes.get(key_of(kernel.text))
 
 
-def kernel_for(body: Graph, in_dims: Sequence[int | None], fastmath: bool = False) -> Kernel:
+def kernel_for(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    fastmath: bool = False,
+    columns: Sequence[bool] = (),
+) -> Kernel:
     """Return the kernel of a native map, written if it is not among those that were used last."""
     with _lock:
-        kernel = kernel_of(body, in_dims, KERNELS, fastmath)
-        key = kernel_key(body, in_dims, fastmath)
+        kernel = kernel_of(body, in_dims, KERNELS, fastmath, columns)
+        key = kernel_key(body, in_dims, fastmath, columns)
         KERNELS.pop(key, None)
         excess = sum(len(known.text) for known in list(KERNELS.values()) if known) - MOST_TEXT
         while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
@@ -71,49 +91,124 @@ def kernel_for(body: Graph, in_dims: Sequence[int | None], fastmath: bool = Fals
         return kernel
 
 
+def latest_kernel(op: Operation) -> Kernel:
+    """Return the kernel of a native map that was used last; the one for rows if none was yet."""
+    (body,) = op.regions
+    in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
+    *wanted, _ = kernel_key(body, in_dims, fastmath)
+    with _lock:
+        for key in reversed(KERNELS):
+            kernel = KERNELS[key] if list(key[:-1]) == wanted else None
+            if kernel is not None and known_code(kernel) is not None:
+                return kernel
+    return kernel_for(body, in_dims, fastmath)
+
+
 def native(op: Operation) -> Callable[..., Any]:
     """Return the runner of a native map: of the sizes of dimensions, and of the operands."""
-    (body,) = op.regions
-    params = op.params
-    in_dims = params["in_dims"]
-    kernel = kernel_for(body, in_dims, params.get("fastmath", False))
-    code = code_of(kernel)
-    inputs = [(canonical(value.type.dtype), value.type.shape) for value in body.inputs]
-    entry = Entry(
-        address=code.address(kernel.name),
-        inputs=inputs,
-        outputs=[(value.type.dtype, value.type.shape) for value in body.outputs],
-        axes=in_dims,
-        scratch=kernel.scratch,
-        lanes=kernel.lanes if kernel.in_lanes else 1,
-        work=kernel.work,
-        refills=kernel.refills,
-    )
+    runner = _Runner(op)
+    return caller(runner.cell, runner)
 
-    def convert(sizes: dict[str, int], *operands: Any) -> tuple[Any, ...]:
-        size = evaluate(params["size"], sizes)
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A kernel of a native map: what it is called by, and how it takes mapped operands."""
+
+    call: Callable[..., tuple[np.ndarray, ...]]
+    columns: tuple[bool, ...]
+    known: Known
+    seconds: float
+
+
+class _Runner:
+    """Runs a native map by the kernel for the layouts of its operands.
+
+    A kernel is compiled when operands first lie as it takes them: at once if it is the first; later
+    when copying them to what another takes has cost as much as compiling did.
+    """
+
+    __slots__ = ("_copied", "_dtypes", "_in_dims", "_op", "_variants", "cell")
+
+    def __init__(self, op: Operation) -> None:
+        (body,) = op.regions
+        self._op = op
+        self._in_dims: tuple[int | None, ...] = op.params["in_dims"]
+        self._dtypes = [canonical(value.type.dtype) for value in body.inputs]
+        self._variants: dict[tuple[bool, ...], _Variant] = {}
+        self._copied: dict[tuple[bool, ...], float] = {}
+        #: The kernel that ran last, which is tried without asking here.
+        self.cell: list[Known | None] = [None]
+
+    def __call__(self, sizes: dict[str, int], *operands: Any) -> tuple[np.ndarray, ...]:
+        size = evaluate(self._op.params["size"], sizes)
+        arrays = [np.asarray(x, dtype) for x, dtype in zip(operands, self._dtypes, strict=True)]
+        variant = self._variant(arrays)
         given = [
-            rows(x, axis, dtype)
-            for x, axis, (dtype, _) in zip(operands, in_dims, inputs, strict=True)
+            columns(x, axis, dtype) if is_column else rows(x, axis, dtype)
+            for x, axis, dtype, is_column in zip(
+                arrays, self._in_dims, self._dtypes, variant.columns, strict=True
+            )
         ]
-        return (size, *given)
+        if all(
+            not axis or is_column
+            for axis, is_column in zip(self._in_dims, variant.columns, strict=True)
+        ):
+            self.cell[0] = variant.known
+        return variant.call(size, *given)
 
-    return caller(entry, convert, _failed, code)
+    def _variant(self, arrays: Sequence[np.ndarray]) -> _Variant:
+        """Return the kernel that runs a call."""
+        wanted = tuple(map(prefers_columns, arrays, self._in_dims))
+        with _lock:
+            found = self._variants.get(wanted)
+            if found is None and self._variants:
+                found = self._cheapest(arrays, wanted)
+            if found is None:
+                found = self._variants[wanted] = self._compiled(wanted)
+            return found
 
+    def _cheapest(self, arrays: Sequence[np.ndarray], wanted: tuple[bool, ...]) -> _Variant | None:
+        """Return a kernel for which to copy operands is better than to compile the one wanted."""
 
-def _failed(code: int) -> None:
-    """Raise for what a kernel returned that was not 0."""
-    assert code & FAILED, "only the pool asks a kernel to stop, and then it asks for no more"
-    raise KernelFailed(code >> 2)
+        def copied(variant: _Variant) -> int:
+            fits = [
+                is_columns(x, axis) if is_column else is_rows(x, axis)
+                for x, axis, is_column in zip(arrays, self._in_dims, variant.columns, strict=True)
+            ]
+            return sum([x.nbytes for x, is_fit in zip(arrays, fits, strict=True) if not is_fit])
 
+        best = min(self._variants.values(), key=copied)
+        cost = copied(best) / COPIED
+        spent = self._copied[wanted] = self._copied.get(wanted, 0.0) + cost
+        is_dear = spent > best.seconds or backend() == COMPILE
+        return None if cost and is_dear and len(self._variants) < MOST_VARIANTS else best
 
-def canonical(dtype: np.dtype) -> np.dtype:
-    """Return the object that most arrays of a dtype have."""
-    return np.dtype(dtype.str) if dtype.isbuiltin == 1 else dtype
-
-
-def rows(x: Any, axis: int | None, dtype: np.dtype) -> np.ndarray:
-    """Return an operand with its batch first, of this very dtype, aligned and without gaps."""
-    array = np.asarray(x, dtype)
-    array = np.require(np.moveaxis(array, axis, 0) if axis else array, dtype, ("C", "A"))
-    return array if array.dtype is dtype else array.view(dtype)  # of several that are equal
+    def _compiled(self, wanted: tuple[bool, ...]) -> _Variant:
+        """Return the kernel for operands in columns, or others in rows, compiled."""
+        op = self._op
+        (body,) = op.regions
+        results = op.params["columns"] or (False,) * len(body.outputs)
+        fastmath = op.params["fastmath"]
+        try:
+            kernel = kernel_for(body, self._in_dims, fastmath, (*wanted, *results))
+        except CannotCompile:  # that for rows was written when the map was made
+            kernel = kernel_for(body, self._in_dims, fastmath)
+        code = code_of(kernel)
+        taken = kernel.columns[: len(wanted)]
+        inputs = zip(self._dtypes, body.inputs, strict=True)
+        entry = Entry(
+            address=code.address(kernel.name),
+            inputs=[(dtype, value.type.shape) for dtype, value in inputs],
+            outputs=[(value.type.dtype, value.type.shape) for value in body.outputs],
+            axes=[
+                axis if axis is None or is_column else 0
+                for axis, is_column in zip(self._in_dims, taken, strict=True)
+            ],
+            columns=kernel.columns,
+            scratch=kernel.scratch,
+            lanes=kernel.lanes if kernel.in_lanes else 1,
+            work=kernel.work,
+            refills=kernel.refills,
+        )
+        known = entry.table(), Mender(op, entry, kernel.lost), (code, entry)
+        return _Variant(caller([known], None), taken, known, code.seconds)

@@ -6,17 +6,17 @@
 @np_type = global ptr null              ; numpy.ndarray
 @int_type = global ptr null             ; int
 @empty = global ptr null                ; the function that makes large arrays
-@failed = global ptr null               ; the function that raises for an example that failed
 @type_error = global ptr null
 @none = global ptr null
 @np_new = global ptr null               ; PyArray_NewFromDescr
+@np_transpose = global ptr null         ; PyArray_Transpose
 @run = global ptr null                  ; the pool's `launch`
 
 @unusable_text = internal constant [37 x i8] c"an array does not fit a compiled map\00"
 
 declare ptr @PyTuple_New(i64)
-declare i64 @PyTuple_Size(ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyList_GetItem(ptr, i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyBytes_AsString(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
@@ -62,25 +62,37 @@ find.rank:
   %is.scalar = icmp eq i32 %rank, 0
   br i1 %is.scalar, label %none, label %read
 read:
+  %axis.at = getelementptr i64, ptr %table, i64 9
+  %axis = load i64, ptr %axis.at
+  %wide = sext i32 %rank to i64
+  %is.within = icmp slt i64 %axis, %wide
+  br i1 %is.within, label %find.size, label %none
+find.size:
   %shape.at = getelementptr i8, ptr %array, i64 $SHAPE
   %shape = load ptr, ptr %shape.at
-  %size = load i64, ptr %shape
+  %size.at = getelementptr i64, ptr %shape, i64 %axis
+  %size = load i64, ptr %size.at
   ret i64 %size
 none:
   ret i64 -1
 }
 
-; Whether an operand can be read as it is: of this type, without gaps, aligned, of this dtype, shape
-; and size. The entry of the table: dtype, whether it is mapped, rank, shape.
-define internal i1 @fits(ptr %array, ptr %entry, i64 %size) {
+; Whether an operand can be read as it is: of this type, without gaps or in columns, aligned, of this
+; dtype, shape and size. The strides of columns go where it is said. The entry of the table: dtype,
+; the mapped axis or -1, bytes from example to example in columns or 0, rank, shape.
+define internal i1 @fits(ptr %array, ptr %entry, i64 %size, ptr %strides) {
   %np = load ptr, ptr @np_type
   %is.array = call i1 @is_a(ptr %array, ptr %np)
   br i1 %is.array, label %find.flags, label %no
 find.flags:
+  %step.at = getelementptr i64, ptr %entry, i64 2
+  %step = load i64, ptr %step.at
+  %is.rows = icmp eq i64 %step, 0
+  %needed = select i1 %is.rows, i32 257, i32 256  ; C_CONTIGUOUS and ALIGNED, or only that
   %flags.at = getelementptr i8, ptr %array, i64 $FLAGS
   %flags = load i32, ptr %flags.at
-  %both = and i32 %flags, 257  ; C_CONTIGUOUS and ALIGNED
-  %is.plain = icmp eq i32 %both, 257
+  %both = and i32 %flags, %needed
+  %is.plain = icmp eq i32 %both, %needed
   br i1 %is.plain, label %find.dtype, label %no
 find.dtype:
   %dtype.at = getelementptr i8, ptr %array, i64 $DTYPE
@@ -91,39 +103,61 @@ find.dtype:
 find.rank:
   %mapped.at = getelementptr i64, ptr %entry, i64 1
   %mapped = load i64, ptr %mapped.at
-  %inner.at = getelementptr i64, ptr %entry, i64 2
+  %is.mapped = icmp sge i64 %mapped, 0
+  %more = zext i1 %is.mapped to i64
+  %inner.at = getelementptr i64, ptr %entry, i64 3
   %inner = load i64, ptr %inner.at
   %rank.at = getelementptr i8, ptr %array, i64 $RANK
   %rank.int = load i32, ptr %rank.at
   %rank = sext i32 %rank.int to i64
-  %expected = add i64 %inner, %mapped
+  %expected = add i64 %inner, %more
   %is.rank = icmp eq i64 %rank, %expected
   br i1 %is.rank, label %find.batch, label %no
 find.batch:
   %shape.at = getelementptr i8, ptr %array, i64 $SHAPE
   %shape = load ptr, ptr %shape.at
-  %is.mapped = icmp ne i64 %mapped, 0
+  %own.strides.at = getelementptr i8, ptr %array, i64 $STRIDES
+  %own.strides = load ptr, ptr %own.strides.at
   br i1 %is.mapped, label %compare, label %find.axes
 compare:
-  %length = load i64, ptr %shape
+  %length.at = getelementptr i64, ptr %shape, i64 %mapped
+  %length = load i64, ptr %length.at
   %is.size = icmp eq i64 %length, %size
-  br i1 %is.size, label %find.axes, label %no
+  %apart.at = getelementptr i64, ptr %own.strides, i64 %mapped
+  %apart = load i64, ptr %apart.at
+  %is.step = icmp eq i64 %apart, %step
+  %is.none = icmp eq i64 %size, 0  ; strides mean nothing
+  %is.near = or i1 %is.step, %is.none
+  %is.beside = or i1 %is.rows, %is.near
+  %is.right = and i1 %is.size, %is.beside
+  br i1 %is.right, label %find.axes, label %no
 find.axes:
-  %own = getelementptr i64, ptr %shape, i64 %mapped
-  %given = getelementptr i64, ptr %entry, i64 3
+  %given = getelementptr i64, ptr %entry, i64 4
   br label %look
 look:
-  %axis = phi i64 [ 0, %find.axes ], [ %next, %one ]
+  %axis = phi i64 [ 0, %find.axes ], [ %next, %on ]
   %is.end = icmp eq i64 %axis, %inner
   br i1 %is.end, label %yes, label %one
 one:
-  %own.at = getelementptr i64, ptr %own, i64 %axis
+  %is.behind = icmp uge i64 %axis, %mapped  ; never, if nothing is mapped
+  %next = add i64 %axis, 1
+  %own.axis = select i1 %is.behind, i64 %next, i64 %axis
+  %own.at = getelementptr i64, ptr %shape, i64 %own.axis
   %own.size = load i64, ptr %own.at
   %given.at = getelementptr i64, ptr %given, i64 %axis
   %given.size = load i64, ptr %given.at
-  %next = add i64 %axis, 1
   %is.equal = icmp eq i64 %own.size, %given.size
-  br i1 %is.equal, label %look, label %no
+  br i1 %is.equal, label %equal, label %no
+equal:
+  br i1 %is.rows, label %on, label %keep
+keep:
+  %stride.at = getelementptr i64, ptr %own.strides, i64 %own.axis
+  %stride = load i64, ptr %stride.at
+  %kept.at = getelementptr i64, ptr %strides, i64 %axis
+  store i64 %stride, ptr %kept.at
+  br label %on
+on:
+  br label %look
 yes:
   ret i1 true
 no:
@@ -131,19 +165,65 @@ no:
 }
 
 ; An array for a result, or null with an error set. The entry of the table: dtype, bytes of an
-; example, rank, shape.
-define internal ptr @make(ptr %entry, i64 %size) {
+; example, bytes from example to example in columns or 0, rank, shape. Of columns, the examples are
+; the last axis of the array, and the first of what is returned.
+define internal ptr @result(ptr %entry, i64 %size, ptr %strides) {
+  %order = alloca [65 x i64]
+  %dims = alloca [2 x i64]
+  %step.at = getelementptr i64, ptr %entry, i64 2
+  %step = load i64, ptr %step.at
+  %is.rows = icmp eq i64 %step, 0
+  %array = call ptr @make(ptr %entry, i64 %size, i1 %is.rows)
+  %is.absent = icmp eq ptr %array, null
+  %is.done = or i1 %is.rows, %is.absent
+  br i1 %is.done, label %done, label %turn
+done:
+  ret ptr %array
+turn:
+  %inner.at = getelementptr i64, ptr %entry, i64 3
+  %inner = load i64, ptr %inner.at
+  store i64 %inner, ptr %order
+  %bytes = mul i64 %inner, 8
+  %own.at = getelementptr i8, ptr %array, i64 $STRIDES
+  %own = load ptr, ptr %own.at
+  call void @llvm.memcpy.p0.p0.i64(ptr %strides, ptr %own, i64 %bytes, i1 false)
+  br label %fill
+fill:
+  %axis = phi i64 [ 0, %turn ], [ %next, %one ]
+  %is.end = icmp eq i64 %axis, %inner
+  br i1 %is.end, label %transpose, label %one
+one:
+  %next = add i64 %axis, 1
+  %place.at = getelementptr i64, ptr %order, i64 %next
+  store i64 %axis, ptr %place.at
+  br label %fill
+transpose:
+  store ptr %order, ptr %dims
+  %rank = add i64 %inner, 1
+  %count = trunc i64 %rank to i32
+  %count.at = getelementptr i64, ptr %dims, i64 1
+  store i32 %count, ptr %count.at
+  %function = load ptr, ptr @np_transpose
+  %view = call ptr %function(ptr %array, ptr %dims)
+  call void @Py_DecRef(ptr %array)
+  ret ptr %view
+}
+
+define internal ptr @make(ptr %entry, i64 %size, i1 %is.rows) {
   %shape = alloca [65 x i64]
   %two = alloca [2 x ptr]
   %dtype = load ptr, ptr %entry
   %each.at = getelementptr i64, ptr %entry, i64 1
   %each = load i64, ptr %each.at
-  %inner.at = getelementptr i64, ptr %entry, i64 2
+  %inner.at = getelementptr i64, ptr %entry, i64 3
   %inner = load i64, ptr %inner.at
-  %given = getelementptr i64, ptr %entry, i64 3
+  %given = getelementptr i64, ptr %entry, i64 4
   %rank = add i64 %inner, 1
-  %rest = getelementptr i64, ptr %shape, i64 1
-  store i64 %size, ptr %shape
+  %behind = getelementptr i64, ptr %shape, i64 1
+  %last = getelementptr i64, ptr %shape, i64 %inner
+  %rest = select i1 %is.rows, ptr %behind, ptr %shape
+  %batch = select i1 %is.rows, ptr %shape, ptr %last
+  store i64 %size, ptr %batch
   %bytes = mul i64 %inner, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %given, i64 %bytes, i1 false)
   %is.few = icmp ult i64 %size, 65536
@@ -231,9 +311,30 @@ some:
   ret i64 %result
 }
 
+; The entry behind one of the table.
+define internal ptr @next(ptr %entry) {
+  %rank.at = getelementptr i64, ptr %entry, i64 3
+  %rank = load i64, ptr %rank.at
+  %words = add i64 %rank, 4
+  %next = getelementptr i64, ptr %entry, i64 %words
+  ret ptr %next
+}
+
+; Where the strides of the array behind one go: columns have some.
+define internal ptr @behind(ptr %entry, ptr %strides) {
+  %step.at = getelementptr i64, ptr %entry, i64 2
+  %step = load i64, ptr %step.at
+  %is.rows = icmp eq i64 %step, 0
+  %rank.at = getelementptr i64, ptr %entry, i64 3
+  %rank = load i64, ptr %rank.at
+  %behind = getelementptr i64, ptr %strides, i64 %rank
+  %next = select i1 %is.rows, ptr %strides, ptr %behind
+  ret ptr %next
+}
+
 ; Call a kernel. Returns a tuple of arrays; null with an error set; 1 if the operands must be
-; converted first.
-define internal ptr @attempt(ptr %table, ptr %arguments, i64 %count) {
+; converted first. What it leaves undone, the mender does.
+define internal ptr @attempt(ptr %table, ptr %arguments, i64 %count, ptr %mender) {
   %code.at = alloca i64
   %inputs.at = getelementptr i64, ptr %table, i64 1
   %inputs = load i64, ptr %inputs.at
@@ -248,32 +349,35 @@ sized:
   br i1 %is.negative, label %unusable, label %prepare
 prepare:
   %arrays = add i64 %inputs, %outputs
-  %pointers.bytes = mul i64 %arrays, 8
-  %bytes = add i64 %pointers.bytes, 32
+  %apart.at = getelementptr i64, ptr %table, i64 10
+  %apart = load i64, ptr %apart.at
+  %words = add i64 %arrays, %apart
+  %words.bytes = mul i64 %words, 8
+  %bytes = add i64 %words.bytes, 40  ; the last word is the mender's
   %context = alloca i8, i64 %bytes, align 64
   %pointers = getelementptr i8, ptr %context, i64 32
-  %entries = getelementptr i64, ptr %table, i64 10
+  %strides.first = getelementptr i64, ptr %pointers, i64 %arrays
+  %entries = getelementptr i64, ptr %table, i64 11
   br label %operands
 operands:
   %i = phi i64 [ 0, %prepare ], [ %i.next, %pointer ]
   %entry = phi ptr [ %entries, %prepare ], [ %entry.next, %pointer ]
+  %strides = phi ptr [ %strides.first, %prepare ], [ %strides.next, %pointer ]
   %is.last = icmp eq i64 %i, %inputs
   br i1 %is.last, label %allocate, label %operand
 operand:
   %i.next = add i64 %i, 1
   %array.at = getelementptr ptr, ptr %arguments, i64 %i.next
   %array = load ptr, ptr %array.at
-  %is.fit = call i1 @fits(ptr %array, ptr %entry, i64 %size)
+  %is.fit = call i1 @fits(ptr %array, ptr %entry, i64 %size, ptr %strides)
   br i1 %is.fit, label %pointer, label %unusable
 pointer:
   %data.at = getelementptr i8, ptr %array, i64 $DATA
   %data = load ptr, ptr %data.at
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %data, ptr %pointer.at
-  %rank.at = getelementptr i64, ptr %entry, i64 2
-  %rank = load i64, ptr %rank.at
-  %words = add i64 %rank, 3
-  %entry.next = getelementptr i64, ptr %entry, i64 %words
+  %strides.next = call ptr @behind(ptr %entry, ptr %strides)
+  %entry.next = call ptr @next(ptr %entry)
   br label %operands
 unusable:
   ret ptr inttoptr (i64 1 to ptr)
@@ -285,10 +389,11 @@ allocate:
 results:
   %j = phi i64 [ 0, %allocate ], [ %j.next, %made ]
   %target = phi ptr [ %entry, %allocate ], [ %target.next, %made ]
+  %target.strides = phi ptr [ %strides, %allocate ], [ %target.strides.next, %made ]
   %is.all = icmp eq i64 %j, %outputs
   br i1 %is.all, label %ready, label %result
 result:
-  %new = call ptr @make(ptr %target, i64 %size)
+  %new = call ptr @result(ptr %target, i64 %size, ptr %target.strides)
   %is.missing = icmp eq ptr %new, null
   br i1 %is.missing, label %drop, label %made
 made:
@@ -298,10 +403,8 @@ made:
   %number = add i64 %inputs, %j
   %new.pointer.at = getelementptr ptr, ptr %pointers, i64 %number
   store ptr %new.data, ptr %new.pointer.at
-  %target.rank.at = getelementptr i64, ptr %target, i64 2
-  %target.rank = load i64, ptr %target.rank.at
-  %target.words = add i64 %target.rank, 3
-  %target.next = getelementptr i64, ptr %target, i64 %target.words
+  %target.strides.next = call ptr @behind(ptr %target, ptr %target.strides)
+  %target.next = call ptr @next(ptr %target)
   %j.next = add i64 %j, 1
   br label %results
 ready:
@@ -325,8 +428,10 @@ check:
   %is.fine = icmp eq i64 %code, 0
   br i1 %is.fine, label %done, label %fail
 fail:
-  call void @raise_failed(i64 %code)
-  br label %drop
+  %mended = call ptr @mend(ptr %mender, ptr %tuple, i64 %code, ptr %context, ptr %arguments,
+                           i64 %count)
+  call void @Py_DecRef(ptr %tuple)
+  ret ptr %mended
 done:
   ret ptr %tuple
 drop:
@@ -336,65 +441,67 @@ null:
   ret ptr null
 }
 
-define internal void @raise_failed(i64 %code) {
-  %one = alloca ptr
+; Call mender(results, code, address of the context, *arguments), and return what it returns.
+define internal ptr @mend(ptr %mender, ptr %results, i64 %code, ptr %context, ptr %arguments,
+                          i64 %count) {
+  %all = add i64 %count, 3
+  %items = alloca ptr, i64 %all
   %number = call ptr @PyLong_FromLongLong(i64 %code)
-  %is.missing = icmp eq ptr %number, null
-  br i1 %is.missing, label %out, label %call
-call:
-  store ptr %number, ptr %one
-  %function = load ptr, ptr @failed
-  %nothing = call ptr @PyObject_Vectorcall(ptr %function, ptr %one, i64 1, ptr null)
+  %no.number = icmp eq ptr %number, null
+  br i1 %no.number, label %null, label %locate
+locate:
+  %address = ptrtoint ptr %context to i64
+  %where = call ptr @PyLong_FromLongLong(i64 %address)
+  %no.where = icmp eq ptr %where, null
+  br i1 %no.where, label %forget, label %fill
+fill:
+  %second = getelementptr ptr, ptr %items, i64 1
+  %third = getelementptr ptr, ptr %items, i64 2
+  %rest = getelementptr ptr, ptr %items, i64 3
+  store ptr %results, ptr %items
+  store ptr %number, ptr %second
+  store ptr %where, ptr %third
+  %bytes = mul i64 %count, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %arguments, i64 %bytes, i1 false)
+  %mended = call ptr @PyObject_Vectorcall(ptr %mender, ptr %items, i64 %all, ptr null)
+  call void @Py_DecRef(ptr %where)
   call void @Py_DecRef(ptr %number)
-  br label %out
-out:
-  ret void
+  ret ptr %mended
+forget:
+  call void @Py_DecRef(ptr %number)
+  br label %null
+null:
+  ret ptr null
 }
 
-; launch(sizes, *operands), a method of (table, convert, ...). What does not fit is converted.
+; launch(size, *operands), a method of (cell, otherwise). The cell has what is known of the kernel to
+; be tried, (table, mender, ...), or None. What does not fit it is left to the function `otherwise`.
 define ptr @launch(ptr %self, ptr %arguments, i64 %count) {
-  %bytes = call ptr @PyTuple_GetItem(ptr %self, i64 0)
-  %table = call ptr @PyBytes_AsString(ptr %bytes)
-  %moves.at = getelementptr i64, ptr %table, i64 9
-  %moves = load i64, ptr %moves.at
-  %is.moved = icmp ne i64 %moves, 0
-  br i1 %is.moved, label %convert, label %direct
+  %cell = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %known = call ptr @PyList_GetItem(ptr %cell, i64 0)
+  %none = load ptr, ptr @none
+  %is.none = icmp eq ptr %known, %none
+  br i1 %is.none, label %else, label %direct
 direct:
-  %result = call ptr @attempt(ptr %table, ptr %arguments, i64 %count)
+  call void @Py_IncRef(ptr %known)  ; while the kernel runs, another thread may change the cell
+  %bytes = call ptr @PyTuple_GetItem(ptr %known, i64 0)
+  %table = call ptr @PyBytes_AsString(ptr %bytes)
+  %mender = call ptr @PyTuple_GetItem(ptr %known, i64 1)
+  %result = call ptr @attempt(ptr %table, ptr %arguments, i64 %count, ptr %mender)
+  call void @Py_DecRef(ptr %known)
   %is.unusable = icmp eq ptr %result, inttoptr (i64 1 to ptr)
-  br i1 %is.unusable, label %convert, label %out
+  br i1 %is.unusable, label %else, label %out
 out:
   ret ptr %result
-convert:
+else:
   %function = call ptr @PyTuple_GetItem(ptr %self, i64 1)
-  %converted = call ptr @PyObject_Vectorcall(ptr %function, ptr %arguments, i64 %count, ptr null)
-  %is.raised = icmp eq ptr %converted, null
-  br i1 %is.raised, label %null, label %again
-again:
-  %number = call i64 @PyTuple_Size(ptr %converted)
-  %items = alloca ptr, i64 %number
-  br label %copy
-copy:
-  %i = phi i64 [ 0, %again ], [ %next, %one ]
-  %is.end = icmp eq i64 %i, %number
-  br i1 %is.end, label %call, label %one
-one:
-  %item = call ptr @PyTuple_GetItem(ptr %converted, i64 %i)
-  %item.at = getelementptr ptr, ptr %items, i64 %i
-  store ptr %item, ptr %item.at
-  %next = add i64 %i, 1
-  br label %copy
+  %is.nobody = icmp eq ptr %function, %none
+  br i1 %is.nobody, label %refuse, label %call
 call:
-  %second = call ptr @attempt(ptr %table, ptr %items, i64 %number)
-  call void @Py_DecRef(ptr %converted)
-  %is.hopeless = icmp eq ptr %second, inttoptr (i64 1 to ptr)
-  br i1 %is.hopeless, label %refuse, label %answer
-answer:
-  ret ptr %second
+  %found = call ptr @PyObject_Vectorcall(ptr %function, ptr %arguments, i64 %count, ptr null)
+  ret ptr %found
 refuse:
   %error = load ptr, ptr @type_error
   call void @PyErr_SetString(ptr %error, ptr @unusable_text)
-  br label %null
-null:
   ret ptr null
 }

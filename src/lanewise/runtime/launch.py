@@ -2,16 +2,17 @@
 
 A steady call on small arrays is mostly looking at the operands and making the results, which takes
 several microseconds in Python. ``launch.ll`` does it in a fraction of one: it reads an array's data
-pointer, shape, dtype and flags itself (the fields of ``PyArrayObject`` are part of NumPy's stable
-ABI) and starts the pool. Operands that are not as a kernel reads them (another byte order, gaps,
-NumPy's scalars) are converted first, by a function of Python's that the caller gives.
+pointer, shape, strides, dtype and flags itself (the fields of ``PyArrayObject`` are part of NumPy's
+stable ABI) and starts the pool. Operands that are not as a kernel reads them (another byte order,
+gaps, NumPy's scalars) are left to a function of Python's that the caller gives.
 
 The table of a kernel, numbers of 64 bits: address of the code, inputs, outputs, bytes of scratch,
 lanes, examples up to which one thread runs all, least examples of a chunk, the position of a mapped
-input (-1 if there is none), the part of all that a chunk is (a power of two), 1 if operands must
-be converted whatever they are; then for each input the address of its dtype, 1 if it is mapped else
-0, rank and shape of an example's; for each output the same with the bytes of an example in second
-place.
+input (-1 if there is none), the part of all that a chunk is (a power of two), the mapped axis of
+that input, the axes of all that is in columns; then for each input the address of its dtype, its
+mapped axis (-1 if it is not mapped), the bytes from one example to the next if it is in columns
+else 0, rank and shape of an example's; for each output the same with the bytes of an example in
+second place.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.runtime.buffers import maker, new_array
+from lanewise.runtime.buffers import maker, new_array, transpose
 from lanewise.runtime.native import Library, template
 from lanewise.runtime.pool import get_threads, launching
 
@@ -50,7 +51,9 @@ class Entry:
     inputs, outputs
         The dtype and shape of each, for one example.
     axes
-        The mapped axis of each input, or None.
+        The mapped axis of each input, or None; 0 if it is in rows.
+    columns
+        Which inputs, and behind them outputs, have their examples side by side in memory.
     scratch
         Bytes of memory that a thread needs to work in.
     lanes
@@ -65,6 +68,7 @@ class Entry:
     inputs: Sequence[Array]
     outputs: Sequence[Array]
     axes: Sequence[int | None]
+    columns: Sequence[bool]
     scratch: int
     lanes: int
     work: float
@@ -75,7 +79,7 @@ class Entry:
 
         Examples
         --------
-        >>> Entry(1, [], [], [], 0, 8, 100.0).chunks()
+        >>> Entry(1, [], [], [], [], 0, 8, 100.0).chunks()
         (250, 104)
         """
         work = max(self.work, 0.01)
@@ -86,10 +90,28 @@ class Entry:
 
         Examples
         --------
-        >>> Entry(1, [], [], [], 0, 8, 100.0).share()
+        >>> Entry(1, [], [], [], [], 0, 8, 100.0).share()
         6
         """
         return min((8 * get_threads() - 1).bit_length(), 6) if self.refills else 6
+
+    def table(self) -> bytes:
+        """Return the table of the kernel; see the module's docstring."""
+        count = len(self.inputs)
+        rows = []
+        for number, (dtype, shape) in enumerate((*self.inputs, *self.outputs)):
+            size = dtype.itemsize
+            axis = self.axes[number] if number < count else size * math.prod(shape)
+            step = size if self.columns[number] else 0
+            rows += id(dtype), -1 if axis is None else axis, step, len(shape), *shape
+        place = next((i for i, axis in enumerate(self.axes) if axis is not None), -1)
+        arrays = zip((*self.inputs, *self.outputs), self.columns, strict=True)
+        apart = sum([len(shape) for (_, shape), is_column in arrays if is_column])
+        numbers = [
+            self.address, count, len(self.outputs), self.scratch, self.lanes, *self.chunks(), place,
+            self.share(), self.axes[place] if place >= 0 else 0, apart, *rows,
+        ]  # fmt: skip
+        return struct.pack(f"{len(numbers)}q", *numbers)
 
 
 class _Launcher:
@@ -97,17 +119,18 @@ class _Launcher:
 
     __slots__ = ("library",)
 
-    def __init__(self, failed: Callable[[int], None]) -> None:
+    def __init__(self) -> None:
         # An object ends its head with its type; what follows is NumPy's.
         head = object.__basicsize__
-        fields = {"DATA": 0, "RANK": 8, "SHAPE": 16, "DTYPE": 40, "FLAGS": 48}
+        fields = {"DATA": 0, "RANK": 8, "SHAPE": 16, "STRIDES": 24, "DTYPE": 40, "FLAGS": 48}
         offsets = {name: head + offset for name, offset in fields.items()}
         text = template("launch.ll", TYPE=head - ctypes.sizeof(ctypes.c_void_p), **offsets)
         self.library = library = Library(text)
         objects = {"np_type": np.ndarray, "int_type": int, "type_error": TypeError, "none": None}
-        for name, value in {**objects, "empty": maker(), "failed": failed}.items():
+        for name, value in {**objects, "empty": maker()}.items():
             library.set_object(name, value)
-        for name, address in {"np_new": new_array(), "run": launching()}.items():
+        found = {"np_new": new_array(), "np_transpose": transpose(), "run": launching()}
+        for name, address in found.items():
             ctypes.c_void_p.from_address(library.address(name)).value = address
 
 
@@ -115,55 +138,36 @@ _lock = threading.RLock()
 _launcher: _Launcher | None = None
 
 
+#: What is known of a kernel: its table (see `Entry.table`); what is called where it left something
+#: undone, and returns the results (see `mend.Mender`); and what the table refers to: the code and
+#: the dtypes, which are compared by identity.
+Known = tuple[bytes, Callable[..., tuple[np.ndarray, ...]], Any]
+
+
 def caller(
-    entry: Entry,
-    convert: Callable[..., tuple[Any, ...]],
-    failed: Callable[[int], None],
-    kept: Any,
+    cell: list[Known | None], otherwise: Callable[..., tuple[np.ndarray, ...]] | None
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Return ``call(size, *operands)``, which runs a kernel: a built-in function.
 
     ``size`` is the number of examples; where something is mapped it may be anything else but an
-    int, and is read off. The dtypes of `entry` are compared by identity.
+    int, and is read off. The results have the examples along their first axis.
 
     Parameters
     ----------
-    entry
-        The kernel.
-    convert
-        Takes the arguments of a call that the kernel cannot read as they are, and returns those of
-        one that it can, the size among them.
-    failed
-        Takes the code that a kernel returned, and raises. It is the same for all kernels.
-    kept
-        Lives as long as the function.
+    cell
+        The kernel to run, or None. It may change from call to call.
+    otherwise
+        Does a call whose arguments this kernel cannot read as they are. None for an error.
     """
-    launcher = _native(failed)
-    inputs = [
-        (id(dtype), int(axis is not None), len(shape), *shape)
-        for (dtype, shape), axis in zip(entry.inputs, entry.axes, strict=True)
-    ]
-    outputs = [
-        (id(dtype), dtype.itemsize * math.prod(shape), len(shape), *shape)
-        for dtype, shape in entry.outputs
-    ]
-    place = next((i for i, axis in enumerate(entry.axes) if axis is not None), -1)
-    moves = int(any(entry.axes))  # what the kernel reads has the batch first
-    numbers = [
-        entry.address, len(inputs), len(outputs), entry.scratch, entry.lanes, *entry.chunks(),
-        place, entry.share(), moves, *[number for row in (*inputs, *outputs) for number in row],
-    ]  # fmt: skip
-    table = struct.pack(f"{len(numbers)}q", *numbers)
-    owner = (table, convert, entry, kept)
-    return launcher.library.builtin("launch", "Run a kernel on arrays.", owner)
+    return _native().library.builtin("launch", "Run a kernel on arrays.", (cell, otherwise))
 
 
-def _native(failed: Callable[[int], None]) -> _Launcher:
+def _native() -> _Launcher:
     global _launcher
     if _launcher is None:
         with _lock:
             if _launcher is None:
-                _launcher = _Launcher(failed)
+                _launcher = _Launcher()
     return _launcher
 
 

@@ -35,7 +35,7 @@ from lanewise.ops.movement import (
     update_slice,
 )
 from lanewise.ops.reduction import accumulate, reduce
-from lanewise.ops.regions import DIVERGENT, SEQUENTIAL, map_
+from lanewise.ops.regions import DIVERGENT, NATIVE, SEQUENTIAL, map_
 from lanewise.ops.slicing import put_slice
 from lanewise.ops.sorting import argsort, sort
 from lanewise.runtime.expressions import is_scalar
@@ -272,5 +272,5 @@ def _allocates(op: Operation) -> bool:
     if op.primitive is gather:  # with nothing but scalars for indices it is a view
         return any(not is_scalar(value.type) for value in op.operands[1:])
     if op.primitive is map_:
-        return op.params["order"] == SEQUENTIAL and all(op.params["out_mapped"])
+        return op.params["order"] in (SEQUENTIAL, NATIVE) and all(op.params["out_mapped"])
     return op.primitive in _ALLOCATING or isinstance(op.primitive.ufunc, np.ufunc)

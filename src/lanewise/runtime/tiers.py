@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -22,10 +22,12 @@ import numpy as np
 from lanewise.codegen.lift import lift
 from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
-from lanewise.ir.graph import Graph
+from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant
-from lanewise.ops.regions import NATIVE, map_
+from lanewise.ops.movement import broadcast_to, reshape
+from lanewise.ops.regions import map_
+from lanewise.passes.inline import inline
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.runtime.failed import KernelFailed
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 INTERPRET, COMPILE = "interpret", "native"
 INFINITE = float("inf")
+CALLS_HOST = "it calls host code"
+#: Operations that repeat a result which is the same for all examples.
+_NEVER_FAIL = (constant, broadcast_to, reshape)
 _lock = threading.RLock()
 
 
@@ -84,8 +89,26 @@ def _ledger_of(graph: Graph) -> _Ledger:
         return known
 
 
+class ForFew(Protocol):
+    """The plan for few examples; see runtime/few.py, which is loaded with the compiler."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    def is_better(self, many: Graph, arguments: Sequence[Any]) -> bool: ...
+
+    def is_better_for(self, many: Graph, sizes: Mapping[str, int]) -> bool: ...
+
+
 class Executable:
     """A graph that runs on arrays: interpreted until compiling it pays, or as it is forced.
+
+    Parameters
+    ----------
+    graph
+        As it was recorded.
+    forced
+        What LANEWISE_BACKEND may say too, which goes first.
 
     Attributes
     ----------
@@ -99,13 +122,15 @@ class Executable:
         nothing to compile.
     """
 
-    __slots__ = ("_estimate", "_interpreter", "_ledger", "cost", "graph", "native")
+    __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "cost", "graph",
+                 "native")  # fmt: skip
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, forced: str | None = None) -> None:
+        self.graph = graph = inline(graph)
+        self._forced = forced
         self.native: Plan | None = None
-        has_maps = any(op.primitive is map_ for op in graph.operations)
-        self.cost = compiling(graph) if has_maps and not graph.has_effects else INFINITE
+        self._few: ForFew | None = None
+        self.cost = INFINITE if graph.has_effects else compiling(graph)
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         self._interpreter: Plan | None = None
         self._ledger = _Ledger() if self.cost == INFINITE else _ledger_of(graph)
@@ -120,11 +145,11 @@ class Executable:
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run on these arguments."""
-        forced = backend()
-        if forced == INTERPRET or _is_strict():
+        forced = backend() or self._forced
+        if forced == INTERPRET or is_strict():
             return self.interpreter
         if self.native is not None:
-            return self.native
+            return self.native if self._few is None else self._fitting(self._few, arguments)
         if self.cost == INFINITE:
             return self.interpreter
         if forced != COMPILE:
@@ -140,7 +165,32 @@ class Executable:
                     self.cost = INFINITE
                 else:
                     self._interpreter = None  # seldom needed again
+        if self.native is not None and self._few is not None:
+            return self._fitting(self._few, arguments)
         return self.native or self.interpreter
+
+    @property
+    def settled(self) -> Plan | None:
+        """The plan that all calls run from now on, unless `is_strict`; None while that is open.
+
+        LANEWISE_BACKEND is asked here for the last time.
+        """
+        forced = backend() or self._forced
+        if forced == INTERPRET or (self.native is None and self.cost == INFINITE):
+            return self.interpreter
+        few = self._few
+        if few is None or self.native is None:
+            return self.native
+        if any(isinstance(d, Dim) for v in self.graph.inputs for d in getattr(v.type, "shape", ())):
+            return None  # the number of examples decides
+        with _lock:
+            return few.plan if few.is_better_for(self.native.graph, {}) else self.native
+
+    def _fitting(self, few: ForFew, arguments: Sequence[Any]) -> Plan:
+        """Return the plan for many examples, or that for few, whichever suits the batch."""
+        assert self.native is not None
+        with _lock:
+            return few.plan if few.is_better(self.native.graph, arguments) else self.native
 
     @property
     def interpreter(self) -> Plan:
@@ -150,33 +200,38 @@ class Executable:
             plan = self._interpreter = Plan(lower(self.graph))
         return plan
 
-    def first_failing(self, error: Exception) -> int | None:
-        """Return the first example that may have failed, where an error of a run tells.
+    def failing(self, error: Exception) -> slice | None:
+        """Return among which examples the first is that fails, where an error of a run tells.
 
-        A kernel tells of itself only. So it must be the only one, and all else that may fail must
-        have run before it.
+        A kernel tells of itself: what comes after it may fail at an example before.
         """
         plan = self.native
-        if not isinstance(error, KernelFailed) or plan is None:
+        if not isinstance(error, KernelFailed) or plan is None or error.first is None:
             return None
-        *_, last = (op for op in plan.graph.operations if op.primitive is not constant)
-        kernels = [op for op in plan.graph.operations if op.params.get("order") == NATIVE]
-        return error.first if kernels == [last] else None
+        ops = [op for op in plan.graph.operations if op.primitive not in _NEVER_FAIL]
+        if error.op not in ops:  # one of turns, or elements
+            return None
+        return slice(error.first if ops[-1] is error.op else 0, error.first + 1)
 
     def choice(self, sizes: Mapping[str, int]) -> Choice:
         """Return what the next call would run on arrays of these sizes, and why."""
-        forced = backend()
+        forced = backend() or self._forced
+        by = (
+            f"LANEWISE_BACKEND={forced}"
+            if backend()
+            else f"experimental_compile={forced == COMPILE}"
+        )
         if forced == INTERPRET:
-            return Choice(INTERPRET, "LANEWISE_BACKEND=interpret")
-        if _is_strict():
+            return Choice(INTERPRET, by)
+        if is_strict():
             reason = "np.errstate asks for errors of floating point, which kernels do not tell"
             return Choice(INTERPRET, reason)
         if self.graph.has_effects:
-            return Choice(INTERPRET, "it calls host code")
+            return Choice(INTERPRET, CALLS_HOST)
         if self.native is None and self.cost == INFINITE:
             return Choice(INTERPRET, "nothing in it has a native form")
         if forced == COMPILE:
-            return Choice(COMPILE, "LANEWISE_BACKEND=native")
+            return Choice(COMPILE, by)
         spent = self.spent
         if self.native is None:
             each = max(interpreting(self.graph, sizes), 1.0)
@@ -196,19 +251,58 @@ class Executable:
             f"and compiling {duration(self.cost)}",
         )
 
-    def native_graph(self, report: Report | None = None) -> Graph | None:
-        """Return the graph with its kernels as native maps; None if there are none."""
-        from lanewise.codegen.partition import partition
+    def native_graph(
+        self, report: Report | None = None, sizes: Mapping[str, int] | None = None
+    ) -> Graph | None:
+        """Return the graph with its kernels as native maps; None if there are none.
+
+        It is that for many examples, or where `sizes` of dimensions are given the one that suits.
+        """
+        from lanewise.codegen.partition import Refused
+        from lanewise.runtime.few import (
+            Few,
+            as_kernels,
+            has_kernels,
+            may_spread,
+            one_by_one,
+            spread_within,
+        )
         from lanewise.runtime.kernels import KERNELS
 
+        refused: list[Refused] = []
         with _lock:
-            graph = partition(merge_repeated(eliminate_dead(self.graph)), KERNELS, report)
-        is_native = any(op.params.get("order") == NATIVE for op in graph.operations)
-        return graph if is_native else None
+            graph = merge_repeated(eliminate_dead(self.graph))
+            is_few = not any(op.primitive is map_ for op in graph.operations)
+            if not is_few:
+                graph = as_kernels(spread_within(graph), KERNELS, refused.append)
+                if sizes is not None and may_spread(self.graph):
+                    is_few = Few(self.graph, KERNELS).is_better_for(graph, sizes)
+            if is_few:
+                refused.clear()
+                graph = one_by_one(self.graph, KERNELS, refused.append)
+        if report is not None:
+            for found in refused:
+                report(found)
+        return graph if has_kernels(graph) else None
+
+    def uncompiled(self) -> list[tuple[Operation, str]]:
+        """Return the operations that are left to NumPy where all else is compiled, and why."""
+        if self.graph.has_effects:
+            return [(op, CALLS_HOST) for op in self.graph.operations if op.has_effect]
+        found: list[tuple[Operation, str]] = []
+        self.native_graph(lambda refused: found.append((refused.place, refused.reason)))
+        return found
 
     def _compiled(self) -> Plan | None:
+        from lanewise.runtime.few import Few, has_kernels, may_spread
+        from lanewise.runtime.kernels import KERNELS
+
         graph = self.native_graph()
-        return None if graph is None else Plan(lower(graph))
+        few = Few(self.graph, KERNELS) if may_spread(self.graph) else None
+        if graph is None:
+            return few.plan if few is not None and has_kernels(few.lowered) else None
+        self._few = few
+        return Plan(lower(graph))
 
 
 def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
@@ -243,7 +337,7 @@ def duration(nanoseconds: float) -> str:
     return f"{size:.2g} {units[0]}" if size < 99.5 else f"{size:.0f} {units[0]}"
 
 
-def _is_strict() -> bool:
+def is_strict() -> bool:
     """Whether floating-point errors are to be raised or told, which kernels do not."""
     # NumPy (since 2.0) keeps that in a context variable: where none is set, it is as it was at the
     # start, and that takes a tenth of the time to see.

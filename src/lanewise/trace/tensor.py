@@ -7,6 +7,7 @@ another value. A view (`views.py`) reads its value from its base, and a write go
 from __future__ import annotations
 
 import dis
+import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,15 +20,18 @@ from lanewise.ir.location import Location, here
 from lanewise.ir.types import ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.elementwise import elementwise
+from lanewise.ops.lists import Arena
 from lanewise.ops.movement import cast
 from lanewise.ops.registry import Primitive
 from lanewise.trace.formatting import collecting, placeholder
-from lanewise.trace.trace import Trace, plain_array, require_trace, resolve, state
+from lanewise.trace.trace import Concrete, Trace, plain_array, require_trace, resolve, state
 
 #: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
 TABLE: dict[Any, Callable[..., Any]] = {}
 #: What the ndarray methods and operators call; filled by `lanewise.trace.table` too.
 UFUNC_CALL: list[Callable[..., Any]] = []
+#: For classes of objects that stand for an array, what returns it: always the same while it is.
+AS_ARRAY: dict[type, Callable[[Any], np.ndarray]] = {}
 #: Classes that carry out themselves what combines them with tensors; see `lanewise.trace.ragged`.
 TAKES_OVER: list[type] = []
 
@@ -125,9 +129,15 @@ class Tensor:
         return map(self.__getitem__, range(count))
 
     def __repr__(self) -> str:
+        array = concrete(self)
+        if array is not None:
+            return f"Tensor({array!r})"
         return self._text("r", "") or f"Tensor({self._type!r})"
 
     def __str__(self) -> str:
+        array = concrete(self)
+        if array is not None:
+            return str(array)
         return self._text("s", "") or repr(self)
 
     # --- what would need the numbers --------------------------------------------------------------
@@ -145,6 +155,9 @@ class Tensor:
         )
 
     def __bool__(self) -> bool:
+        array = concrete(self)
+        if array is not None:
+            return bool(array)
         if self.size != 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. "
@@ -157,15 +170,27 @@ class Tensor:
         )
 
     def __float__(self) -> float:
+        array = concrete(self)
+        if array is not None:
+            return float(array)
         self._refuse("float()", "Leave out float(), or use t.astype(float)")
 
     def __int__(self) -> int:
+        array = concrete(self)
+        if array is not None:
+            return int(array)
         self._refuse("int()", "Use np.trunc(x).astype(int), or leave it as it is")
 
     def __complex__(self) -> complex:
+        array = concrete(self)
+        if array is not None:
+            return complex(array)
         self._refuse("complex()", "Use x.astype(complex)")
 
     def __index__(self) -> int:
+        array = concrete(self)
+        if array is not None:
+            return operator.index(array)
         self._refuse(
             "using it as a Python index or as a length",
             "To index an array that is not traced, pass it to the mapped function as an argument "
@@ -175,6 +200,9 @@ class Tensor:
     def item(self, *args: Any) -> Tensor:
         """The element at an index, or the only one, as a Python number that is data."""
         resolve(self._value, self._trace)  # of a tensor that has leaked, say that
+        array = concrete(self)
+        if array is not None:
+            return array.item(*args)
         if not args:
             if self.size != 1:
                 raise ValueError("can only convert an array of size 1 to a Python scalar")
@@ -190,13 +218,22 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements as Python numbers that are data, in lists as deep as the shape."""
+        array = concrete(self)
+        if array is not None:
+            return array.tolist()
         return [row.tolist() for row in self] if self.shape else self.item()
 
     def tobytes(self, order: str = "C") -> bytes:
-        """Refused: the numbers are not known while tracing."""
+        """Refused while tracing, when the numbers are not known."""
+        array = concrete(self)
+        if array is not None:
+            return array.tobytes(order)  # ty: ignore[invalid-argument-type]
         self._refuse(".tobytes()", "Compute with the value itself, or use lw.py_func")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = concrete(self)
+        if array is not None:  # a copy always: what was recorded must stay as it was
+            return np.array(array, dtype)
         self._refuse(
             "making a NumPy array of it (np.array([t, ...]), np.asarray(t), or a library function "
             "that does not dispatch)",
@@ -205,6 +242,9 @@ class Tensor:
         )
 
     def __format__(self, spec: str) -> str:
+        array = concrete(self)
+        if array is not None:
+            return format(array[()] if not array.ndim else array, spec)
         text = self._text("", spec)
         if spec and text is None:
             self._refuse("formatting", "Print or format outside of the traced function")
@@ -318,6 +358,15 @@ def known_size(dim: DimLike, what: str) -> int:
     return dim
 
 
+def concrete(tensor: Tensor) -> np.ndarray | None:
+    """Return the numbers of a tensor, if they are known: those of a `GradientTape` are."""
+    if type(tensor._value) is not Concrete:
+        return None
+    if tensor._view is not None:
+        tensor._view.refresh(tensor)
+    return getattr(tensor._value, "array", None)
+
+
 def read(tensor: Tensor) -> Value:
     """Return the tensor's present value, as one of the current trace."""
     if tensor._view is not None:
@@ -342,6 +391,10 @@ def lift(operand: Any, what: str = "an operand") -> Value:
     if isinstance(operand, Tensor):
         return read(operand._tensor)
     trace = require_trace(what)
+    as_array = AS_ARRAY.get(type(operand))
+    if as_array is not None:
+        array = as_array(operand)
+        return lift(array) if isinstance(array, Tensor) else trace.read(operand, array)
     if isinstance(operand, (bool, int, float, complex)) and not isinstance(operand, np.generic):
         dtype = np.asarray(operand).dtype
         if dtype.kind == "O":
@@ -349,6 +402,8 @@ def lift(operand: Any, what: str = "an operand") -> Value:
         return trace.scalar(operand, dtype)
     if isinstance(operand, (list, tuple)) and contains_tensor(operand):
         return lift(stack_nested(operand))
+    if type(operand) is Arena:
+        return trace.capture_lists(operand)
     if isinstance(operand, np.matrix):
         raise UnsupportedError(
             f"{what} is an np.matrix, whose operators mean something else than those of arrays"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,6 +46,16 @@ _ENDLESS = (
 )
 
 
+class Concrete(Value):
+    """A value whose array is known, as an `EagerTrace` makes them (`lanewise.trace.eager`)."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, type: Any, index: int, array: Any) -> None:
+        super().__init__(type, index)
+        self.array = array
+
+
 class Trace(Builder):
     """One recording of a function: it builds the graph, and knows what was captured from outside.
 
@@ -72,8 +82,12 @@ class Trace(Builder):
         "lent",
         "names",
         "parent",
+        "reads",
         "token",
     )  # fmt: skip
+
+    #: Whether operations are carried out as they are recorded.
+    is_eager = False
 
     def __init__(self, function: Any) -> None:
         Builder.__init__(self)  # super() takes longer, and a trace is made for every call
@@ -87,8 +101,10 @@ class Trace(Builder):
         self._by_value: dict[Value, Value] = {}
         self.lent: dict[int, tuple[Any, str]] = {}
         self._scalars: dict[Any, Value] = {}
+        #: By id, objects that stand for an array, each with all values that were read of it.
+        self.reads: dict[int, tuple[Any, dict[Value, None]]] | None = None
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Self:
         """Open the trace inside the one that is open in this thread."""
         self.parent = state.trace
         state.trace = self
@@ -147,18 +163,47 @@ class Trace(Builder):
         ``owner`` is the object that the user has, where `array` is only a view made of it.
         """
         owner = array if owner is None else owner
-        known = self._by_array.get(id(owner))
-        if known is not None and _same_bits(known[1], array):
-            return known[2]
-        snapshot = self._snapshot(array, owner)
+        known = self.known_capture(array, owner)
+        if known is not None:
+            return known
+        snapshot = self.snapshot(array, owner)
         value = self.input(array_type(snapshot.dtype, snapshot.shape))
-        self._by_array[id(owner)] = (owner, snapshot, value)
-        # A map within hands over the snapshot: the same input.
-        self._by_array[id(snapshot)] = (snapshot, snapshot, value)
+        self.remember_capture(owner, snapshot, value)
         self.captures.append((snapshot, value))
         return value
 
-    def _snapshot(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    def capture_lists(self, arena: Any) -> Value:
+        """Return the lists that a pullback has kept as an input; what it appends is its own."""
+        known = self._by_array.get(id(arena))
+        if known is not None:
+            return known[2]
+        own = arena.fork()
+        value = self.input(array_type(np.dtype(object), ()))
+        self._by_array[id(arena)] = (arena, arena, value)
+        self._by_array[id(own)] = (own, own, value)
+        self.captures.append((own, value))
+        return value
+
+    def read(self, source: Any, array: np.ndarray) -> Value:
+        """Return the array that an object stands for now as an input."""
+        value = self.capture(array)
+        if self.reads is None:
+            self.reads = {}
+        self.reads.setdefault(id(source), (source, {}))[1][value] = None
+        return value
+
+    def known_capture(self, array: np.ndarray, owner: np.ndarray) -> Value | None:
+        """Return the value that stands for an array, if it was captured as it is now."""
+        known = self._by_array.get(id(owner))
+        return known[2] if known is not None and _same_bits(known[1], array) else None
+
+    def remember_capture(self, owner: np.ndarray, snapshot: np.ndarray, value: Value) -> None:
+        """Enter the value that stands for an array."""
+        self._by_array[id(owner)] = (owner, snapshot, value)
+        # A map within hands over the snapshot: the same input.
+        self._by_array[id(snapshot)] = (snapshot, snapshot, value)
+
+    def snapshot(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
         """Return the array's elements as they are now, as an array that nobody can write to."""
         around = self.parent
         while around is not None:
@@ -228,6 +273,8 @@ def _same_bits(first: np.ndarray, second: np.ndarray) -> bool:
 
 class _State(threading.local):
     trace: Trace | None = None
+    #: Returns the trace of what is done with concrete tensors outside of any trace.
+    ambient: Any = None
 
 
 state = _State()
@@ -246,9 +293,11 @@ def where() -> str:
 def require_trace(what: str) -> Trace:
     """Return the open trace, or raise for a tensor that outlived its own."""
     trace = state.trace
-    if trace is None:
+    if trace is not None:
+        return trace
+    if state.ambient is None:
         raise LeakedTensorError(f"{what} was used outside of a traced function{at(here())}")
-    return trace
+    return state.ambient()
 
 
 def resolve(value: Value, owner: Trace) -> Value:
@@ -263,6 +312,12 @@ def resolve(value: Value, owner: Trace) -> Value:
     trace = around = state.trace
     if owner is trace:
         return value
+    if type(value) is Concrete:
+        while around is not None and not around.is_eager:
+            around = around.parent
+        if trace is None or trace.is_eager:
+            return value
+        return trace.capture(value.array) if around is None else trace.adopt(value, around)
     while around is not None and around is not owner:
         around = around.parent
     if trace is None or around is None:

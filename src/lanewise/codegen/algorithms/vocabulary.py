@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.codegen import lists
 from lanewise.codegen.algorithms import linalg, orthogonal, python_calls, sorting
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.emitter import Emitter
@@ -58,6 +59,31 @@ class Algorithms(Rules):
 
     def python_call(self, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:
         return python_calls.python_call(self, type_, operands, fn, rows)
+
+    def list_arena(self) -> Array:
+        return lists.Arena(self)
+
+    def list_append(self, arena: Array, whole: Array, value: Array) -> Array:
+        return lists.append(self, arena, whole, value)
+
+    def list_element(
+        self, arena: Array, whole: Array, index: Array, dtype: np.dtype, shape: Sequence[int]
+    ) -> Array:
+        return lists.element(self, arena, whole, index, dtype, shape)
+
+    def list_tangents(self, arena: Array, order: int) -> Array:
+        assert isinstance(arena, lists.Arena)
+        return arena.tangents(order)
+
+    def table_changed(
+        self, store: Array, tables: Array, place: Array, value: Array, adding: bool
+    ) -> Array:
+        return lists.changed(self, store, tables, place, value, adding)
+
+    def table_element(
+        self, store: Array, tables: Array, place: Array, dtype: np.dtype, shape: Sequence[int]
+    ) -> Array:
+        return lists.table_element(self, store, tables, place, dtype, shape)
 
     def i0(self, x: Number, dtype: np.dtype) -> Number:
         return bessel.i0(*vecs(self.convert(x, dtype)))

@@ -46,11 +46,10 @@ def divide(x: Complex, y: Complex) -> Complex:
     re_scaled, im_scaled = x.re * ratio, x.im * ratio
     re = select(swap, re_scaled, x.re) + select(swap, x.im, im_scaled)
     im = select(swap, im_scaled, x.im) - select(swap, x.re, re_scaled)
-    by_zero = y.re.abs().eq(0.0) & y.im.abs().eq(0.0)
-    zero = y.re.abs()
+    by_zero = y.re.eq(0.0) & y.im.eq(0.0)
+    # A number by 0 is that number times infinity, which takes no division: 0 and NaN give NaN.
     return Complex(
-        select(by_zero, divided(x.re, zero), re * scale),
-        select(by_zero, divided(x.im, zero), im * scale),
+        select(by_zero, x.re * np.inf, re * scale), select(by_zero, x.im * np.inf, im * scale)
     )
 
 

@@ -15,7 +15,7 @@ The polynomials are minimax ones, by `tests/codegen/minimax.py`.
 
 from __future__ import annotations
 
-from lanewise.codegen.mathlib.arithmetic import horner, real
+from lanewise.codegen.mathlib.arithmetic import in_pairs, real
 from lanewise.codegen.mathlib.exponential import clamp, exp, log
 from lanewise.codegen.mathlib.extended import exp_of_sum
 from lanewise.codegen.vector import Vec, select
@@ -255,13 +255,13 @@ def erf(x: Vec) -> Vec:
     """
     size = x.abs()
     end = _END[x.kind]
-    near = size.fma(horner(size * size, _ERF[x.kind]), size)
+    near = size.fma(in_pairs(size * size, _ERF[x.kind]), size)
     limited = select(size > end, end, size)
     if x.kind == "f32":
-        far = 1.0 - exp(-horner(limited, _MINUS_LOG_ERFC[x.kind]))
+        far = 1.0 - exp(-in_pairs(limited, _MINUS_LOG_ERFC[x.kind]))
     else:  # the exponent with what its last rounding leaves
         first, *others = _MINUS_LOG_ERFC[x.kind]
-        slope = horner(limited, others)
+        slope = in_pairs(limited, others)
         exponent = limited.fma(slope, first)
         far = 1.0 - exp_of_sum(-exponent, limited.fma(-slope, exponent - first))
     return select(size > 1.0, far, near).copysign(x)
@@ -286,7 +286,7 @@ def ndtr(x: Vec) -> Vec:
 def _erfc(x: Vec, low: Vec | None, kind: str) -> Vec:
     """Return erfc(x + low); `low` must not be more than rounding x may leave."""
     size = x.abs()
-    near = 1.0 - x.fma(horner(x * x, _ERF[kind]), x)
+    near = 1.0 - x.fma(in_pairs(x * x, _ERF[kind]), x)
     limited = clamp(size, _STEEP, _NOTHING[kind])
     square = limited * limited
     rest = limited.fma(limited, -square)
@@ -300,7 +300,7 @@ def _erfc(x: Vec, low: Vec | None, kind: str) -> Vec:
     power = exp_of_sum(-square, -rest)
     t = inverse.fma(-8.0, 1.0)  # (x - 4) / (x + 4)
     if kind == "f32":
-        value = horner(t, _ERFCX[kind]) * power * inverse
+        value = in_pairs(t, _ERFCX[kind]) * power * inverse
     else:
         lost = inverse.fma(-below, 1.0) - inverse * (limited - (below - 4.0))
         value = _product(inverse, lost, (inverse * -8.0).fma(lost, t), power)
@@ -310,7 +310,7 @@ def _erfc(x: Vec, low: Vec | None, kind: str) -> Vec:
 def _product(inverse: Vec, lost: Vec, t: Vec, power: Vec) -> Vec:
     """Return ``_ERFCX(t) * inverse * (1 + lost) * power``, with what rounding the first leaves."""
     first, second, *others = _ERFCX["f64"]
-    inner = horner(t, others)
+    inner = in_pairs(t, others)
     slope = t.fma(inner, second)
     slope_low = t.fma(inner, second - slope)
     value = t.fma(slope, first)
@@ -325,7 +325,7 @@ def erfinv(x: Vec) -> Vec:
     e, wide = x.e, x.to("f64") + 0.0  # SciPy's has no negative zero
     size = wide.abs()
     w = -log((1.0 - size) * (1.0 + size))
-    usual = wide * horner(w - 3.125, _ERFINV)
+    usual = wide * in_pairs(w - 3.125, _ERFINV)
     far = w > 6.25
     value = e.patched(usual, far, lambda: wide * e.call("erfinv.far", _erfinv_far, w))
     return select(size.eq(1.0), wide * float("inf"), value).to(x.kind)
@@ -333,7 +333,7 @@ def erfinv(x: Vec) -> Vec:
 
 def _erfinv_far(w: Vec) -> Vec:
     root = w.sqrt()
-    middle, end = horner(root - 3.25, _ERFINV_MIDDLE), horner(root - 5.0, _ERFINV_END)
+    middle, end = in_pairs(root - 3.25, _ERFINV_MIDDLE), in_pairs(root - 5.0, _ERFINV_END)
     return select(root < 4.0, middle, end)
 
 
@@ -355,12 +355,12 @@ def _minus_erfcinv(y: Vec) -> Vec:
     e, rest = y.e, 2.0 - y
     x = y - 1.0
     w = -log(y * rest)
-    usual = x * horner(w - 3.125, _ERFINV)
+    usual = x * in_pairs(w - 3.125, _ERFINV)
     value = e.patched(usual, w > 6.25, lambda: x * e.call("erfcinv.far", _erfcinv_far, w))
     return select(y.eq(0.0) | rest.eq(0.0), x * float("inf"), value)
 
 
 def _erfcinv_far(w: Vec) -> Vec:
     root = w.sqrt()
-    tail, end = horner(root - 9.0, _ERFCINV_TAIL), horner(root - 20.0, _ERFCINV_END)
+    tail, end = in_pairs(root - 9.0, _ERFCINV_TAIL), in_pairs(root - 20.0, _ERFCINV_END)
     return select(root < 6.0, _erfinv_far(w), select(root < 12.5, tail, end))

@@ -205,17 +205,17 @@ def hypot(x: Vec, y: Vec) -> Vec:
     kind = x.kind
     first = x > y
     large, small = select(first, x, y), select(first, y, x)
-    # Both are divided by the power of two below the larger.
+    # The first two bits of the larger's exponent tell a power of two that takes it to 1/2 or more,
+    # but not so far that its square overflows; what is lost by underflow then does not count.
     digits, bias = MANTISSA[kind], BIAS[kind]
-    exponent = large.bits() & (((2 << (BITS[kind] - digits - 2)) - 1) << digits)
-    exponent = exponent.greatest(1 << digits).least((2 * bias - 1) << digits)
-    inverse = ((2 * bias << digits) - exponent).as_kind(kind)
+    coarse = large.bits() & (3 << (BITS[kind] - 3))
+    inverse = (((2 * bias - 1) << digits) - coarse).as_kind(kind)
     a, b = large * inverse, small * inverse
-    square, square_low = two_product(a, a)
-    other, other_low = two_product(b, b)
-    total, error = fast_two_sum(square, other)
-    root = (total + (error + (square_low + other_low))).sqrt()
-    result = root * exponent.as_kind(kind)
+    # The sum of the squares, then what rounding it left: both differences are exact.
+    square = a * a
+    total = b.fma(b, square)
+    left = b.fma(b, square - total) + a.fma(a, -square)
+    result = (total + left).sqrt() * (coarse + (1 << digits)).as_kind(kind)
     either = x.eq(_INFINITY) | y.eq(_INFINITY)
     return select(either, _INFINITY, result)
 

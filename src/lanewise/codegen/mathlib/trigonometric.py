@@ -17,7 +17,7 @@ nearest float32.
 from __future__ import annotations
 
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.mathlib.arithmetic import fast_two_sum, horner, real
+from lanewise.codegen.mathlib.arithmetic import fast_two_sum, horner, in_pairs, real
 from lanewise.codegen.vector import Vec, select
 
 # pi/2 = _A + _B + _C, and 2/pi.
@@ -288,13 +288,21 @@ def _two_over_pi(e: Emitter, index: Vec) -> Vec:
 
 def sine_cosine(r: Vec, low: Vec | None, kind: str) -> tuple[Vec, Vec]:
     """Return sine and cosine of ``r + low``, up to pi/4."""
-    if low is None:
-        z = r * r
-        sine = (r * z).fma(horner(z, _SINE[kind]), r)
-    else:
-        z = r.fma(r, (r + r) * low)  # so that it is the nearest float to the square
-        sine = r + (r * z).fma(horner(z, _SINE[kind]), low)
-    return sine, z.fma(horner(z, _COSINE[kind]), 1.0)
+    square, cube, sine, cosine = _series(r, low, kind)
+    sine = cube.fma(sine, r) if low is None else r + cube.fma(sine, low)
+    return sine, square.fma(cosine, 1.0)
+
+
+def _series(r: Vec, low: Vec | None, kind: str) -> tuple[Vec, Vec, Vec, Vec]:
+    """Return the square and the cube of ``r + low``, and the polynomials they are multiplied by.
+
+    Only the square that the cosine is 1 less a part of must be the nearest float; all else has the
+    square of r, which is there long before `low` is.
+    """
+    z = r * r
+    fourth = z * z
+    sine, cosine = in_pairs(z, _SINE[kind], fourth), in_pairs(z, _COSINE[kind], fourth)
+    return z if low is None else r.fma(r, (r + r) * low), r * z, sine, cosine
 
 
 def _tangent(r: Vec, low: Vec | None, odd: Vec, kind: str) -> Vec:
@@ -304,9 +312,9 @@ def _tangent(r: Vec, low: Vec | None, odd: Vec, kind: str) -> Vec:
     if low is None:
         return above / below
     # What rounding the sine, the cosine and their quotient left.
-    z = r.fma(r, (r + r) * low)
-    sine_low = (r * z).fma(horner(z, _SINE[kind]), low) - (sine - r)
-    cosine_low = z.fma(horner(z, _COSINE[kind]), 1.0 - cosine)
+    square, cube, sine_factor, cosine_factor = _series(r, low, kind)
+    sine_low = cube.fma(sine_factor, low) - (sine - r)
+    cosine_low = square.fma(cosine_factor, 1.0 - cosine)
     above_low = select(odd, cosine_low, sine_low)
     below_low = select(odd, sine_low, cosine_low)
     inverse = 1.0 / below

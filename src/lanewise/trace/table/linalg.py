@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from lanewise.ops import least_squares
 from lanewise.ops import linalg as ops
-from lanewise.ops.elementwise import where
+from lanewise.ops.elementwise import root, where
 from lanewise.trace.table.contraction import flat
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -70,12 +71,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
     _check_stack(x)
     if _is_empty(x):
         return np.swapaxes(x, -1, -2).copy()
-    u, s, vh = svd(np.conjugate(x), full_matrices=False, hermitian=hermitian)
-    cutoff = _behind(rcond) * np.max(s, axis=-1, keepdims=True)
-    large = s > cutoff
-    zero, one = np.zeros((), s.dtype), np.ones((), s.dtype)
-    s = emit(where, large, np.divide(one, emit(where, large, s, one)), zero)
-    return np.matmul(np.swapaxes(vh, -1, -2), s[..., None] * np.swapaxes(u, -1, -2))
+    return emit(least_squares.pinv, x, rcond, hermitian=bool(hermitian))
 
 
 @implements(np.linalg.lstsq)
@@ -91,7 +87,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
     if rcond is None:
         rcond = np.finfo(float).eps * max(x.shape)
     solution, residuals, rank, singular = emit(
-        ops.lstsq, x, y[:, None] if y.ndim == 1 else y, rcond
+        least_squares.lstsq, x, y[:, None] if y.ndim == 1 else y, rcond
     )
     return solution[:, 0] if y.ndim == 1 else solution, residuals, rank, singular
 
@@ -281,7 +277,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             row = flat(x)
             parts = (row.real, row.imag) if x.dtype.kind == "c" else (row,)
             squares = [np.dot(part, part) for part in parts]
-            result = np.sqrt(squares[0] + squares[1] if len(squares) > 1 else squares[0])
+            result = emit(root, squares[0] + squares[1] if len(squares) > 1 else squares[0])
             return np.reshape(result, (1,) * x.ndim) if keepdims else result
         axis = tuple(range(x.ndim))
     elif not isinstance(axis, tuple):
@@ -318,7 +314,7 @@ def _vector_norm(x: Tensor, ord: Any, axis: tuple[int], keepdims: bool) -> Any:
         return np.add.reduce(np.abs(x), axis=axis, keepdims=keepdims)
     if ord is None or ord == 2:
         squares = (np.conjugate(x) * x).real
-        return np.sqrt(np.add.reduce(squares, axis=axis, keepdims=keepdims))
+        return emit(root, np.add.reduce(squares, axis=axis, keepdims=keepdims))
     powers = np.abs(x)
     powers = (powers**ord).astype(powers.dtype, copy=False)
     total = np.add.reduce(powers, axis=axis, keepdims=keepdims)
@@ -337,7 +333,7 @@ def _matrix_norm(x: Tensor, ord: Any) -> Any:
     if ord in (-1, -np.inf):
         return np.min(np.add.reduce(np.abs(x), axis=-2 if ord == -1 else -1), axis=-1)
     if ord in (None, "fro", "f"):
-        return np.sqrt(np.add.reduce((np.conjugate(x) * x).real, axis=(-2, -1)))
+        return emit(root, np.add.reduce((np.conjugate(x) * x).real, axis=(-2, -1)))
     raise ValueError("Invalid norm order for matrices.")
 
 

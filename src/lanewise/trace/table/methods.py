@@ -130,7 +130,8 @@ def _is_integer(x: Tensor) -> Any:
 
 
 def _bit_length(x: Tensor) -> Tensor:
-    bits = np.absolute(Tensor(x._trace, x._value))
+    # Unsigned: the least integer is its own absolute value, and would be shifted with its sign.
+    bits = np.absolute(Tensor(x._trace, x._value)).astype(np.uint64)
     for shift in (1, 2, 4, 8, 16, 32):  # all bits below the highest are set
         bits = bits | (bits >> shift)
     return weak(np.bitwise_count(bits), int)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from lanewise.ir.dims import Dim
+from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import imag, real
 from lanewise.ops.reduction import argreduce
 from lanewise.ops.shapes import normalize_axis
@@ -149,10 +151,10 @@ def count(x: Tensor, axis: Any, keepdims: bool, where: Any = True) -> Any:
         mask = np.broadcast_to(as_tensor(where), x.shape)
         return reduce_method(np.add, mask, axis, np.intp, None, keepdims)
     axes = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-    number = 1
+    number: Any = 1
     for a in axes:
         number = number * x.shape[normalize_axis(a, x.ndim)]
-    return np.intp(number)
+    return emit(dimension, size=number) if isinstance(number, Dim) else np.intp(number)
 
 
 def divide_as(total: Tensor, number: Any) -> Tensor:

@@ -1,0 +1,9 @@
+"""Medians, with an array for each component: the examples lie along the last axes."""
+
+from __future__ import annotations
+
+from benchmarks.suite.workload import examples_last
+from benchmarks.suite.workloads.median import WORKLOAD as ROWS
+from benchmarks.suite.workloads.median import drjit
+
+WORKLOAD = examples_last(ROWS, 26, drjit)

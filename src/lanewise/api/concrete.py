@@ -1,0 +1,471 @@
+"""One trace of a function: its graph, and how a call's arrays become its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from lanewise.api.keys import Key, array_of, described, is_data, key_of, references
+from lanewise.api.mapping import close
+from lanewise.api.parameters import Parameters
+from lanewise.api.spec import TensorSpec
+from lanewise.autograph.calls import fn
+from lanewise.errors import UnsupportedError, function_name
+from lanewise.ir.dims import Dim, DimLike, Shape
+from lanewise.ir.graph import Graph, Value
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.passes.specialize import needs_sizes, specialized
+from lanewise.runtime.dispatch import run, run_settled
+from lanewise.runtime.interpret import Plan
+from lanewise.runtime.tiers import Executable
+from lanewise.trace import tree
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Stop
+from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.trace import Trace, current_trace
+from lanewise.trace.variable import Variable, owner
+
+#: For so many sizes a trace for any size has kernels, if those need to know them.
+MOST_SPECIAL = 8
+#: What a function may return besides arrays: it is the same at each call.
+_PLAIN = (bool, int, float, complex, str, bytes)
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call, taken apart.
+
+    Attributes
+    ----------
+    structure
+        Of the pair of positional and named arguments.
+    leaves
+        What stands in it.
+    keys
+        For each leaf what decides the trace.
+    """
+
+    structure: Any
+    leaves: list[Any]
+    keys: list[Key]
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The leaves that are data."""
+        return [x for x, key in zip(self.leaves, self.keys, strict=True) if is_data(key)]
+
+
+class _Output(NamedTuple):
+    """A leaf of what the function returned: a value of the graph, or a plain object."""
+
+    value: Value | None
+    plain: Any = None
+    weak: type | None = None
+
+
+class Recording(NamedTuple):
+    """What running a function on tensors gave."""
+
+    graph: Graph
+    captures: list[np.ndarray]
+    structure: Any
+    outputs: list[_Output]
+    has_effects: bool
+
+
+def record(
+    func: Callable[..., Any], arguments: Arguments, shapes: Sequence[Shape], autograph: bool
+) -> Recording:
+    """Run a function on tensors in place of its arrays, and return what it did.
+
+    Parameters
+    ----------
+    func
+        The user's function.
+    arguments
+        Those of the call at hand.
+    shapes
+        The shapes of the arrays among them, which may have symbolic dimensions.
+    autograph
+        Whether Python's control flow follows the data.
+    """
+    left = iter(shapes)
+    with Trace(func) as trace:
+        filled = list(arguments.leaves)
+        for position, key in enumerate(arguments.keys):
+            if is_data(key):
+                filled[position] = Tensor(trace, trace.input(array_type(key[0], next(left))))
+        count = len(trace.inputs)
+        args, kwargs = tree.unflatten(arguments.structure, filled)
+        call = fn(func) if autograph else func
+        try:
+            result = call(*args, **kwargs)
+        except Stop:  # all of its branches raise: nothing is left to return
+            if current_trace() is not trace:
+                raise UnsupportedError(
+                    f"{function_name(func)} raises within an expression that the data decide, "
+                    "which is not followed there. Write an if statement"
+                ) from None
+            result = None
+        leaves, structure = tree.flatten(result)
+        outputs = [_output(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+    values = [output.value for output in outputs if output.value is not None]
+    graph = close(trace, values, count)
+    captures = [source for source, _ in trace.captures]
+    return Recording(graph, captures, structure, outputs, trace.token is not None)
+
+
+def _output(leaf: Any, index: int, result: Any, func: Any) -> _Output:
+    if type(leaf) is Tensor:
+        return _Output(read(leaf), weak=leaf._weak)
+    if isinstance(leaf, Tensor):
+        return _Output(read(leaf))
+    if type(leaf) in _PLAIN:
+        return _Output(None, leaf)
+    if isinstance(leaf, Ragged):
+        leaf.refuse("returning it from a traced function")
+    path = tree.paths(result, "the result")[index]
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return _Output(lift(leaf, path))
+    raise ValueError(
+        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a traced "
+        "function returns arrays, numbers, strings, None, or containers of these"
+    )
+
+
+class _Runner:
+    """A graph that runs: once it is settled how, without further ado."""
+
+    __slots__ = ("_graph", "_settled", "executable")
+
+    def __init__(self, executable: Executable, graph: Graph) -> None:
+        self.executable = executable
+        self._graph = graph
+        self._settled: Plan | None = None
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return the outputs of the graph, as arrays of their own."""
+        settled = self._settled
+        outputs = None if settled is None else run_settled(settled, arrays)
+        if outputs is None:
+            outputs = run(self.executable, self._recorded, arrays)
+            if settled is None and not self._graph.has_effects:  # host code must not run twice
+                self._settled = self.executable.settled
+        return outputs
+
+    def _recorded(self) -> Graph:
+        return self._graph
+
+
+class ConcreteFunction:
+    """A function traced for certain dtypes, shapes and Python values; it can be called.
+
+    `lanewise.function` makes them; ``get_concrete_function`` returns one.
+
+    Attributes
+    ----------
+    name : str
+        The name of the function.
+    graph : Graph
+        What was recorded; its inputs are the arrays among the arguments, in order, then
+        `captured_inputs`.
+    captured_inputs : list of ndarray
+        The arrays that the function met on its way (globals, closures, attributes), as they were.
+    variables : tuple
+        The variables that it uses: there are none yet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> scaled = lw.function(lambda x, by: x * by)
+    >>> concrete = scaled.get_concrete_function(lw.TensorSpec([None, 2]), by=3)
+    >>> print(concrete)
+    <lambda>(x: float64[x_0,2], by=3) -> float64[x_0,2]
+    >>> concrete(np.ones((1, 2)))
+    array([[3., 3.]])
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_leaves",
+        "_make",
+        "_more",
+        "_must_compile",
+        "_outputs",
+        "_owners",
+        "_parameters",
+        "_paths",
+        "_rank",
+        "_result",
+        "_runner",
+        "_shapes",
+        "_special",
+        "_structure",
+        "_token",
+        "captured_inputs",
+        "graph",
+        "name",
+        "variables",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Parameters,
+        arguments: Arguments,
+        shapes: Sequence[Shape],
+        recording: Recording,
+        make: Callable[[Graph], Executable],
+        must_compile: bool,
+    ) -> None:
+        self.name = name
+        self.graph = recording.graph
+        self.captured_inputs = recording.captures
+        owners = [owner(array) for array in recording.captures]
+        self._owners = owners if any(x is not None for x in owners) else []
+        self.variables: tuple[Variable, ...] = tuple([x for x in owners if x is not None])
+        self._parameters = parameters
+        self._structure = arguments.structure
+        args, kwargs = tree.unflatten(arguments.structure, list(arguments.leaves))
+        self._paths = parameters.paths(args, kwargs)
+        self._shapes = tuple(shapes)
+        left = iter(shapes)
+        self._leaves = [
+            _Leaf((key[0], next(left)), None) if is_data(key) else _Leaf(key, _holder(leaf, key))
+            for leaf, key in zip(arguments.leaves, arguments.keys, strict=True)
+        ]
+        self._result = recording.structure
+        self._outputs = recording.outputs
+        self._token = [None] if recording.has_effects else []
+        self._more = (*recording.captures, *self._token)
+        self._make, self._must_compile = make, must_compile
+        self._special: dict[tuple[Any, ...], _Runner | None] | None = None
+        if not recording.has_effects and needs_sizes(self.graph):
+            self._special = {}
+        is_special = must_compile and self._special is not None
+        self._runner = _Runner(
+            Executable(self.graph) if is_special else make(self.graph), self.graph
+        )
+        self._rank = -1  # of the result, if it is one array and nothing else
+        if len(self._outputs) == 1 and not recording.has_effects:
+            (only,) = self._outputs
+            if only.value is not None and recording.structure == _LEAF:
+                self._rank = only.value.type.ndim
+
+    # --- running ------------------------------------------------------------------------------
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """Run on arrays of the dtypes and shapes that this was traced for."""
+        runner = self._runner if self._special is None else self._specialized(arrays)
+        more = self._present() if self._owners else self._more
+        outputs = runner.run([*arrays, *more] if more else arrays)
+        return outputs[0] if self._rank > 0 else self._assembled(outputs)
+
+    def _present(self) -> list[Any]:
+        """Return what the graph takes beside the arguments: variables have the values of now."""
+        captures = zip(self._owners, self.captured_inputs, strict=True)
+        return [*[x if v is None else v.current for v, x in captures], *self._token]
+
+    def _specialized(self, arrays: Sequence[Any]) -> _Runner:
+        """Return what runs on arrays of these sizes, where kernels would need to know them.
+
+        That is made when sizes come a second time, for so many sizes; or at once, where kernels
+        must run.
+        """
+        assert self._special is not None
+        shapes = tuple([array.shape for array in arrays])
+        known = self._special.get(shapes)
+        if known is not None:
+            return known
+        if self._must_compile or shapes in self._special:
+            sizes = {
+                str(dim): size
+                for shape, wanted in zip(shapes, self._shapes, strict=True)
+                for size, dim in zip(shape, wanted, strict=True)
+                if isinstance(dim, Dim)
+            }
+            graph = specialized(self.graph, sizes)
+            self._special[shapes] = known = _Runner(self._make(graph), graph)
+            if self._must_compile and len(self._special) > MOST_SPECIAL:
+                self._special.pop(next(iter(self._special)))
+            return known
+        if len(self._special) < MOST_SPECIAL:
+            self._special[shapes] = None
+        return self._runner
+
+    def _assembled(self, outputs: list[Any]) -> Any:
+        """Return what the function returns, made of the outputs of its graph."""
+        found = iter(outputs)
+        leaves: list[Any] = []
+        for output in self._outputs:
+            if output.value is None:
+                leaves.append(output.plain)
+                continue
+            x = next(found)
+            if output.value.type.shape:
+                leaves.append(x)
+            else:  # as NumPy, which gives scalars; or Python's number, if it stands for one
+                dtype = output.value.type.dtype
+                leaves.append(dtype.type(x) if output.weak is None else output.weak(x))
+        return tree.unflatten(self._result, leaves)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arguments of the dtypes, shapes and values that this was traced for.
+
+        Arguments that are no data may be left out.
+        """
+        args, kwargs = self._parameters.bind(args, kwargs, self._known())
+        leaves, structure = tree.flatten((args, kwargs))
+        if structure != self._structure:
+            raise TypeError(
+                f"{self.name}: this trace is for arguments of another structure: it is {self}"
+            )
+        if current_trace() is not None:
+            raise UnsupportedError(
+                f"{self.name}: a concrete function is called within a traced function. Call the "
+                "lanewise.function that it was made of, which becomes part of the trace"
+            )
+        arrays = []
+        for leaf, own_leaf, path in zip(leaves, self._leaves, self._paths, strict=True):
+            key = key_of(leaf, lambda path=path: path)
+            wanted = own_leaf.key
+            if is_data(wanted) and is_data(key) and key[0] == wanted[0]:
+                if not _is_of_shape(key[1], wanted[1]):
+                    raise ValueError(self._misfit(path, key, wanted))
+                arrays.append(array_of(leaf, lambda path=path: path))
+            elif key != wanted:
+                raise TypeError(self._misfit(path, key, wanted))
+        if not self.accepts([array.shape for array in arrays]):
+            found = ", ".join([described((array.dtype, array.shape)) for array in arrays])
+            raise ValueError(
+                f"{self.name}: sizes that must be the same differ: {found}, for {self}"
+            )
+        return self.run(arrays)
+
+    def _misfit(self, path: str, found: Key, wanted: Key) -> str:
+        return (
+            f"{self.name}: {path} is {described(found)}, but this trace is for {described(wanted)}"
+        )
+
+    def _known(self) -> dict[str, Any]:
+        """Return the arguments that are no data, as far as they are alive, by name."""
+        leaves = [leaf.value() if leaf.value else _DATA for leaf in self._leaves]
+        args, kwargs = tree.unflatten(self._structure, leaves)
+        named = {**dict(zip(self._parameters.names, args, strict=False)), **kwargs}
+        return {name: x for name, x in named.items() if _DATA not in tree.flatten(x)[0]}
+
+    def accepts(self, shapes: Sequence[tuple[int, ...]]) -> bool:
+        """Whether arrays of the right dtypes and ranks have shapes that this was traced for."""
+        sizes: dict[DimLike, int] = {}
+        for shape, wanted in zip(shapes, self._shapes, strict=True):
+            if shape == wanted:
+                continue
+            for size, dim in zip(shape, wanted, strict=True):
+                if size != dim and (type(dim) is int or sizes.setdefault(dim, size) != size):
+                    return False
+        return True
+
+    # --- what it is ---------------------------------------------------------------------------
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The shapes of the arrays among the arguments; unknown sizes are symbols."""
+        return self._shapes
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and the named arguments, with a `TensorSpec` for each array."""
+        leaves = [
+            _spec(leaf.key[0], leaf.key[1], path) if leaf.value is None else leaf.value()
+            for leaf, path in zip(self._leaves, self._paths, strict=True)
+        ]
+        return tree.unflatten(self._structure, leaves)
+
+    @property
+    def structured_outputs(self) -> Any:
+        """What it returns, with a `TensorSpec` for each array."""
+        leaves = [
+            output.plain
+            if output.value is None
+            else _spec(output.value.type.dtype, output.value.type.shape)
+            for output in self._outputs
+        ]
+        return tree.unflatten(self._result, leaves)
+
+    def __repr__(self) -> str:
+        return f"<concrete function {self}>"
+
+    def __str__(self) -> str:
+        args, kwargs = tree.unflatten(
+            self._structure,
+            [_Text(described(leaf.key), leaf.value is None) for leaf in self._leaves],
+        )
+        label = self._parameters.label
+        parts = [_named(label(position), tree_text) for position, tree_text in enumerate(args)]
+        parts += [_named(name, kwargs[name]) for name in kwargs]
+        outputs = [
+            _Text(repr(output.plain) if output.value is None else _type_text(output.value.type))
+            for output in self._outputs
+        ]
+        result = tree.unflatten(self._result, outputs)
+        return f"{self.name}({', '.join(parts)}) -> {result!r}"
+
+
+class _Leaf(NamedTuple):
+    """A leaf of the arguments: its key, and what gives its value if it is no data."""
+
+    key: Key
+    value: Callable[[], Any] | None
+
+
+class _Text:
+    """A leaf in the text of a signature."""
+
+    def __init__(self, text: str, is_data: bool = True) -> None:
+        self.text = text
+        self.is_data = is_data
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _named(name: str, value: Any) -> str:
+    is_value = isinstance(value, _Text) and not value.is_data
+    return f"{name}={value!r}" if is_value or value is None else f"{name}: {value!r}"
+
+
+def _type_text(type_: ArrayType) -> str:
+    return described((type_.dtype, type_.shape))
+
+
+def _spec(dtype: np.dtype, shape: Shape, name: str | None = None) -> TensorSpec:
+    names = [str(dim) if isinstance(dim, Dim) else "" for dim in shape]
+    sizes = [
+        dim if type(dim) is int else text if text.isidentifier() else None
+        for dim, text in zip(shape, names, strict=True)
+    ]
+    return TensorSpec(sizes, dtype, name)
+
+
+def _is_of_shape(shape: tuple[int, ...], wanted: Shape) -> bool:
+    return len(shape) == len(wanted) and all(
+        [isinstance(dim, Dim) or dim == size for size, dim in zip(shape, wanted, strict=True)]
+    )
+
+
+def _holder(leaf: Any, key: Key) -> Callable[[], Any]:
+    """Return what gives a leaf, without keeping alive what its key refers to weakly."""
+    if isinstance(key[1], ref):
+        return key[1]
+    if key[0] is MethodType:
+        function, target = [_holder(None, part) for part in key[1:]]
+        return lambda: MethodType(function(), target())
+    return (lambda: None) if references(key) else (lambda: leaf)
+
+
+_DATA = object()
+_LEAF = tree.flatten(0)[1]

@@ -1,0 +1,153 @@
+"""Which argument of a call is which parameter, however the call is written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+from lanewise.trace import tree
+
+_Bound = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Parameters:
+    """The parameters of a function, and calls of it in one form.
+
+    ``f(1, b=2)``, ``f(a=1, b=2)`` and, where 2 is the default, ``f(1)`` become the same: what can
+    stand by position does, defaults are filled in, and the rest stays by name. What takes ``*args``
+    and ``**kwargs`` gets them as they are, since it may tell the two apart.
+
+    Parameters
+    ----------
+    func
+        The function, bound where it is a method.
+
+    Examples
+    --------
+    >>> parameters = Parameters(lambda a, b=2, *, c=3: None)
+    >>> parameters.bind((1,), {}) == parameters.bind((), {"b": 2, "a": 1})
+    True
+    >>> parameters.bind((1,), {"c": 4})
+    ((1, 2), {'c': 4})
+    """
+
+    __slots__ = (
+        "_by_name", "_by_position", "_defaults", "_keyword_only", "_labels", "_signature",
+        "takes_any_name", "takes_any_number",
+    )  # fmt: skip
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        known = _python_signature(func)
+        self._signature = inspect.signature(_anything) if known is None else known
+        self._labels: list[str] = []
+        if known is None:
+            with suppress(TypeError, ValueError):  # a builtin that does not tell its parameters
+                self._labels = [*inspect.signature(func).parameters]
+        rows = list(self._signature.parameters.values())
+        kinds = {row.kind for row in rows}
+        leading = [r for r in rows if r.kind in (r.POSITIONAL_ONLY, r.POSITIONAL_OR_KEYWORD)]
+        self._by_position = tuple([row.name for row in leading])
+        self._by_name = {row.name for row in leading if row.kind is row.POSITIONAL_OR_KEYWORD}
+        self._keyword_only = tuple([row.name for row in rows if row.kind is row.KEYWORD_ONLY])
+        self._defaults = {row.name: row.default for row in rows if row.default is not row.empty}
+        self.takes_any_number = inspect.Parameter.VAR_POSITIONAL in kinds
+        self.takes_any_name = inspect.Parameter.VAR_KEYWORD in kinds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that can stand by position."""
+        return self._by_position
+
+    @property
+    def required_names(self) -> list[str]:
+        """The parameters that a call must name."""
+        return [name for name in self._keyword_only if name not in self._defaults]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The values of parameters that a call leaves out."""
+        return self._defaults
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Mapping[str, Any] | None = None
+    ) -> _Bound:
+        """Return the arguments by position, and those that stand by name.
+
+        Parameters
+        ----------
+        args, kwargs
+            Those of a call.
+        known
+            The values of parameters that may be left out besides.
+
+        Raises
+        ------
+        TypeError
+            Python's, for a call that does not fit.
+        """
+        names = self._by_position
+        if not kwargs and len(args) == len(names) and not self._keyword_only:
+            return args, kwargs  # the usual case
+        defaults = self._defaults if known is None else {**self._defaults, **known}
+        values = list(args)
+        rest = dict(kwargs)
+        for name in names[len(args) :]:
+            if name in rest and name in self._by_name:
+                values.append(rest.pop(name))
+            elif name in defaults:
+                values.append(defaults[name])
+            else:
+                self._refuse(args, kwargs)
+        for name in self._keyword_only:
+            if name not in rest:
+                if name not in defaults:
+                    self._refuse(args, kwargs)
+                rest[name] = defaults[name]
+        too_many = len(args) > len(names) and not self.takes_any_number
+        unknown = len(rest) > len(self._keyword_only) and not self.takes_any_name
+        if too_many or unknown:
+            self._refuse(args, kwargs)
+        return tuple(values), rest
+
+    def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._signature.bind(*args, **kwargs)
+        raise AssertionError("the call fits after all")
+
+    def paths(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+        """Return what to call each leaf of bound arguments: ``x``, ``x['a']``, ``args[2]``."""
+        found: list[str] = []
+        for position, value in enumerate(args):
+            found += tree.paths(value, self.label(position))
+        for name in sorted(kwargs):
+            found += tree.paths(kwargs[name], name)
+        return found
+
+    def label(self, position: int) -> str:
+        """Return what to call the argument at a position."""
+        names = self._by_position or self._labels
+        return names[position] if position < len(names) else f"args[{position}]"
+
+
+def _python_signature(func: Any) -> inspect.Signature | None:
+    """Return the signature of what is written in Python; None for all else.
+
+    What wraps a function decides itself what its arguments mean. A builtin may tell a default
+    where it is not the same to give that or nothing.
+    """
+    inner = func
+    while isinstance(inner, (partial, MethodType)):
+        inner = inner.func if isinstance(inner, partial) else inner.__func__
+    if not isinstance(inner, FunctionType):
+        call = getattr(type(inner), "__call__", None)  # noqa: B004  (as Python looks it up)
+        if inner is not func or not isinstance(call, FunctionType):
+            return None
+        func = MethodType(call, func)
+    return inspect.signature(func, follow_wrapped=False)
+
+
+def _anything(*args: Any, **kwargs: Any) -> None:
+    """What a function is taken for that does not tell its parameters."""

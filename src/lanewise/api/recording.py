@@ -1,0 +1,135 @@
+"""A function that is to be differentiated, recorded on its arguments; and running what it becomes.
+
+Outside of any trace graphs are run right away; inside, they become part of what is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from lanewise.api.mapping import as_array, close, output_value
+from lanewise.autograph.calls import fn
+from lanewise.errors import UnsupportedError, function_name
+from lanewise.ir.dims import Dim
+from lanewise.ir.graph import Graph
+from lanewise.ir.types import TOKEN, array_type
+from lanewise.ops.lists import Arena
+from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.passes.specialize import specialized
+from lanewise.runtime.dispatch import execute, own
+from lanewise.trace import tree
+from lanewise.trace.regions import Stop
+from lanewise.trace.tensor import Tensor, lift
+from lanewise.trace.trace import Trace, current_trace, resolve
+
+#: The argument for the token that orders effects: prints, and calls of host code.
+EFFECT = object()
+
+
+class Recorded(NamedTuple):
+    """A function's graph on certain arguments.
+
+    Attributes
+    ----------
+    graph
+        Takes `arguments`; gives the leaves of the result.
+    arguments
+        Arrays and tensors: the leaves that the caller named, then what else the function reads.
+    structure
+        Of the result.
+    result
+        What the function returned, to name parts of it in messages.
+    """
+
+    graph: Graph
+    arguments: list[Any]
+    structure: Any
+    result: Any
+
+
+def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., Any]) -> Recorded:
+    """Run a function on tensors in place of some arrays.
+
+    Parameters
+    ----------
+    func
+        The user's function.
+    leaves
+        Arrays and tensors that become inputs.
+    call
+        Calls the function it is given, with tensors for the leaves.
+    """
+    with Trace(func) as trace:
+        tensors = [
+            Tensor(trace, trace.input(array_type(x.dtype, x.shape)), None, _weak(x)) for x in leaves
+        ]
+        try:
+            result = call(fn(func), tensors)
+        except Stop:
+            if current_trace() is not trace:
+                raise UnsupportedError(
+                    f"{function_name(func)} raises within an expression that the data decide, "
+                    "which is not followed there. Write an if statement"
+                ) from None
+            result = None
+        found, structure = tree.flatten(result)
+        outputs = [
+            output_value(leaf, index, result, func, "differentiated")
+            for index, leaf in enumerate(found)
+        ]
+    graph = close(trace, outputs, len(leaves))
+    sources = [_source(source) for source, _ in trace.captures]
+    if trace.token is not None:
+        sources.append(EFFECT)
+        graph = Graph(graph.inputs, graph.operations, outputs)
+    return Recorded(graph, [*leaves, *sources], structure, result)
+
+
+def _weak(leaf: Any) -> type | None:
+    return leaf._weak if type(leaf) is Tensor else None
+
+
+def _source(source: Any) -> Any:
+    """Return what a trace captured: an array, or a value of the trace around as a tensor."""
+    if not isinstance(source, tuple):
+        return source
+    return Tensor(current_trace(), resolve(source[1], source[0]))  # ty: ignore[invalid-argument-type]
+
+
+def apply(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
+    """Return the results of a graph on arrays: run now, or recorded where that is needed."""
+    graph = merge_repeated(eliminate_dead(graph))
+    trace = current_trace()
+    is_effectful = any(x is EFFECT for x in arguments)
+    if is_effectful:
+        *_, last = (v for op in graph.operations for v in op.results if v.type is TOKEN)
+        graph = Graph(graph.inputs, graph.operations, [*graph.outputs, last])
+    if trace is not None and (is_effectful or any(isinstance(x, Tensor) for x in arguments)):
+        values = [trace.next_token() if x is EFFECT else lift(x) for x in arguments]
+        # A pullback that was made for lists of any length has those of its own by now.
+        sizes = {
+            str(dim): size
+            for own, value in zip(graph.inputs, values, strict=True)
+            if own.type != value.type
+            for dim, size in zip(own.type.shape, value.type.shape, strict=True)
+            if isinstance(dim, Dim) and isinstance(size, int)
+        }
+        graph = specialized(graph, sizes) if sizes else graph
+        found = trace.inline(graph, values)
+        if is_effectful:
+            trace.set_token(found.pop())
+        return [Tensor(trace, value) for value in found]
+    arguments = [None if x is EFFECT else x for x in arguments]
+    # A pullback may run many times, and at once: what it appends is nobody else's.
+    arguments = [x.fork() if isinstance(x, Arena) else x for x in arguments]
+    results = execute(None if is_effectful else graph.key, lambda: graph, arguments)
+    if is_effectful:
+        results = results[:-1]
+    arrays = iter(own([x for x in results if not isinstance(x, Arena)], arguments))
+    return [x if isinstance(x, Arena) else next(arrays) for x in results]
+
+
+def leaf_array(leaf: Any, path: Callable[[], str]) -> Any:
+    """Return an argument as an array or tensor that a graph takes."""
+    return leaf if isinstance(leaf, Tensor) else as_array(leaf, path)

@@ -1,0 +1,286 @@
+"""The traces of one function: which there are, which a call runs, and why there is a new one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from lanewise.api.concrete import Arguments, ConcreteFunction
+from lanewise.api.guards import Guard, guard
+from lanewise.api.keys import Key, described, is_data, references
+from lanewise.errors import RetracingWarning
+from lanewise.ir.dims import Dim, Shape
+from lanewise.ir.location import _is_own
+
+#: So many traces in so many calls are worth a warning.
+MANY, WINDOW = 5, 10
+#: How many shapes are remembered, of arguments of one structure, to find out which sizes vary.
+OBSERVED = 16
+#: How many shapes of arrays, and how many calls of other kinds, lead straight to their trace.
+MOST_RUNS, MOST_GUARDS = 256, 4
+#: So many guards are made in all: where calls differ all the time they are not worth it.
+MOST_MADE = 64
+
+_all: weakref.WeakSet[Traces] = weakref.WeakSet()
+
+
+class Traces:
+    """What a function was traced for. Objects that decide a trace are not kept alive by it.
+
+    Attributes
+    ----------
+    runs
+        By dtype and shape of each of the arguments, where they are arrays by position and nothing
+        else: what runs on them.
+    guards
+        What recognizes calls of other kinds, each with what runs on their arrays.
+    lock
+        Held while the function is traced.
+    count
+        How often it was traced.
+    tick
+        Counts calls.
+    """
+
+    __slots__ = (
+        "__weakref__", "_exact", "_general", "_guards_left", "_last", "_latest", "_observed",
+        "_recent", "_watched", "count", "guards", "lock", "runs", "tick",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.runs: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
+        self.guards: list[tuple[Guard, Callable[[Sequence[Any]], Any]]] = []
+        self.lock = threading.RLock()
+        self.count = 0
+        self.tick = itertools.count()
+        self._exact: dict[Hashable, ConcreteFunction] = {}
+        self._general: dict[Hashable, list[ConcreteFunction]] = {}
+        self._observed: dict[Hashable, dict[Any, list[tuple[Shape, ...]]]] = {}
+        self._watched: dict[Hashable, list[Any]] = {}
+        self._recent: list[int] = []
+        self._latest: Hashable = None
+        self._guards_left = MOST_MADE
+        self._last: tuple[Any, list[Key]] | None = None
+        _all.add(self)
+
+    def all(self) -> list[ConcreteFunction]:
+        """Return the traces that there are."""
+        general = itertools.chain.from_iterable(list(self._general.values()))
+        return [*list(self._exact.values()), *general]
+
+    def find(self, arguments: Arguments) -> ConcreteFunction | None:
+        """Return the trace for the arguments of a call, if there is one."""
+        found = self._exact.get(_exact_key(arguments))
+        if found is None and self._general:
+            shapes = [key[1] for key in arguments.keys if is_data(key)]
+            for general in self._general.get(_general_key(arguments), ()):
+                if general.accepts(shapes):
+                    return general
+        return found
+
+    def find_general(self, arguments: Arguments, shapes: tuple[Shape, ...]) -> Any:
+        """Return the trace that was made for these very symbolic shapes, if there is one."""
+        for general in self._general.get(_general_key(arguments), ()):
+            if general.shapes == shapes:
+                return general
+        return None
+
+    def add(self, arguments: Arguments, concrete: ConcreteFunction) -> None:
+        """Enter a trace. It is dropped when an object that decides it is gone."""
+        self.count += 1
+        is_general = any(isinstance(dim, Dim) for shape in concrete.shapes for dim in shape)
+        key = general_key = _general_key(arguments)
+        if is_general:
+            found = [*self._general.get(key, ()), concrete]
+            self._general[key] = sorted(found, key=_generality)
+        else:
+            key = _exact_key(arguments)
+            self._exact[key] = concrete
+        targets = [target for k in arguments.keys for target in references(k)]
+        if targets and key not in self._watched:
+            traces = weakref.ref(self)
+
+            def gone(_: Any) -> None:
+                known = traces()
+                if known is not None:
+                    known._forget(key)
+                    known._forget(general_key)
+
+            self._watched[key] = [weakref.ref(target, gone) for target in targets]
+
+    def _forget(self, key: Hashable) -> None:
+        for table in (self._exact, self._general, self._observed, self._watched):
+            table.pop(key, None)
+        self.guards.clear()
+
+    def remember(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Arguments,
+        concrete: ConcreteFunction,
+    ) -> None:  # fmt: skip
+        """Let calls like one go straight to their trace, if they are worth that.
+
+        Parameters
+        ----------
+        args, kwargs
+            The call as it was written.
+        arguments
+            The same taken apart.
+        concrete
+            What runs it.
+        """
+        arrays = arguments.arrays
+        if not kwargs and len(args) == len(arrays):
+            if all([x is array for x, array in zip(args, arrays, strict=True)]):
+                if len(self.runs) >= MOST_RUNS:
+                    self.runs.clear()
+                self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = concrete.run
+            return
+        self.repeated(_exact_key(arguments), args, kwargs, arrays, concrete.run)
+
+    def repeated(
+        self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any],
+        run: Callable[[Sequence[Any]], Any],
+    ) -> None:  # fmt: skip
+        """Make a guard for a call that was made twice in a row, as its `key` tells."""
+        if key != self._latest:
+            self._latest = key
+            return
+        self._latest = None
+        if self._guards_left:
+            self._guards_left -= 1
+            known = guard(args, kwargs, arrays)
+            if known is not None:
+                self.guards.insert(0, (known, run))
+                del self.guards[MOST_GUARDS:]
+
+    # --- sizes that vary ----------------------------------------------------------------------
+
+    def observe(self, arguments: Arguments) -> tuple[Shape, ...] | None:
+        """Return shapes with symbols for the sizes that were seen to vary; None if none did.
+
+        Sizes that were the same in all calls so far share a symbol. A size of 1, which NumPy
+        repeats, is not taken for one of many.
+        """
+        shapes = tuple([key[1] for key in arguments.keys if is_data(key)])
+        ones = tuple([size == 1 for shape in shapes for size in shape])
+        table = self._observed.setdefault(_general_key(arguments), {})
+        seen = table.setdefault(ones, [])
+        if shapes not in seen:
+            seen.append(shapes)
+            del seen[:-OBSERVED]
+        if len(seen) < 2:
+            return None
+        symbols: dict[tuple[Any, ...], Dim] = {}
+
+        def generalized(number: int, axis: int, size: Any) -> Any:
+            history = tuple([known[number][axis] for known in seen])
+            if len(set(history)) == 1:
+                return size
+            return symbols.setdefault(history, Dim.symbol(f"n{len(symbols)}"))
+
+        found = tuple(
+            [
+                tuple([generalized(number, axis, size) for axis, size in enumerate(shape)])
+                for number, shape in enumerate(shapes)
+            ]
+        )
+        return found if symbols else None
+
+    # --- why it is traced again ---------------------------------------------------------------
+
+    def note(self, name: str, arguments: Arguments, paths: Callable[[], list[str]]) -> None:
+        """Note that a call is traced, and warn if that happens often.
+
+        Parameters
+        ----------
+        name
+            Of the function.
+        arguments
+            Those of the call.
+        paths
+            Gives what to call each of their leaves.
+        """
+        now = next(self.tick)
+        self._recent = [t for t in self._recent if t > now - WINDOW] + [now]
+        before, self._last = self._last, (arguments.structure, arguments.keys)
+        if len(self._recent) < MANY or before is None:
+            return
+        self._recent = []
+        reason = _difference(before, arguments, paths)
+        warnings.warn(
+            f"{name} was traced {MANY} times in its last {WINDOW} calls, which takes far longer "
+            f"than running it: {reason}",
+            RetracingWarning,
+            stacklevel=_depth_of_caller(),
+        )
+
+
+def _difference(
+    before: tuple[Any, list[Key]], arguments: Arguments, paths: Callable[[], list[str]]
+) -> str:
+    """Return which argument differs from those of the trace before, and what helps."""
+    structure, keys = before
+    if structure != arguments.structure:
+        return (
+            "the structure of its arguments changes. Pass containers of one length and the same "
+            "keys, or arrays"
+        )
+    changed = [
+        (path, old, new)
+        for path, old, new in zip(paths(), keys, arguments.keys, strict=True)
+        if old != new
+    ]
+    if not changed:
+        return "it was traced for these arguments before, and an object among them was gone since"
+    # Another size may have been harmless; another value was not.
+    path, old, new = min(changed, key=lambda row: is_data(row[1]) and is_data(row[2]))
+    told = f"the argument {path} changes (from {described(old)} to {described(new)})"
+    if is_data(old) and is_data(new):
+        if old[0] != new[0]:
+            return f"{told}. Convert it to one dtype"
+        if len(old[1]) != len(new[1]):
+            return f"{told}. Give it one number of dimensions"
+        return (
+            f"{told}. Allow any size by reduce_retracing=True, or by an input_signature with None "
+            "in its shape"
+        )
+    if new[0] in (bool, int, float, complex):
+        return f"{told}. A Python number is a constant of the trace: pass np.asarray({path})"
+    return f"{told}. Pass the same object each time, or arrays"
+
+
+def _depth_of_caller() -> int:
+    """Return how many frames of this package stand between `warnings.warn` and the user's call."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_code.co_filename):
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
+def _exact_key(arguments: Arguments) -> Hashable:
+    return arguments.structure, *arguments.keys
+
+
+def _general_key(arguments: Arguments) -> Hashable:
+    return arguments.structure, *[
+        (key[0], len(key[1])) if is_data(key) else key for key in arguments.keys
+    ]
+
+
+def _generality(concrete: ConcreteFunction) -> int:
+    return sum([isinstance(dim, Dim) for shape in concrete.shapes for dim in shape])
+
+
+def _after_fork() -> None:
+    for traces in list(_all):
+        traces.lock = threading.RLock()  # the thread that held it is not in this process
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

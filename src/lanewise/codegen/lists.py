@@ -1,0 +1,317 @@
+"""Lists that grow while a kernel runs: what a loop saves for its derivative.
+
+In general a list may go on in several ways (`lanewise.ops.lists`). In a kernel each goes on in one:
+then a list is its length, and all the lists of an arena lie in one piece of memory, element after
+element, a place for each lane. It grows by doubling, is used again by the next block of examples,
+and is given back where the kernel ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lanewise.codegen.addresses import linear, size_of
+from lanewise.codegen.arrays import Array, Buffer, Stored, row_major
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.numbers import choose, convert, kinds_of, vecs
+from lanewise.codegen.vector import Vec, select
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.control import BRANCHES, LOOPS
+from lanewise.ops.lists import INTP, list_append, list_arena
+from lanewise.ops.tables import list_tangents, table_add, table_put
+
+if TYPE_CHECKING:
+    from lanewise.codegen.lowering import Lowering
+
+#: How many elements there is room for at first.
+FIRST = 16
+
+
+class Arena(Array):
+    """The memory of the lists that began as one.
+
+    Attributes
+    ----------
+    element
+        The dtype and shape of an element, once there was one.
+    """
+
+    __slots__ = ("_capacity", "_k", "_pointers", "_tangents", "element")
+
+    def __init__(self, k: Lowering) -> None:
+        self.dtype, self.shape = np.dtype(object), ()
+        self._k = k
+        self.element: tuple[np.dtype, tuple[int, ...]] | None = None
+        self._pointers: list[str] = []
+        self._capacity = _variable(k, "i64", "0")
+        self._tangents: dict[int, Arena] = {}
+
+    def tangents(self, order: int) -> Arena:
+        """Return the memory of the tables of tangents of one order."""
+        if order not in self._tangents:
+            self._tangents[order] = Arena(self._k)
+        return self._tangents[order]
+
+    @property
+    def varies(self) -> bool:
+        return False
+
+    def whole(self, dtype: np.dtype, shape: Sequence[int]) -> Stored:
+        """Return all elements as one array, as they lie now."""
+        k, e = self._k, self._k.e
+        if self.element is None:
+            self.element = dtype, tuple(shape)
+            self._pointers = [_variable(k, "ptr", "null") for _ in kinds_of(dtype)]
+            k.arenas += self._pointers
+        if self.element != (dtype, tuple(shape)):
+            raise CannotCompile("elements of a list differ in dtype or shape")
+        places = tuple([e.write(f"load ptr, ptr {name}") for name in self._pointers])
+        buffer = Buffer(places, kinds_of(dtype), k.in_lanes, k.mask)
+        return Stored(e, dtype, (1 << 62, *shape), buffer, lambda: k.mask)
+
+    def reserve(self, size: Vec, dtype: np.dtype, shape: Sequence[int]) -> None:
+        """Make room for an element behind `size` others, in the lanes that are active."""
+        k, e = self._k, self._k.e
+        self.whole(dtype, shape)
+        capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
+        is_full = size >= capacity
+        if is_full.varying and k.mask is not None:
+            is_full = is_full & k.mask
+        with e.when(e.any(is_full) if is_full.varying else is_full):
+            count = (capacity * 2).greatest(FIRST)
+            each = e.lanes if k.in_lanes else 1
+            for extent in shape:
+                each *= extent
+            e.module.declare("realloc", "ptr", "ptr", "i64")
+            for name, kind in zip(self._pointers, kinds_of(dtype), strict=True):
+                old = e.write(f"load ptr, ptr {name}")
+                bytes_ = (count * (each * size_of(kind))).parts[0]
+                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
+                # The old memory is still there where there is no more to be had.
+                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
+                e.do(f"store ptr {new}, ptr {name}")
+            e.do(f"store i64 {count.parts[0]}, ptr {self._capacity}")
+
+
+def _variable(k: Lowering, type_: str, first: str) -> str:
+    """Return a variable of the function's frame that is set as the function begins."""
+    e = k.e
+    name = e.name()
+    e.entry.append(f"  {name} = alloca {type_}")
+    e.entry.append(f"  store {type_} {first}, ptr {name}")
+    return name
+
+
+def release(k: Lowering) -> None:
+    """Write what gives back all memory of lists, where the kernel ends."""
+    e = k.e
+    if k.arenas:
+        e.module.declare("free", "void", "ptr")
+    for name in k.arenas:
+        memory = e.write(f"load ptr, ptr {name}")
+        e.do(f"call void @free(ptr {memory})")
+
+
+def append(k: Lowering, arena: Array, lists: Array, value: Array) -> Array:
+    """Return lists with a value appended."""
+    assert isinstance(arena, Arena)
+    value = k.ready(value)
+    (size,) = vecs(lists.at())
+    arena.reserve(size, value.dtype, value.shape)
+    whole = arena.whole(value.dtype, value.shape)
+    strides = row_major(whole.shape)
+    k.each(
+        value.shape,
+        lambda *i: whole.store(linear((size, *i), strides), value.at(*i), k.mask),
+    )
+    return k.elements(INTP, (), [size + 1])
+
+
+def element(
+    k: Lowering, arena: Array, lists: Array, index: Array, dtype: np.dtype, shape: Sequence[int]
+) -> Array:
+    """Return the elements of lists at an index, which is checked."""
+    assert isinstance(arena, Arena)
+    (size,) = vecs(lists.at())
+    (place,) = vecs(convert(index.at(), INTP))
+    place = select(place < 0, place + size, place)
+    k.fail((place < 0) | (place >= size))
+    if arena.element is None:
+        raise CannotCompile("a list is read before anything is appended")
+    whole = arena.whole(dtype, shape)
+    found = k.lazy(dtype, tuple(shape), lambda *i: whole.at(place, *i))
+    # Now, as the memory may move.
+    if k.is_small(shape):
+        return k.elements(dtype, tuple(shape), k.items(found))
+    return k.materialized(found)
+
+
+def changed(
+    k: Lowering, store: Array, tables: Array, place: Array, value: Array, adding: bool
+) -> Array:
+    """Return tables with a value added at a place, or put there: a table is its length, too."""
+    assert isinstance(store, Arena)
+    e, value = k.e, k.ready(value)
+    (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+    whole = store.whole(value.dtype, value.shape)
+    zero = k.constant(value.dtype, 0)
+    strides = row_major(whole.shape)
+    length = e.slot("i64", size.varying or place_.varying)
+    length.set(size)
+
+    def is_short() -> Vec:
+        short = length.get() <= place_
+        return k.both(short) if short.varying else short
+
+    def extend() -> None:
+        short = is_short()
+        known = length.get()
+        with k.masked(short if short.varying else k.mask):
+            store.reserve(known, value.dtype, value.shape)
+            into = store.whole(value.dtype, value.shape)
+            k.each(value.shape, lambda *i: into.store(linear((known, *i), strides), zero, k.mask))
+        length.set(select(short, known + 1, known) if short.varying else known + 1)
+
+    e.repeat(is_short, extend)
+    into = store.whole(value.dtype, value.shape)
+
+    def change(*i: Any) -> None:
+        new = value.at(*i)
+        if adding:
+            new = k.ufunc(np.add, into.at(place_, *i), new)
+        into.store(linear((place_, *i), strides), new, k.mask)
+
+    k.each(value.shape, change)
+    return k.elements(INTP, (), [length.get()])
+
+
+def table_element(
+    k: Lowering, store: Array, tables: Array, place: Array, dtype: np.dtype, shape: Sequence[int]
+) -> Array:
+    """Return the elements of tables at a place; zero behind their length."""
+    assert isinstance(store, Arena)
+    e = k.e
+    (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+    whole = store.whole(dtype, shape)
+    inside = place_ < size
+    there = k.both(inside) if inside.varying else inside
+    mask = there if inside.varying else k.mask
+    zero = k.constant(dtype, 0)
+    if k.is_small(shape):
+        found = [k.variable(dtype) for _ in np.ndindex(*shape)]
+        for one in found:
+            one.set(zero)
+
+        def take(item: int, *i: int) -> None:
+            new = whole.at(place_, *i)
+            found[item].set(choose(inside, new, zero) if inside.varying else new)
+
+        with e.when(e.any(there) if inside.varying else inside), k.masked(mask):
+            for item, i in enumerate(np.ndindex(*shape)):
+                take(item, *i)
+        return k.elements(dtype, tuple(shape), [one.get() for one in found])
+    result = k.local(dtype, tuple(shape))
+    k.each(tuple(shape), lambda *i: k.write(result, linear(i, row_major(shape)), zero))
+    with e.when(e.any(there)), k.masked(mask):
+        k.each(
+            tuple(shape),
+            lambda *i: result.store(linear(i, row_major(shape)), whole.at(place_, *i), k.mask),
+        )
+    return result
+
+
+#: Operations that give a list or table that goes on where another one did: in kernels, in its
+#: memory. All but the first change elements, so what it was before is not there any more.
+_GOING_ON = (list_append, table_add, table_put)
+
+
+def check(graph: Graph) -> None:
+    """Raise `CannotCompile` if a list goes on in more than one way, or is used when it changed."""
+    if any(op.primitive is list_arena for op in _all(graph)):
+        _advanced(graph)
+
+
+def _all(graph: Graph) -> list[Operation]:
+    found = list(graph.operations)
+    for op in graph.operations:
+        for region in op.regions:
+            found += _all(region)
+    return found
+
+
+class _Advance(NamedTuple):
+    """That a list goes on: of which store, which list, and whether it changes.
+
+    A store is a value and the orders of tangents that are asked of it. The list is None for one
+    that begins here, in a store that is from outside.
+    """
+
+    base: Value
+    orders: tuple[int, ...]
+    whole: Value | None
+    changes: bool
+
+
+def _advanced(graph: Graph) -> list[_Advance]:
+    """Return the lists of stores from outside that go on in a graph."""
+    stores: dict[Value, tuple[Value, tuple[int, ...]]] = {}
+    constants = {v for op in graph.operations if not op.operands for v in op.results}
+    #: Of each store, the list that the others come of, those that come of it, whether they change.
+    roots: dict[tuple[Value, tuple[int, ...]], Any] = {}
+    later: dict[tuple[Value, tuple[int, ...]], set[Value]] = {}
+    changing: set[tuple[Value, tuple[int, ...]]] = set()
+    ended: set[tuple[Any, Any]] = set()
+    gone: set[Value] = set()
+    for op in graph.operations:
+        if not gone.isdisjoint(op.operands):
+            raise CannotCompile("a table is used after it was changed")
+        for one in _advances(op, stores):
+            store = one.base, one.orders
+            begun = object() if one.whole is None or one.whole in constants else one.whole
+            if (store, begun) in ended:
+                raise CannotCompile("a list goes on in more than one way")
+            ended.add((store, begun))
+            if begun not in later.setdefault(store, set()):
+                if store in roots:
+                    raise CannotCompile("a list goes on in more than one way")
+                roots[store] = None if one.whole in constants else one.whole
+            if one.changes:
+                changing.add(store)
+                if one.whole is not None and one.whole not in constants:
+                    gone.add(one.whole)
+            later[store].update(op.results)
+        if op.primitive is list_tangents:
+            base, orders = stores.get(op.operands[0], (op.operands[0], ()))
+            stores[op.results[0]] = base, (*orders, op.params["order"])
+    if not gone.isdisjoint(graph.outputs):
+        raise CannotCompile("a table is used after it was changed")
+    inputs = set(graph.inputs)
+    return [
+        _Advance(*store, whole if whole in inputs else None, store in changing)
+        for store, whole in roots.items()
+        if store[0] in inputs
+    ]
+
+
+def _advances(op: Operation, stores: dict[Value, Any]) -> list[_Advance]:
+    """Return the lists that go on in an operation, as its own operands."""
+    if op.primitive in _GOING_ON:
+        store = stores.get(op.operands[0], (op.operands[0], ()))
+        return [_Advance(*store, op.operands[1], op.primitive is not list_append)]
+    shift = 1 if op.primitive in BRANCHES else 0
+    found: dict[_Advance, None] = {}
+    for region in op.regions:
+        places = {value: n for n, value in enumerate(region.inputs)}
+        for one in _advanced(region):
+            given = op.operands[places[one.base] + shift]
+            base, orders = stores.get(given, (given, ()))
+            whole = None if one.whole is None else op.operands[places[one.whole] + shift]
+            # In a loop it must be the carry, or each turn would begin with the same list.
+            is_carry = one.whole is not None and places[one.whole] >= op.params.get("captures", 0)
+            if op.primitive in LOOPS and not is_carry:
+                raise CannotCompile("each turn of a loop appends to the same list")
+            found[_Advance(base, (*orders, *one.orders), whole, one.changes)] = None
+    return list(found)

@@ -1,0 +1,64 @@
+"""The first and last places of an array, without the rest of it.
+
+A loop that writes all but a few places of an array gives the array itself, into which those few are
+put. What they are is found here where they come from: of an array into which something was written,
+or which a branch gives, the rest need not be made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ops.control import BRANCHES
+from lanewise.ops.movement import slice_, update_slice
+
+#: Operations that neither fail nor take long on any data, beside most ufuncs.
+_TOTAL = {
+    "constant", "iota", "slice", "update_slice", "reshape", "transpose", "broadcast_to", "cast",
+    "where", "concatenate", "real", "imag", "complex",
+}  # fmt: skip
+
+
+def edge(value: Value, axis: int, first: int, last: int) -> Value:
+    """Record the places from `first` to before `last` along an axis of a value."""
+    op = next((op for op in current_builder().operations if value in op.results), None)
+    if op is not None and op.primitive is update_slice:
+        whole, written = op.operands
+        index = op.params["index"]
+        begin, end, step = index[axis] or (0, value.type.shape[axis], 1)
+        if step == 1 and (last <= begin or end <= first):
+            return edge(whole, axis, first, last)
+        others = any(part for other, part in enumerate(index) if other != axis)
+        if step == 1 and begin <= first and last <= end and not others:
+            return edge(written, axis, first - begin, last - begin)
+    if op is not None and op.primitive in BRANCHES:
+        place = op.results.index(value)
+        regions = tuple([_edge_of(region, place, axis, first, last) for region in op.regions])
+        return current_builder().emit(op.primitive, op.operands, op.params, regions)[0]
+    return slice_(value, index=along(len(value.type.shape), axis, (first, last, 1)))
+
+
+def _edge_of(region: Graph, place: int, axis: int, first: int, last: int) -> Graph:
+    """Return a region that gives only the edge of one of its outputs."""
+    builder = Builder()
+    inputs = [builder.input(value.type) for value in region.inputs]
+    with building(builder):
+        outputs = builder.inline(region, inputs)
+        return builder.finish([edge(outputs[place], axis, first, last)])
+
+
+def along(rank: int, axis: int, part: tuple[int, int, int]) -> tuple[Any, ...]:
+    """Return the index of a slice of one axis of so many."""
+    return (*(None,) * axis, part, *(None,) * (rank - axis - 1))
+
+
+def is_total(op: Operation) -> bool:
+    """Whether an operation may run on any data: it does not fail, nor go on for ever."""
+    if op.must_run:
+        return False
+    if op.primitive in BRANCHES:
+        return all(is_total(inner) for region in op.regions for inner in region.operations)
+    if op.primitive.ufunc is not None:
+        return op.primitive.name != "power" or op.results[0].type.dtype.kind in "fc"
+    return op.primitive.name in _TOTAL

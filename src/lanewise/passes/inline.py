@@ -1,0 +1,68 @@
+"""Put regions in the place of operations that only transforms or maps look at as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ops.custom import INLINED, LEFT
+from lanewise.ops.regions import DIVERGENT, map_
+
+
+def inline(graph: Graph) -> Graph:
+    """Return the graph without functions that have a derivative of their own, but what they do.
+
+    Raises
+    ------
+    UnsupportedError
+        If a derivative is known only backward (``lw.custom_gradient``) and is used forward.
+    """
+    return _inlined(graph, INLINED)
+
+
+def inline_left(graph: Graph) -> Graph:
+    """Return the graph without functions that have a batching rule of their own.
+
+    They are left where nothing is mapped. The regions of divergent maps are yet to be batched.
+    """
+    return _inlined(graph, LEFT)
+
+
+def _inlined(graph: Graph, numbers: Mapping[Any, int]) -> Graph:
+    """Return the graph with one region, by number, in the place of certain operations."""
+    if not _has_any(graph, numbers):
+        return graph
+    builder = Builder()
+    values: dict[Value, Value] = {value: builder.input(value.type) for value in graph.inputs}
+    for op in graph.operations:
+        number = numbers.get(op.primitive)
+        if number is not None:
+            if number >= len(op.regions):
+                raise UnsupportedError(
+                    f"a derivative is taken forward of a function{at(op._place)} whose "
+                    "lw.custom_gradient is not linear in the gradient it is given. Use reverse "
+                    "mode, or lw.custom_jvp"
+                )
+            region = _inlined(op.regions[number], numbers)
+            results = builder.inline(region, [values[value] for value in op.operands])
+            values.update(zip(op.results, results, strict=True))
+        elif _holds_any(op, numbers):
+            builder.copy(op.with_regions(tuple([_inlined(r, numbers) for r in op.regions])), values)
+        else:
+            builder.copy(op, values)
+    return builder.finish([values[value] for value in graph.outputs])
+
+
+def _has_any(graph: Graph, numbers: Mapping[Any, int]) -> bool:
+    return any(
+        [op.primitive in numbers or _holds_any(op, numbers) for op in graph.operations
+         if op.regions]
+    )  # fmt: skip
+
+
+def _holds_any(op: Operation, numbers: Mapping[Any, int]) -> bool:
+    if numbers is LEFT and op.primitive is map_ and op.params["order"] == DIVERGENT:
+        return False
+    return any([_has_any(region, numbers) for region in op.regions])

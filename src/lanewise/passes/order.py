@@ -1,0 +1,56 @@
+"""Operations with symbolic dimensions come after the one from which a size is learnt."""
+
+from __future__ import annotations
+
+from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType
+
+
+def order_by_sizes(graph: Graph) -> Graph:
+    """Return the graph with operations behind what brings in the dimensions that they have.
+
+    Of a stacked list only running it tells how long it is. Nothing but its place in the recorded
+    order says that zeros of that length come later, and gathering kernels may move them.
+    """
+    known = _symbols(graph.inputs)
+    if all([_symbols(op.results) <= known for op in graph.operations]):
+        return graph
+    makers: dict[str, Operation] = {}
+    for op in graph.operations:
+        # It has the size from its operands, not from a parameter.
+        if not op.regions and "size" in op.params:
+            for name in _symbols(op.results) - _symbols(op.operands) - known:
+                makers.setdefault(name, op)
+    of_value = {value: op for op in graph.operations for value in op.results}
+    done: dict[Operation, None] = {}
+
+    def place(op: Operation) -> None:
+        """Place an operation behind what it needs; without recursion, as chains are long."""
+        stack = [op]
+        while stack:
+            last = stack[-1]
+            needed = [of_value[value] for value in last.operands if value in of_value]
+            needed += [makers[name] for name in _symbols(last.results) if name in makers]
+            missing = [other for other in needed if other not in done and other is not last]
+            if missing:
+                stack += missing
+            else:
+                done[stack.pop()] = None
+
+    for op in graph.operations:
+        if op not in done:
+            place(op)
+    return Graph(graph.inputs, list(done), graph.outputs)
+
+
+def _symbols(values: tuple[Value, ...]) -> set[str]:
+    """Return the symbols of the dimensions of values."""
+    return {
+        name
+        for value in values
+        if isinstance(value.type, ArrayType)
+        for dim in value.type.shape
+        if isinstance(dim, Dim)
+        for name in symbols(dim)
+    }

@@ -1,0 +1,140 @@
+"""A function without a batch as a map of one example, which is what kernels are made of.
+
+Operations outside of maps run once. Those that need no map's results, and those behind maps, are
+put together into maps of one example each: as few as the maps between them allow. Then whatever
+finds kernels in maps finds them here. The interpreter runs the graph as it was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.creation import constant
+from lanewise.ops.movement import reshape, slice_, transpose
+from lanewise.ops.regions import PARALLEL, map_
+
+#: Operations that NumPy answers with a view, and kernels with another way to compute an index.
+_VIEWS = (reshape, slice_, transpose)
+
+
+def as_maps(graph: Graph, stays: Callable[[Operation], bool] = lambda op: False) -> Graph:
+    """Return a graph of which all that computes stands in maps; one that consists of maps as it is.
+
+    Constants stay where they are, and so do operations of no known size or with effects, and those
+    of which `stays` says so.
+    """
+    stages = _stages(graph, stays)
+    if not any(number % 2 for number in stages.values()):
+        return graph
+    builder = Builder()
+    values = {value: builder.input(value.type) for value in graph.inputs}
+    for number in sorted(set(stages.values())):
+        members = [op for op in graph.operations if stages[op] == number]
+        if number % 2:
+            _gather(builder, values, graph, members)
+        else:
+            for op in members:
+                builder.copy(op, values)
+    return builder.finish([values[value] for value in graph.outputs])
+
+
+def _stages(graph: Graph, stays: Callable[[Operation], bool]) -> dict[Operation, int]:
+    """Return when each operation runs: odd numbers are stages of what is put into maps."""
+    gathered = _gathered(graph, stays)
+    stages: dict[Operation, int] = {}
+    made: dict[Value, int] = {}
+    for op in graph.operations:
+        least = max([made.get(value, 0) for value in op.operands], default=0)
+        if op.primitive is constant:
+            stages[op] = 0
+            continue
+        stages[op] = number = least + (least % 2 != int(op in gathered))
+        made.update(dict.fromkeys(op.results, number))
+    return stages
+
+
+def _gathered(graph: Graph, stays: Callable[[Operation], bool]) -> set[Operation]:
+    """Return the operations that are put into maps.
+
+    A view is among them if all that read it are, whatever `stays` says: a kernel reads through it.
+    """
+    found: set[Operation] = set()
+    seen = set(graph.outputs)  # values that something else than what was found takes
+    read: set[Value] = set()
+    for op in reversed(graph.operations):
+        is_view = op.primitive in _VIEWS and op.results[0] in read and op.results[0] not in seen
+        if _is_gathered(op) and (is_view or not stays(op)):
+            found.add(op)
+            read.update(op.operands)
+        else:
+            seen.update(op.operands)
+    return found
+
+
+def _is_gathered(op: Operation) -> bool:
+    """Whether an operation is put into a map of one example."""
+    if op.must_run and op.has_effect:
+        return False
+    return not _holds_map(op) and _is_known_within(op)
+
+
+def _is_known_within(op: Operation) -> bool:
+    """Whether all that an operation and its regions compute with are arrays of known size."""
+    return all(map(_is_known, (*op.operands, *op.results))) and all(
+        [_is_known_within(inner) for region in op.regions for inner in region.operations]
+    )
+
+
+def _is_known(value: Value) -> bool:
+    """Whether a value is an array of known size."""
+    type_ = value.type
+    return isinstance(type_, ArrayType) and all([isinstance(dim, int) for dim in type_.shape])
+
+
+def _holds_map(op: Operation) -> bool:
+    if op.primitive is map_:
+        return True
+    return any(_holds_map(inner) for region in op.regions for inner in region.operations)
+
+
+def _gather(
+    builder: Builder, values: dict[Value, Value], graph: Graph, members: Sequence[Operation]
+) -> None:
+    """Record operations as a map of one example, and enter their results."""
+    own = {result for op in members for result in op.results}
+    makers = {result: op for op in graph.operations for result in op.results}
+    inner = Builder()
+    inside: dict[Value, Value] = {}
+    taken: list[Value] = []
+    for op in members:
+        for value in op.operands:
+            if value in own or value in inside:
+                continue
+            maker = makers.get(value)
+            if maker is not None and maker.primitive is constant:
+                inner.copy(maker, inside)
+            else:
+                inside[value] = inner.input(value.type)
+                taken.append(value)
+        inner.copy(op, inside)
+    needed = {v for op in graph.operations if op not in set(members) for v in op.operands}
+    needed.update(graph.outputs)
+    given = [result for op in members for result in op.results if result in needed]
+    region = inner.finish([inside[value] for value in given])
+    builder.location = members[0]._place
+    operands = tuple([values[value] for value in taken])
+    params = {
+        "size": 1,
+        "in_dims": (None,) * len(taken),
+        "out_mapped": (True,) * len(given),
+        "order": PARALLEL,
+        "chunk": None,
+        "fallback": True,
+        "fastmath": False,
+        "columns": (),
+    }
+    results = builder.emit(map_, operands, params, (region,))
+    for value, result in zip(given, results, strict=True):
+        (values[value],) = builder.emit(reshape, (result,), {"shape": value.type.shape})

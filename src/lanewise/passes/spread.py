@@ -1,0 +1,400 @@
+"""Loops whose turns do not need each other, as maps over their turns.
+
+A map runs one example in each lane; with one example, or a few, most lanes would be empty. What is
+done here gives them the turns of a loop instead: ``for i in range(n): out[i] = g(x[i], x[i - 1])``
+is a map of n examples, which are the turns. An array that the loop writes becomes its turns' cells,
+stacked, and written back by one slice; a total ``s += g(i)`` becomes the terms, and their sum in
+the order of the turns. passes/turns.py tells which loops these are, and is the source of the map's
+region. The others stay as they are, but for the loops in them.
+
+It is for graphs of one example, and for compiling only: where something fails, it is the recorded
+graph that is run again, turn by turn, and that raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.types import NUMERIC_KINDS, ArrayType
+from lanewise.ops.checks import checked
+from lanewise.ops.control import scan
+from lanewise.ops.creation import iota
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.exact import exact
+from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.movement import (
+    concatenate,
+    reshape,
+    slice_,
+    transpose,
+    update_slice,
+)
+from lanewise.ops.reduction import accumulate, reduce
+from lanewise.ops.regions import PARALLEL, map_
+from lanewise.ops.shapes import shape_of
+from lanewise.passes.edges import along, edge, is_total
+from lanewise.passes.frames import (
+    INT,
+    Again,
+    Dependent,
+    Key,
+    Kind,
+    Own,
+    Part,
+    Running,
+    Same,
+    Turn,
+)
+from lanewise.passes.points import integer, pointed
+from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.passes.turns import Turns
+
+#: A loop of fewer turns than this is left as it is.
+FEWEST = 32
+#: To write an array as a whole, at most so many turns are added.
+MOST_ADDED = 8
+#: How often the body of one loop is gone through at most.
+TRIES = 64
+
+
+def spread(graph: Graph, fastmath: bool = False, totals: bool = True) -> Graph:
+    """Return the graph with loops of independent turns as maps over their turns.
+
+    ``fastmath`` allows totals of floats to be taken in another order than the loop's; without
+    `totals`, loops that take any stay as they are.
+    """
+    return merge_repeated(eliminate_dead(_spread(graph, fastmath, totals)))
+
+
+def _spread(graph: Graph, fastmath: bool, totals: bool) -> Graph:
+    """Return the graph with loops as maps; those with running totals too where `totals` says so."""
+    builder = Builder()
+    values = {value: builder.input(value.type) for value in graph.inputs}
+    with building(builder):
+        for op in graph.operations:
+            operands = [values[value] for value in op.operands]
+            found = None
+            if op.primitive is scan and _is_long(op):
+                found = _Loop(builder, op, operands, fastmath, totals).mapped()
+            if found is None:
+                if op.regions:
+                    inner = totals and op.primitive is not map_
+                    regions = [_spread(region, fastmath, inner) for region in op.regions]
+                    op = op.with_regions(tuple(regions))
+                builder.copy(op, values)
+            else:
+                values.update(zip(op.results, found, strict=True))
+    return builder.finish([values[value] for value in graph.outputs])
+
+
+def _is_long(op: Operation) -> bool:
+    """Whether a loop is one of many turns, of arrays of known sizes, without effects."""
+    length = op.params["length"]
+    return (
+        isinstance(length, int)
+        and length >= FEWEST
+        and all(
+            isinstance(v.type, ArrayType)
+            and v.type.dtype.kind in NUMERIC_KINDS
+            and all(isinstance(n, int) for n in v.type.shape)
+            for v in (*op.operands, *op.results)
+        )
+    )
+
+
+class _Loop:
+    """A scan on its way to being a map, recorded in the current builder."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        op: Operation,
+        operands: Sequence[Value],
+        fastmath: bool,
+        totals: bool,
+    ) -> None:
+        self.builder, self.op, self.fastmath, self.totals = builder, op, fastmath, totals
+        params = op.params
+        self.length: int = params["length"]
+        first = params["captures"]
+        last = first + params["carry"]
+        self.captures, self.xs = operands[:first], operands[last:]
+        self.carry = operands[first:last]
+        self.makers = {v: made for made in builder.operations for v in made.results}
+        self.cells: list[dict[int, Key]] = [{} for _ in self.carry]
+        #: How many turns are added before and after, to write an array as a whole.
+        self.more = (0, 0)
+        self.narrow: dict[int, tuple[Value, list[tuple[Value, int, Value]]]] = {}
+
+    def mapped(self) -> list[Value] | None:
+        """Record the map; return what stands for the scan's results, None if turns need others."""
+        region = eliminate_dead(pointed(self.op.regions[0]))
+        refused: set[tuple[int, int]] = set()
+        types = [value.type for value in self.carry]
+        for _ in range(TRIES):
+            turns = Turns(self.length, types, self.cells, refused, self.builder)
+            try:
+                found = turns.run(turns.frame, region, self._kinds(turns, region))
+                self._check(turns, found)
+            except Again:
+                continue
+            except Dependent:
+                return None
+            return self._recorded(turns, found)
+        return None
+
+    def _kinds(self, turns: Turns, region: Graph) -> list[Kind]:
+        """Return what the inputs of the body are."""
+        kinds: list[Kind] = [Same(value) for value in self.captures]
+        first, last = len(kinds), len(kinds) + len(self.carry)
+        for carry, value in enumerate(region.inputs[first:last]):
+            rank = value.type.ndim
+            is_total = not rank or _is_total(region, value, carry)
+            part = Part(carry, tuple(range(rank)), ("carry", carry), None)
+            kinds.append(Running(carry) if is_total else part)
+        for value in self.xs:
+            counted = self._counted(value)
+            along = ("along", value, 0, 1, 0)
+            kinds.append(Own(turns.frame.source(along)) if counted is None else counted)
+        return kinds
+
+    def _counted(self, value: Value) -> Turn | None:
+        """Return what integers are that a loop goes through, if they count with its turns."""
+        made = self.makers.get(value)
+        if made is None:
+            return None
+        if made.primitive is iota:
+            return Turn(1, 0) if made.params["dtype"] == INT else None
+        if made.primitive is slice_:
+            whole = self._counted(made.operands[0])
+            (part,) = made.params["index"] if whole is not None else (None,)
+            if whole is None or part is None:
+                return whole
+            return Turn(whole.step * part[2], whole.step * part[0] + whole.start)
+        return None
+
+    def _check(self, turns: Turns, found: Sequence[Kind]) -> None:
+        """Make sure that what is carried is only handed on, written in own cells, or summed."""
+        for carry, (value, kind) in enumerate(zip(self.carry, found, strict=False)):
+            if isinstance(kind, Running):
+                if kind.carry != carry or not (self.totals or kind.fn is None):
+                    raise Dependent
+                continue
+            axes = tuple(range(value.type.ndim))
+            if not isinstance(kind, Part) or kind.rest != ("carry", carry) or kind.axes != axes:
+                raise Dependent
+            if kind.cell is None and ("cell", carry) not in turns.frame.taken:
+                continue
+            moving = [key for key in self.cells[carry].values() if key[0] == "turn" and key[1]]
+            if len(moving) != 1:
+                raise Dependent
+
+    # --- recording --------------------------------------------------------------------------------
+
+    def _recorded(self, turns: Turns, found: Sequence[Kind]) -> list[Value]:
+        frame = turns.frame
+        outputs: list[Value] = []
+        for kind in found:
+            if isinstance(kind, Running):
+                outputs += kind.terms
+            elif not isinstance(kind, Part):
+                outputs.append(frame.value(kind))
+            elif kind.cell is not None:
+                outputs.append(kind.cell)
+        self.more = self._added(turns, found)
+        count = self.length + sum(self.more)
+        # Where they come from is asked last: asking records slices.
+        sources = [self._operand(key) for key in frame.taken]
+        region = Graph(list(frame.taken.values()), frame.builder.operations, outputs)
+        region = _spread(eliminate_dead(region), self.fastmath, False)
+        self.builder.location = self.op._place
+        found_values = map_(
+            *[value for value, _ in sources],
+            regions=(region,),
+            size=count,
+            in_dims=tuple([axis for _, axis in sources]),
+            out_mapped=(True,) * len(outputs),
+            order=PARALLEL,
+            fastmath=self.fastmath,
+        )
+        stacked = list(found_values) if isinstance(found_values, tuple) else [found_values]
+        results: list[Value] = []
+        for number, kind in enumerate(found):
+            if not (isinstance(kind, Part) and kind.cell is not None):
+                taken = len(kind.terms) if isinstance(kind, Running) else 1
+                taken = 0 if isinstance(kind, Part) else taken
+                stacked = [*[self._in_loop(value) for value in stacked[:taken]], *stacked[taken:]]
+            if isinstance(kind, Running):
+                terms, stacked = stacked[: len(kind.terms)], stacked[len(kind.terms) :]
+                results.append(self._total(self.carry[number], kind, terms))
+            elif isinstance(kind, Part) and kind.cell is None:
+                results.append(self.carry[number])
+            else:
+                value = stacked.pop(0)
+                is_carried = isinstance(kind, Part)
+                results.append(self._put_back(number, value) if is_carried else value)
+        return results
+
+    def _operand(self, key: Key) -> tuple[Value, int | None]:
+        """Return an operand of the map, and the axis along which it is mapped."""
+        if key[0] == "same":
+            return key[1], None
+        if key[0] == "turn":
+            numbers = iota(length=self.length + sum(self.more), dtype=INT)
+            start = key[2] - key[1] * self.more[0]
+            if key[1] != 1:
+                numbers = elementwise(np.multiply)(numbers, integer(key[1]))
+            if start:
+                numbers = elementwise(np.add)(numbers, integer(start))
+            return numbers, 0
+        if key[0] == "cell":
+            value, _ = self._narrowed(key[1])
+            axis, step, start = self._moving(key[1])
+            return self._along(value, axis, step, start), axis
+        _, value, axis, step, start = key
+        return self._along(value, axis, step, start), axis
+
+    def _range(self, step: int, start: int) -> tuple[int, int, int]:
+        """Return the places that the map's turns have, as a slice."""
+        before, after = self.more
+        return start - step * before, start + step * (self.length + after), step
+
+    def _along(self, value: Value, axis: int, step: int, start: int) -> Value:
+        """Return the part of an array that the turns have, one place of an axis for each."""
+        shape, part = shape_of(value), self._range(step, start)
+        if part == (0, shape[axis], 1):
+            return value
+        return slice_(value, index=along(len(shape), axis, part))
+
+    def _in_loop(self, stacked: Value) -> Value:
+        """Return what the loop's own turns give, without those that were added."""
+        before, after = self.more
+        if not before + after:
+            return stacked
+        part = (before, before + self.length, 1)
+        return slice_(stacked, index=along(stacked.type.ndim, 0, part))
+
+    def _added(self, turns: Turns, found: Sequence[Kind]) -> tuple[int, int]:
+        """Return how many turns to add before and after, so that a carried array is written whole.
+
+        They may run on anything, as what they give is not used; so they must not fail.
+        """
+        wanted = None
+        for carry, kind in enumerate(found):
+            if isinstance(kind, Part) and kind.cell is not None:
+                axis, step, start = self._moving(carry)
+                size = self._narrowed(carry)[0].type.shape[axis]
+                after = size - start - self.length
+                if step == 1 and 0 < start + after <= MOST_ADDED:
+                    wanted = start, after
+        if wanted is None or not all(map(is_total, turns.frame.builder.operations)):
+            return 0, 0
+        before, after = wanted
+        for key in turns.frame.taken:
+            if key[0] == "along":
+                _, value, axis, step, start = key
+                size = value.type.shape[axis]
+            elif key[0] == "cell":
+                axis, step, start = self._moving(key[1])
+                size = self._narrowed(key[1])[0].type.shape[axis]
+            else:
+                continue
+            ends = start - step * before, start + step * (self.length - 1 + after)
+            if min(ends) < 0 or max(ends) >= size:
+                return 0, 0
+        return wanted
+
+    def _moving(self, carry: int) -> tuple[int, int, int]:
+        """Return along which axis of a narrowed array the turns' cells lie, and where."""
+        kept = 0
+        for axis in range(self.carry[carry].type.ndim):
+            key = self.cells[carry].get(axis)
+            if key is None:
+                kept += 1
+            elif key[0] == "turn" and key[1]:
+                return kept, key[1], key[2]
+        raise AssertionError("a carried array has an axis of turns")
+
+    def _narrowed(self, carry: int) -> tuple[Value, list[tuple[Value, int, Value]]]:
+        """Return the part of a carried array that all turns have, and how it was taken."""
+        known = self.narrow.get(carry)
+        if known is None:
+            value, taken = self.carry[carry], []
+            for axis, key in sorted(self.cells[carry].items(), reverse=True):
+                if key[0] == "turn" and key[1]:
+                    continue
+                place = integer(key[2]) if key[0] == "turn" else key[1]
+                taken.append((value, axis, place))
+                value = gather(value, place, axis=axis)
+            known = self.narrow[carry] = value, taken
+        return known
+
+    def _put_back(self, carry: int, stacked: Value) -> Value:
+        """Return a carried array after the loop, of its turns' cells."""
+        value, taken = self._narrowed(carry)
+        axis, step, start = self._moving(carry)
+        rank, size = len(shape_of(value)), value.type.shape[axis]
+        is_whole = self._range(step, start) == (0, size, 1)
+        if not is_whole:
+            stacked = self._in_loop(stacked)
+        if axis:
+            stacked = transpose(stacked, axes=(*range(1, axis + 1), 0, *range(axis + 1, rank)))
+        if is_whole:
+            before, after = self.more
+            for first, last in ((0, before), (size - after, size)):
+                if last > first:  # what the turns that were added gave is not used
+                    part = edge(value, axis, first, last)
+                    index = along(rank, axis, (first, last, 1))
+                    stacked = update_slice(stacked, part, index=index)
+            value = stacked
+        else:
+            part = (start, start + step * self.length, step)
+            value = update_slice(value, stacked, index=along(rank, axis, part))
+        for whole, cut, place in reversed(taken):
+            value = scatter(whole, value, place, axis=cut, fn=None)
+        return value
+
+    def _total(self, start: Value, kind: Running, terms: Sequence[Value]) -> Value:
+        """Return a total of all terms, taken in the order of the turns."""
+        fn = kind.fn
+        if fn is None:
+            return start
+        shape, dtype = shape_of(start), start.type.dtype
+        if self.op.params["reverse"]:
+            whole = along(1 + len(shape), 0, (self.length - 1, -1, -1))
+            terms = [slice_(term, index=whole) for term in terms]
+        rows = [reshape(term, shape=(self.length, 1, *shape)) for term in terms]
+        joined = rows[0] if len(rows) == 1 else concatenate(*rows, axis=1)
+        joined = reshape(joined, shape=(self.length * len(rows), *shape))
+        if kind.checked:
+            return self._exact_total(start, joined)
+        own_dtype = None if dtype.kind == "b" else dtype
+        if dtype.kind in "biu" or self.fastmath:
+            return elementwise(fn)(start, reduce(joined, fn=fn, axes=(0,), dtype=own_dtype))
+        first = reshape(start, shape=(1, *shape))
+        running = accumulate(concatenate(first, joined, axis=0), fn=fn, axis=0, dtype=own_dtype)
+        count = self.length * len(rows)
+        return reshape(
+            slice_(running, index=along(1 + len(shape), 0, (count, count + 1, 1))), shape=shape
+        )
+
+    def _exact_total(self, start: Value, terms: Value) -> Value:
+        """Return a total of Python's ints; where it might grow too large, the loop is run."""
+        limit = 2**62 // terms.type.shape[0]
+        most, least = integer(limit), integer(-limit)
+        small = elementwise(np.logical_and)(
+            elementwise(np.less)(terms, most), elementwise(np.greater)(terms, least)
+        )
+        terms = checked(terms, small, error="OverflowError", message="a total may grow too large")
+        return exact(start, reduce(terms, fn=np.add, axes=(0,), dtype=INT), fn=np.add)
+
+
+def _is_total(region: Graph, value: Value, carry: int) -> bool:
+    """Whether a carried array is only taken into a function of two, as vectors' sums are."""
+    if region.outputs[carry] is value:
+        return False
+    uses = [op for op in region.operations if value in op.operands]
+    return bool(uses) and all(op.primitive.ufunc is not None for op in uses)

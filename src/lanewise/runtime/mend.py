@@ -1,0 +1,235 @@
+"""Examples that fail in a kernel are interpreted, and only those.
+
+A kernel returns at the first block of lanes in which an example fails: because the example raises,
+or because NumPy has to decide (a matrix with NaN, an integer beyond 64 bits). A single one among
+a million must not send all of them to the interpreter, and one that raises should do so at once,
+as the examples behind it may never end. So
+
+1. The first example that fails is looked for in that block, and interpreted by itself. If it
+   raises, that is the error: nothing before it failed.
+2. Otherwise the kernel goes on, on all threads. Blocks that fail are set aside (``mend.ll``), and
+   their examples are run one by one. Those that fail again, and no others, are interpreted
+   together, and their results written between those of the kernel. So what an example gives
+   depends neither on its neighbours nor on the number of threads.
+
+Where too many are set aside, it is quicker to interpret all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from lanewise.ir.dims import Dim
+from lanewise.ir.graph import Builder, Graph, Operation
+from lanewise.ops.regions import PARALLEL, batched_type, map_
+from lanewise.passes.pipeline import lower
+from lanewise.runtime.failed import KernelFailed, left
+from lanewise.runtime.interpret import Plan
+from lanewise.runtime.launch import Entry
+from lanewise.runtime.native import Library, template
+from lanewise.runtime.pool import launcher
+
+#: At most this part of all examples is set aside, or a few blocks if those are more. What is set
+#: aside is run one by one, which takes as long as that part would take in as many runs as there are
+#: lanes. Measured with 16 lanes: where a kernel is 23 times as fast as NumPy it pays up to nine
+#: tenths, and by that where it is 5 times as fast up to a quarter.
+MOST, BLOCKS = 0.5, 8
+#: A chunk is this part of all examples, and at most so many blocks; or so many examples that are
+#: run one by one.
+_PART, _LARGEST, _SINGLES = 64, 1024, 16
+#: Where a context holds how many bytes it has.
+_BYTES = 24
+#: Which of the numbers that ``mend.ll`` knows says how many examples are on the list.
+_TAKEN = 4
+#: How many examples fail, in the types of the graph that interprets them.
+_COUNT = Dim.symbol("failed")
+
+
+class Mender:
+    """Does what a kernel leaves undone: called by `launch`, where a kernel returns a failure.
+
+    Parameters
+    ----------
+    op
+        The native map.
+    entry
+        Its kernel.
+    lost
+        Where in the scratch the kernel notes which examples it had at hand; None if they are those
+        of a block.
+    """
+
+    __slots__ = ("_entry", "_lost", "_op", "_plan")
+
+    def __init__(self, op: Operation, entry: Entry, lost: int | None = None) -> None:
+        self._op, self._entry, self._lost = op, entry, lost
+        self._plan: Plan | None = None
+
+    def __call__(
+        self,
+        results: tuple[np.ndarray, ...],
+        code: int,
+        context: int,
+        size: Any,
+        *operands: np.ndarray,
+    ) -> tuple[np.ndarray, ...]:
+        """Return the results, completed; raise `KernelFailed` if that is not to be.
+
+        Parameters
+        ----------
+        results
+            Written by the kernel, but for what follows where it failed.
+        code
+            What it returned: four times an example before which all are done, and more.
+        context
+            The address of its context.
+        size
+            The number of examples, if an int.
+        operands
+            As the kernel reads them.
+        """
+        assert self._lost is not None or not self._entry.refills
+        if not isinstance(size, int):
+            pairs = zip(operands, self._entry.axes, strict=True)
+            size = next(x.shape[axis] for x, axis in pairs if axis is not None)
+        examples = _Examples(self, context, size, operands)
+        start = code >> 2
+        first = examples.first_failing(start)
+        found = None if first is None else examples.interpreted(np.array([first]))
+        # A kernel that refills its lanes has them filled by where it begins: as without a failure.
+        failing = examples.all_failing(0 if self._entry.refills else start)
+        if found is not None:
+            failing = failing[failing != first]
+            for result, part in zip(results, found, strict=True):
+                result[first] = part[0]
+        if len(failing):
+            for result, part in zip(results, examples.interpreted(failing), strict=True):
+                result[failing] = part
+        left.examples += len(failing) + (found is not None)
+        return results
+
+    @property
+    def plan(self) -> Plan:
+        """The map's region, for as many examples as fail."""
+        plan = self._plan
+        if plan is None:
+            plan = self._plan = Plan(lower(_interpretable(self._op)), sized=True, tells=False)
+        return plan
+
+
+class _Examples:
+    """The examples of a call: run in the kernel again, or interpreted."""
+
+    def __init__(
+        self, mender: Mender, context: int, size: int, operands: Sequence[np.ndarray]
+    ) -> None:
+        self.mender, self.context, self.size, self.operands = mender, context, size, operands
+        self.entry = mender._entry
+
+    def first_failing(self, start: int) -> int | None:
+        """Return the first example that fails in the kernel, of those from `start` on."""
+        lanes = self.entry.lanes
+        suspects = self._set_aside(start, lanes, at_once=True)
+        assert suspects is not None
+        for number in sorted(suspects):
+            if lanes == 1 or len(self._failing_alone(np.array([number]))):
+                return int(number)
+        return None
+
+    def all_failing(self, start: int) -> np.ndarray:
+        """Return the examples that fail in the kernel, from `start` on; run all others there."""
+        lanes = self.entry.lanes
+        suspects = self._set_aside(start, max(int(MOST * self.size), BLOCKS * lanes))
+        if suspects is None:
+            raise KernelFailed(None, self.mender._op)
+        return np.sort(suspects if lanes == 1 else self._failing_alone(suspects))
+
+    def _set_aside(self, start: int, room: int, at_once: bool = False) -> np.ndarray | None:
+        """Run the kernel from an example on; return those of blocks that fail.
+
+        There must be fewer than `room`, else None is returned. With `at_once` it stops as soon as
+        there are so many.
+        """
+        entry, count = self.entry, self.size - start
+        numbers = np.empty(room, np.int64)
+        known = np.array([
+            entry.address, start, entry.lanes, room, 0,
+            -1 if self.mender._lost is None else self.mender._lost, numbers.ctypes.data,
+        ])  # fmt: skip
+        blocks = -(-count // entry.lanes)
+        grain = min(-(-blocks // _PART), _LARGEST) * entry.lanes
+        grain = count if at_once else max(grain, entry.chunks()[1])
+        if self._run("go_on", known, count, grain) and not at_once:
+            return None
+        numbers = numbers[: known[_TAKEN]]
+        return numbers[(numbers >= 0) & (numbers < self.size)]
+
+    def _failing_alone(self, numbers: np.ndarray) -> np.ndarray:
+        """Run the kernel for each of some examples; return those that fail."""
+        known = np.array([self.entry.address, 0, 0, 0, 0, 0, numbers.ctypes.data])
+        self._run("one_by_one", known, len(numbers), _SINGLES)
+        return numbers[numbers >= 0]
+
+    def _run(self, name: str, known: np.ndarray, count: int, grain: int) -> int:
+        """Run a function of ``mend.ll``, which knows this, in the place of the kernel."""
+        size = ctypes.c_int64.from_address(self.context + _BYTES).value
+        ctypes.c_int64.from_address(self.context + size - 8).value = known.ctypes.data
+        return launcher()(_functions()[name], self.context, count, grain, self.entry.scratch)
+
+    def interpreted(self, numbers: np.ndarray) -> list[np.ndarray]:
+        """Return what some examples give in NumPy, in order; tell of the first that raises."""
+        try:
+            return self._interpret(numbers)
+        except MemoryError:
+            raise
+        except Exception:
+            low, high = 0, len(numbers)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._raises(numbers[low:middle]):
+                high = middle
+            else:
+                low = middle
+        raise KernelFailed(int(numbers[low]), self.mender._op)
+
+    def _raises(self, numbers: np.ndarray) -> bool:
+        try:
+            self._interpret(numbers)
+        except MemoryError:
+            raise
+        except Exception:
+            return True
+        return False
+
+    def _interpret(self, numbers: np.ndarray) -> list[np.ndarray]:
+        parts = [
+            x if axis is None else np.moveaxis(x, axis, 0)[numbers]
+            for x, axis in zip(self.operands, self.entry.axes, strict=True)
+        ]
+        return self.mender.plan.step({str(_COUNT): len(numbers)}, *parts)
+
+
+def _interpretable(op: Operation) -> Graph:
+    """Return the graph of a native map as the interpreter takes it: of some examples, in rows."""
+    builder = Builder()
+    (body,) = op.regions
+    axes = tuple([None if axis is None else 0 for axis in op.params["in_dims"]])
+    operands = [
+        builder.input(value.type if axis is None else batched_type(value.type, _COUNT))
+        for value, axis in zip(body.inputs, axes, strict=True)
+    ]
+    changed = {"size": _COUNT, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
+    results = builder.emit(map_, tuple(operands), {**op.params, **changed}, (body,))
+    return builder.finish(results)
+
+
+@cache
+def _functions() -> dict[str, int]:
+    """Return the addresses of the functions of ``mend.ll``."""
+    library = Library(template("mend.ll"))
+    return {name: library.address(name) for name in ("go_on", "one_by_one")}

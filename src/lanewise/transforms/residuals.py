@@ -1,0 +1,146 @@
+"""What a loop keeps of each turn for its derivative: little, as the rest is computed again.
+
+A rule of differentiation names what it reads, and often several values that follow from one another
+by a few additions and products. Kept, each is written and read in every turn, by loops that soon
+wait for memory and for nothing else; computed again, it is a few instructions on registers. It has
+the same bits, as the same operations make it from the same numbers.
+
+Where a gradient is one graph without loops there is nothing to choose: what both parts compute is
+merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.creation import constant, iota
+from lanewise.ops.indexing import gather
+from lanewise.ops.movement import broadcast_to, cast, reshape, slice_, transpose
+from lanewise.ops.registry import REGISTRY
+from lanewise.passes.prune import substituted
+from lanewise.transforms.linearize import Linearized
+
+#: Operations that may run again, and what an element of them takes, in additions. What takes as
+#: long as writing and reading a number does (`exp`, sums, matrix products) is kept.
+COST = {
+    primitive: cost
+    for cost, names in (
+        (1, "add subtract multiply negative square absolute sign maximum minimum"),
+        (1, "equal not_equal less less_equal greater greater_equal"),
+        (1, "logical_and logical_or logical_not where"),
+        (4, "divide reciprocal sqrt"),
+    )
+    for primitive in [REGISTRY[name] for name in names.split()]
+} | dict.fromkeys((constant, iota, broadcast_to, cast, reshape, slice_, transpose), 0)
+COST[gather] = 2
+#: The most that is done for a value rather than keep it.
+MOST = 12
+
+
+def recomputed(lin: Linearized, is_free: Callable[[int], bool]) -> Linearized:
+    """Return a linearized region whose linear part computes again what is cheap.
+
+    Parameters
+    ----------
+    lin
+        The region.
+    is_free
+        Whether an input of it, by its number, costs nothing as a residual: it is there anyway.
+    """
+    primal, count = lin.primal, len(lin.sources)
+    handed = iter(primal.outputs[len(primal.outputs) - lin.sources.count(None) :])
+    residuals = [next(handed) if s is None else primal.inputs[s] for s in lin.sources]
+    made = {value: op for op in primal.operations for value in op.results}
+    order = {value: n for n, value in enumerate((*primal.inputs, *made))}
+    there = {value for n, value in enumerate(primal.inputs) if is_free(n)}
+    there.update(value for value in residuals if value not in made)
+    kept = {value for value in residuals if value in made}
+    # The last ones first: what they need may be needed by others, and go later.
+    for value in sorted(kept, key=order.__getitem__, reverse=True):
+        steps = _steps(value, made, there | (kept - {value}))
+        if steps is not None and sum(COST[op.primitive] for op in steps) <= MOST:
+            kept.remove(value)
+    results = primal.outputs[: len(primal.outputs) - lin.sources.count(None)]
+    wanted = set(results)
+    for op in reversed(primal.operations):
+        if not wanted.isdisjoint(op.results):
+            wanted.update(op.operands)
+    for value in sorted(kept, key=order.__getitem__):
+        near = _instead(value, made, there | (kept - {value}), wanted)
+        if near is not value:
+            kept.remove(value)
+            (kept if near in made else there).add(near)
+    again: dict[Operation, None] = {}
+    for value in residuals:
+        if value in made and value not in kept:
+            steps = _steps(value, made, there | kept)
+            assert steps is not None
+            again.update(dict.fromkeys(steps))
+    if not again:
+        return lin
+    places = {value: n for n, value in enumerate(primal.inputs)}
+    read = {value for op in again for value in op.operands} | set(residuals)
+    needed = [v for v in sorted(read, key=order.__getitem__) if v in places or v in kept]
+    saved = [value for value in needed if value in kept]
+    linear = substituted(
+        Graph(
+            [*needed, *lin.linear.inputs[count:]],
+            lin.linear.operations,
+            lin.linear.outputs,
+        ),
+        {
+            old: new
+            for old, new in zip(lin.linear.inputs[:count], residuals, strict=True)
+            if old is not new
+        },
+    )
+    steps = sorted(again, key=lambda op: order[op.results[0]])
+    return replace(
+        lin,
+        primal=Graph(primal.inputs, primal.operations, [*results, *saved]),
+        linear=Graph(linear.inputs, [*steps, *linear.operations], linear.outputs),
+        sources=tuple([places.get(value) for value in needed]),
+    )
+
+
+def _instead(
+    value: Value, made: dict[Value, Operation], there: Container[Value], wanted: Container[Value]
+) -> Value:
+    """Return what to keep in the place of a value: what the results are made of, if that will do.
+
+    Then the loop that computes has nothing to do for the derivative alone.
+    """
+    near = value
+    while near not in wanted:
+        op = made.get(near)
+        if op is None or op.primitive not in COST:
+            return value
+        missing = [v for v in dict.fromkeys(op.operands) if _steps(v, made, there) is None]
+        if len(missing) != 1 or missing[0].type != value.type:
+            return value
+        (near,) = missing
+    return near
+
+
+def _steps(
+    value: Value, made: dict[Value, Operation], there: Container[Value]
+) -> list[Operation] | None:
+    """Return the operations that make a value of what is there, None if one of them is not cheap.
+
+    They are in no order.
+    """
+    found: dict[Operation, None] = {}
+    left = [value]
+    while left:
+        one = left.pop()
+        if one in there:
+            continue
+        op = made.get(one)
+        if op is None or op.primitive not in COST or len(found) > 4 * MOST:
+            return None
+        if op not in found:
+            found[op] = None
+            left += op.operands
+    return list(found)

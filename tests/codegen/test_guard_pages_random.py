@@ -1,0 +1,66 @@
+"""Random programs on memory between inaccessible pages: no access of theirs is out of bounds.
+
+Each program must also give what the interpreter does. They run in a process of their own, because
+an access out of bounds ends it; the last program that it names is the one. See `guarded`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegen import test_random_native as native
+from codegen.backends import backend
+from codegen.guarded import assert_done, guarding, run_apart
+from control import test_random_writes
+from numpy_api import test_indexing
+
+#: What draws programs, what checks one, and how many of them.
+KINDS: dict[str, tuple[st.SearchStrategy[Any], Callable[..., Any], int]] = {
+    "programs": (native.PROGRAMS, native.check_program, 25),
+    "numerics": (native.NUMERICS, native.check_program, 40),
+    "control flow": (native.CONTROL_FLOW, native.check_control_flow, 10),
+    "graphs": (
+        st.tuples(st.integers(0, 2**32), st.just(3), st.sampled_from([3, 9, 50])),
+        lambda drawn: native.check_graph(*drawn),
+        10,
+    ),
+    "writes": (
+        st.tuples(test_random_writes.programs(2), st.integers(0, 2**32)),
+        lambda drawn: native.check_writes(*drawn),
+        20,
+    ),
+    "indices": (test_indexing.indexed(), test_indexing.check_index, 30),
+    "indexed writes": (
+        st.tuples(test_indexing.indexed(), st.booleans()),
+        lambda drawn: test_indexing.check_write(*drawn),
+        30,
+    ),
+}
+
+
+def run_guarded() -> None:
+    """Run the programs of one kind; what the last line names is what the process ended in."""
+    kind = sys.argv[1]
+    strategy, check, count = KINDS[kind]
+
+    @native.searching(count)
+    @given(strategy)
+    def run(drawn: Any) -> None:
+        print("BEGIN", drawn, flush=True)
+        check(drawn)
+
+    with backend("native"), guarding() as guarded:
+        run()
+    assert guarded.calls > count / 4, "hardly anything was compiled"
+    print("DONE", flush=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_programs_stay_within_their_memory(kind):
+    assert_done(run_apart("codegen.test_guard_pages_random", "run_guarded", kind))

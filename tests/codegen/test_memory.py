@@ -1,0 +1,212 @@
+"""A kernel's local memory: pieces never overlap, and nobody reads what was handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lanewise as lw
+import random_control_flow
+from codegen.backends import assert_same_outcome
+from codegen.test_random_native import (
+    check_control_flow,
+    check_graph,
+    check_program,
+    check_writes,
+    searching,
+)
+from control import test_random_writes
+from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.memory import LINE, MOST_SCRATCH, Memory
+from lanewise.runtime import dispatch
+from lanewise.runtime.kernels import KERNELS
+from random_programs import cases
+
+
+@searching(200)
+@given(st.lists(st.tuples(st.integers(0, 9000), st.booleans(), st.integers(0, 30)), max_size=60))
+def test_pieces_do_not_overlap(requests):
+    memory, held = Memory(), []
+    for size, fresh, other in requests:
+        if other < len(held):
+            memory.give(*held.pop(other))
+            continue
+        before = memory.size
+        begin = memory.take(size, fresh)
+        assert begin % LINE == 0
+        assert begin + size + LINE <= memory.size
+        assert begin >= before or not fresh
+        for at, length in held:
+            assert begin + size + LINE <= at or at + length + LINE <= begin
+        held.append((begin, size))
+
+
+def test_memory_is_handed_on_and_joined():
+    memory = Memory()
+    pieces = [(memory.take(500), 500) for _ in range(4)]
+    whole = memory.size
+    for piece in (pieces[1], pieces[3], pieces[2], pieces[0]):
+        memory.give(*piece)
+    assert memory.take(4 * 500) == 0
+    assert memory.size == whole
+
+
+def test_memory_given_back_may_be_withheld():
+    memory = Memory()
+    piece = memory.take(100)
+    memory.give(piece, 100)
+    with memory.withheld():
+        other = memory.take(100)
+        assert other != piece
+        memory.give(other, 100)
+    assert {memory.take(100), memory.take(100)} == {piece, other}
+
+
+def test_memory_is_bounded():
+    with pytest.raises(CannotCompile):
+        Memory().take(MOST_SCRATCH)
+
+
+def test_long_programs_take_no_more_memory_than_short_ones():
+    def program(turns: int):
+        def many(x, y):
+            with np.errstate(all="ignore"):
+                z = x
+                for _ in (None,) * turns:  # each turn is recorded
+                    z = np.cumsum(x) * 0.01 + y
+                    x, y = z[::-1] * 0.1 + np.cumsum(z), x * 0.5 + np.cumsum(y) * 0.01
+                return x
+
+        return many
+
+    def scratch(turns: int) -> int:
+        KERNELS.clear()
+        x = np.random.default_rng(0).normal(size=(9, 128))
+        assert_same_outcome(lambda: lw.vmap(program(turns))(x, x[:, ::-1]))
+        return max(kernel.scratch for kernel in KERNELS.values() if kernel)
+
+    assert scratch(8) <= scratch(3)
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+class Poisoned(Memory):
+    """Memory that is written over as soon as it is given back: with NaN, -1 and True."""
+
+    __slots__ = ("e", "times")
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__()
+        self.e = e
+
+    def give(self, begin: int, size: int) -> None:
+        e = self.e
+        e.module.declare("llvm.memset.p0.i64", "void", "ptr", "i8", "i64", "i1")
+        at = e.write(f"getelementptr i8, ptr %scratch, i64 {begin}")
+        e.do(f"call void @llvm.memset.p0.i64(ptr {at}, i8 -1, i64 {size}, i1 false)")
+        super().give(begin, size)
+        _poisoned.append(size)
+
+
+_poisoned: list[int] = []
+
+
+@pytest.fixture(scope="module")
+def poison() -> Iterator[None]:
+    """Compile kernels anew, whose memory is written over when it is handed on."""
+    make, known = Lowering.__init__, dict(KERNELS)
+
+    def poisoned(self: Lowering, e: Emitter) -> None:
+        make(self, e)
+        self.memory = Poisoned(e)
+
+    Lowering.__init__ = poisoned
+    KERNELS.clear()
+    dispatch._cache.clear()
+    yield
+    Lowering.__init__ = make
+    KERNELS.clear()
+    KERNELS.update(known)
+    dispatch._cache.clear()
+    assert len(_poisoned) > 500, "hardly anything was handed on"
+
+
+def block(seed: int, depth: int, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return arrays after a few operations that write some of them to memory, drawn at random."""
+    rng, found = np.random.default_rng(seed), list(arrays)
+    for inner in rng.integers(2**32, size=rng.integers(3, 8)):
+        i, j, to = rng.integers(len(found), size=3)
+        a, b, turns = found[i], found[j], int(rng.integers(1, 12))
+        match rng.integers(7 if depth else 5):
+            case 0:
+                new = np.cumsum(a) ^ b
+            case 1:
+                new = a[b % 47] + 1
+            case 2:
+                new = a.copy()
+                new[3:20] = b[5:22]
+            case 3:
+                new = np.where(a > b, np.sort(a), b[::-1])
+            case 4:
+                new = np.concatenate([b[30:], np.cumsum(a - b)[: len(a) - len(b[30:])]])
+            case 5:
+                sides = [partial(_one_more, int(inner) + side, depth) for side in (0, 1)]
+                found = list(lw.cond((a[1] ^ b[2]) % 2 == 0, *sides, tuple(found)))
+                continue
+            case _:
+                turn = partial(_one_more, int(inner), depth)
+                found = list(lw.fori_loop(0, turns, lambda _, x, t=turn: t(x), tuple(found)))
+                continue
+        found[to] = new
+    return tuple(found)
+
+
+def _one_more(seed: int, depth: int, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    return block(seed, depth - 1, arrays)
+
+
+@pytest.mark.usefixtures("poison")
+def test_arrays_in_memory():
+    """Programs of arrays that are made, read late, written in place, in branches and in loops."""
+    before = len(_poisoned)
+    x = np.random.default_rng(0).integers(-99, 99, size=(3, 19, 48))
+    for seed in range(25):
+        assert_same_outcome(lambda s=seed: lw.vmap(lambda *v: block(s, 2, v))(*x))
+    assert len(_poisoned) - before > 500, "hardly anything was handed on"
+
+
+@pytest.mark.usefixtures("poison")
+@pytest.mark.parametrize(("depth", "length", "count"), [(3, 50, 20), (4, 45, 20)])
+def test_graphs(depth, length, count):
+    for seed in range(1000, 1000 + count):
+        check_graph(seed, depth, length)
+
+
+@pytest.mark.usefixtures("poison")
+@searching(30)
+@given(cases(st.sampled_from([45, 50, 3])))
+def test_programs(case):
+    check_program(case)
+
+
+@pytest.mark.usefixtures("poison")
+@searching(30)
+@given(random_control_flow.cases(random_control_flow.LONG))
+def test_control_flow(case):
+    check_control_flow(case)
+
+
+@pytest.mark.usefixtures("poison")
+@searching(30)
+@given(test_random_writes.programs(2), st.integers(0, 2**32))
+def test_writes(program, seed):
+    check_writes(program, seed)

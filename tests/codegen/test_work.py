@@ -1,0 +1,54 @@
+"""Estimates of what NumPy takes: they decide when something is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import lanewise as lw
+from lanewise.codegen.work import CALL, SLOW, interpreting
+from lanewise.ir.graph import Graph
+from lanewise.runtime.dispatch import Program, observing
+
+MATRICES = np.random.default_rng(0).uniform(0, 0.1, size=(50, 4, 4)) + np.eye(4) / 2
+ROWS = MATRICES[:, 0]
+TWO = {"solve", "lstsq", "floor_divide", "remainder", "fmod", "divmod", "hypot"}
+SPECIAL: dict[str, tuple[Callable[..., Any], Any]] = {
+    "svdvals": (lambda a: np.linalg.svd(a, compute_uv=False), MATRICES),
+    "argsort": (np.argsort, ROWS),
+    "correlate": (lambda a: np.correlate(a, np.ones(3)), ROWS),
+    "searchsorted": (lambda a: np.searchsorted(np.arange(4.0), a), ROWS),
+    "arccosh": (np.arccosh, ROWS + 1),
+    "ufunc.gammaln": (scipy.special.gammaln, ROWS),
+}
+
+
+def mapped(func: Callable[..., Any], *args: np.ndarray) -> tuple[Program, Graph]:
+    """Return what ran, and the region of its map."""
+    with observing() as programs:
+        lw.vmap(func)(*args)
+    (program,) = programs
+    (op,) = program.graph.operations
+    return program, op.regions[0]
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_is_slow_is_known_by_its_name(name):
+    func, x = SPECIAL.get(name) or (
+        getattr(np.linalg, name, None) or getattr(np, name),
+        MATRICES,
+    )
+    program, body = mapped(func, *[x] * (1 + (name in TWO)))
+    assert name in {op.primitive.name for op in body.operations}
+    seen = interpreting(program.graph, program.sizes) - CALL * len(body.operations)
+    assert SLOW[name] * x.size <= seen <= 2 * SLOW[name] * x.size + 5 * x.size
+
+
+def test_what_is_not_slow():
+    program, body = mapped(lambda x: x + x, MATRICES)
+    assert len(body.operations) == 1
+    assert interpreting(program.graph, program.sizes) == CALL + MATRICES.size

@@ -1,0 +1,117 @@
+"""Random programs without a batch, traced and run both ways, against their plain Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+import lanewise as lw
+import random_control_flow
+import random_programs
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "compose"))
+from test_random_control_flow import REFUSED, Notes
+
+EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
+#: By the bytes of a float: how far sums in another order may be off.
+TOLERANCE = {2: 0.05, 4: 1e-3, 8: 1e-8}
+
+
+def searching(count: int) -> Any:
+    """Return hypothesis' settings for `count` programs, or as many as the environment asks for."""
+    return settings(
+        max_examples=int(EXAMPLES or count),
+        derandomize=EXAMPLES is None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+
+
+def outcome(call: Any) -> tuple[Any, Exception | None]:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call(), None
+        except Exception as error:
+            return None, error
+
+
+def first_examples(case: Any) -> list[np.ndarray]:
+    """Return the arguments of a case without their batches."""
+    arrays = list(case.arrays)
+    for level in reversed(case.maps):
+        arrays = [
+            a if dim is None else np.take(a, 0, dim)
+            for a, dim in zip(arrays, level.in_dims, strict=True)
+        ]
+    return [np.asarray(a) for a in arrays]
+
+
+def assert_close(got: Any, want: Any, is_rough: bool) -> None:
+    assert np.shape(got) == np.shape(want)
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype
+    if want.dtype.kind not in "fc" or not is_rough:
+        np.testing.assert_array_equal(got, want)
+        return
+    finite = np.isfinite(got) & np.isfinite(want)
+    tolerance = TOLERANCE[want.real.dtype.itemsize]
+    scale = float(np.abs(want[finite]).max(initial=1.0))
+    np.testing.assert_allclose(got[finite], want[finite], tolerance, tolerance * scale)
+
+
+def test_programs(backend: str) -> None:
+    @searching(40)
+    @given(random_programs.cases())
+    def check(case: Any) -> None:
+        arrays = first_examples(case)
+        f = case.program.function()
+        want, error = outcome(lambda: f(*[a.copy()[()] for a in arrays]))
+        traced = lw.function(f)
+        for _ in range(3):
+            before = [a.copy() for a in arrays]
+            got, other = outcome(lambda: traced(*arrays))
+            for a, b in zip(arrays, before, strict=True):
+                np.testing.assert_array_equal(a, b)
+            if error is not None:
+                assert other is not None, f"nothing raised; Python gives {error!r}"
+                return
+            assert other is None, f"only the trace raises {other!r}"
+            for name, g, w in zip(case.program.outputs, got, want, strict=True):
+                # Of kernels the mathematics are their own, see docs/native.md.
+                assert_close(g, w, name in case.program.rough or backend == "native")
+
+    check()
+
+
+def test_control_flow(backend: str) -> None:
+    @searching(40)
+    @given(random_control_flow.cases())
+    def check(case: Any) -> None:
+        arrays = first_examples(case)
+        called, seen = Notes(), Notes()
+        want, error = outcome(lambda: case.function(called)(*[a.copy()[()] for a in arrays]))
+        traced = lw.function(case.function(seen))
+        for _ in range(3):
+            seen.calls.clear()
+            got, other = outcome(lambda: traced(*arrays))
+            if isinstance(other, lw.UnsupportedError) and re.search(REFUSED, str(other)):
+                return
+            if error is not None:
+                assert type(other).__name__ == type(error).__name__, (other, error)
+                return
+            assert other is None, f"only the trace raises {other!r}"
+            assert seen.calls == called.calls
+            results = want if isinstance(want, tuple) else (want,)
+            for g, w in zip(got if isinstance(got, tuple) else (got,), results, strict=True):
+                assert_close(g, w, False)
+
+    check()
