@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+import lanewise as lw
 from benchmarks.suite.peers import PEERS
 from benchmarks.suite.workload import Workload
 
@@ -261,6 +263,12 @@ def measure(workload: Workload, systems: Iterable[str], plan: Plan) -> Row:
 def warm_up(systems: Iterable[str]) -> None:
     """Let each system load what only the very first compilation of a process needs."""
     zeros = np.zeros((64, 2))
+    before = os.environ.get("LANEWISE_BACKEND")
+    os.environ["LANEWISE_BACKEND"] = "native"
+    lw.vmap(lambda x: (x * 2.0).sum())(zeros)
+    del os.environ["LANEWISE_BACKEND"]
+    if before is not None:
+        os.environ["LANEWISE_BACKEND"] = before
     for name in systems:
         if name == "numba":
             import numba

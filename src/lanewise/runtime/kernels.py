@@ -18,6 +18,7 @@ from lanewise.codegen.partition import kernel_key, kernel_of
 from lanewise.codegen.store import key_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
+from lanewise.ops.regions import NATIVE
 from lanewise.runtime.launch import Entry, Known, caller
 from lanewise.runtime.layouts import (
     canonical,
@@ -40,6 +41,9 @@ MOST_CODES = 32
 MOST_VARIANTS = 4
 #: Bytes that are copied in a second.
 COPIED = 4e9
+
+#: Lines of LLVM IR that a usual kernel has at most, and nanoseconds for each line beyond.
+LONG, LINE = 3_000, 150e3
 
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 _recent: dict[str, Code] = {}
@@ -102,6 +106,22 @@ def latest_kernel(op: Operation) -> Kernel:
             if kernel is not None and known_code(kernel) is not None:
                 return kernel
     return kernel_for(body, in_dims, fastmath)
+
+
+def generating(graph: Graph) -> float:
+    """Return the nanoseconds that making machine code of long kernels in a graph should take.
+
+    How many operations a graph has tells how long most kernels compile, but not those in which much
+    is written out. Those longer than `LONG` lines take at least so much for each further line.
+    """
+    lines = 0
+    for op in graph.operations:
+        if op.params.get("order") == NATIVE:
+            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+            lines += max(0, kernel.text.count("\n") - LONG)
+        else:
+            lines += sum([generating(region) / LINE for region in op.regions])
+    return lines * LINE
 
 
 def native(op: Operation) -> Callable[..., Any]:

@@ -122,8 +122,8 @@ class Executable:
         nothing to compile.
     """
 
-    __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "cost", "graph",
-                 "native")  # fmt: skip
+    __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "_written", "cost",
+                 "graph", "native")  # fmt: skip
 
     def __init__(self, graph: Graph, forced: str | None = None) -> None:
         self.graph = graph = inline(graph)
@@ -133,6 +133,8 @@ class Executable:
         self.cost = INFINITE if graph.has_effects else compiling(graph)
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         self._interpreter: Plan | None = None
+        #: The plan with kernels that are so long that compiling them has to wait.
+        self._written: Plan | None = None
         self._ledger = _Ledger() if self.cost == INFINITE else _ledger_of(graph)
 
     @property
@@ -160,14 +162,25 @@ class Executable:
                 return self.interpreter
         with _lock:
             if self.native is None and self.cost < INFINITE:
-                self.native = self._compiled()
-                if self.native is None:
+                found = self._written or self._compiled()
+                if found is None:
                     self.cost = INFINITE
+                elif forced != COMPILE and self._ledger.spent < self._cost_of(found):
+                    self._written = found
+                    return self.interpreter
                 else:
+                    self.native, self._written = found, None
                     self._interpreter = None  # seldom needed again
         if self.native is not None and self._few is not None:
             return self._fitting(self._few, arguments)
         return self.native or self.interpreter
+
+    def _cost_of(self, plan: Plan) -> float:
+        """Return what compiling costs, now that it is known how long its kernels are."""
+        from lanewise.runtime.kernels import generating
+
+        self.cost = max(self.cost, generating(plan.graph))
+        return self.cost
 
     @property
     def settled(self) -> Plan | None:
