@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +139,13 @@ def test_both_backends_agree_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) ->
 def test_reverse_mode_through_a_loop_is_one_kernel(backend: str) -> None:
     text = str(lw.explain(lw.vmap(lw.grad(kepler)), POINTS))
     assert ("left to NumPy" in text, "in 1 kernel" in text) == (False, True) or backend != "native"
+
+
+def test_what_derivatives_record_is_at_the_lines_of_what_they_belong_to() -> None:
+    text = str(lw.explain(lw.vmap(lw.grad(kepler)), POINTS))
+    lines = [line for line in text.splitlines() if re.match(r" +\d+ \| ", line)]
+    assert lines and "no source" not in text
+    assert not any("grad" in line or "explain" in line for line in lines), lines
 
 
 def test_loops_that_save_arrays_and_turn_never() -> None:

@@ -257,7 +257,6 @@ def test_tapes_watch_the_variables_of_layers() -> None:
         (lambda: lw.nn.Embedding(3, 3)(0.5), (TypeError, IndexError), "integer"),
         (lambda: lw.nn.LSTMCell(-1), ValueError, "units must be at least 1"),
         (lambda: lw.nn.dropout(np.ones(3), 1.0), ValueError, "rate must be"),
-        (lambda: lw.vmap(lambda x: lw.nn.dropout(x, 0.5))(np.ones(3)), lw.UnsupportedError, "mask"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: Callable[[], Any], error: Any, message: str) -> None:

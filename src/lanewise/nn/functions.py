@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.errors import UnsupportedError, at
+from lanewise.api.host import py_func
+from lanewise.errors import at
 from lanewise.ir.location import here
-from lanewise.trace.trace import current_trace
 
 
 def relu(x: Any) -> Any:
@@ -161,10 +161,10 @@ def dropout(x: Any, rate: float, mask: Any = None, seed: Any = None) -> Any:
     seed : int or Generator, optional
         What the mask is drawn from.
 
-    Raises
-    ------
-    UnsupportedError
-        If the mask is to be drawn in a traced function, where it would be the same at each call.
+    Notes
+    -----
+    In a mapped or traced function the mask is drawn anew in each run, another one for each example,
+    by a call of host code: such a function is not compiled. With `mask` it is.
 
     Examples
     --------
@@ -174,11 +174,6 @@ def dropout(x: Any, rate: float, mask: Any = None, seed: Any = None) -> Any:
     if not 0 <= rate < 1:
         raise ValueError(f"rate must be at least 0 and less than 1, not {rate}{at(here())}")
     if mask is None:
-        trace = current_trace()
-        if trace is not None and not trace.is_eager:
-            raise UnsupportedError(
-                f"dropout draws its mask{at(here())}, which in a traced function would be drawn "
-                "only once. Draw it outside, and give it as mask="
-            )
-        mask = np.random.default_rng(seed).random(np.shape(x)) >= rate
+        rng = np.random.default_rng(seed)
+        mask = py_func(lambda a: rng.random(a.shape) >= rate, [x], np.bool_, vectorized=True)
     return np.where(mask, x / (1 - rate), np.zeros_like(x))

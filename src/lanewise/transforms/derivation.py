@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.graph import Graph, Operation, Signature, Value
 from lanewise.ir.types import ArrayType, Type, array_type
 from lanewise.ops.creation import constant
 from lanewise.ops.derivatives import unbroadcast
@@ -30,6 +30,8 @@ class Derivation(Trace):
     ----------
     primitive
         The operation whose rule is running.
+    place
+        Where the operation that is worked on was recorded.
     is_masked
         Whether the cotangent that a rule is given may hold zeros that stand for "not asked for":
         they stay zero, whatever they are multiplied with. A rule that makes such zeros sets it.
@@ -37,14 +39,27 @@ class Derivation(Trace):
         The same number wherever one derivative is taken, and another one for a derivative of it.
     """
 
-    __slots__ = ("is_masked", "order", "primitive")
+    __slots__ = ("is_masked", "order", "place", "primitive")
 
     def __init__(self, function: Any = None) -> None:
         super().__init__(function)
         around = current_trace()
-        self.order = around.order if isinstance(around, Derivation) else 0
+        self.order = 0
+        self.place: Any = None
+        if isinstance(around, Derivation):  # of a region of what that one works on
+            self.order, self.place = around.order, around.place
         self.primitive: Any = None
         self.is_masked = False
+
+    def append(self, signature: Signature, operands: tuple[Value, ...] = ()) -> tuple[Value, ...]:
+        """Record one operation, at the line of what is worked on."""
+        self.location = self.place  # not where the rule, or who asked for derivatives, stands
+        return super().append(signature, operands)
+
+    def copy(self, op: Operation, values: dict[Value, Value]) -> None:
+        """Record an operation again, at its own line, which is worked on from now on."""
+        self.place = op._place
+        super().copy(op, values)
 
     def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
                regions: tuple[Graph, ...] = ()) -> tuple[Value, ...]:  # fmt: skip
@@ -109,7 +124,7 @@ class Derivation(Trace):
                 x = x.real
             x = emit(cast, x, dtype=type_.dtype) if x.dtype != type_.dtype else x
         if x.shape != type_.shape:
-            check_no_table(type_, self.location)
+            check_no_table(type_, self.place)
             x = unbroadcast(x, type_.shape)
         if x.shape != type_.shape:
             x = emit(broadcast_to, x, shape=type_.shape)

@@ -171,7 +171,7 @@ def push(
         return
     operands = [trace.tensor(values[value]) for value in op.operands]
     if op.regions:
-        trace.location = op._place
+        trace.place = op._place
         results, moved = rules[op.primitive](trace, op, operands, given)
         values.update({v: x._value for v, x in zip(op.results, results, strict=True)})
     else:

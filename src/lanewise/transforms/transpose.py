@@ -132,7 +132,7 @@ def pull(
     found = [cotangents.take(value) for value in op.results]
     if all([ct is None for ct in found]):
         return
-    trace.location = op._place
+    trace.place = op._place
     trace.is_masked = not cotangents.masked.isdisjoint(op.results)
     operands = [
         Linear(value.type, cotangents.take(value) if is_table(value.type) else None)
