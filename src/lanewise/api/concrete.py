@@ -174,8 +174,8 @@ class ConcreteFunction:
         `captured_inputs`.
     captured_inputs : list of ndarray
         The arrays that the function met on its way (globals, closures, attributes), as they were.
-    variables : tuple
-        The variables that it uses: there are none yet.
+    variables : tuple of Variable
+        The variables that the function read: each call takes the values that they have then.
 
     Examples
     --------
