@@ -132,3 +132,27 @@ def test_gradients_stop() -> None:
     found = lw.vmap(lw.grad(lambda x: lw.stop_gradient({"a": x})["a"] * x**2))(np.arange(3.0))
     np.testing.assert_array_equal(found, [0, 2, 8])
     assert lw.stop_gradient(3) == 3
+
+
+@pytest.mark.parametrize("n", [0, 3, 8])
+def test_loops_in_rules_are_run_backward_as_they_count_or_refused(n: int) -> None:
+    def tripled(start: int, step: int) -> Any:
+        @lw.custom_jvp
+        def func(x: Any, n: Any) -> Any:
+            return x * 1.0
+
+        @func.defjvp
+        def rule(primals: Any, tangents: Any) -> Any:
+            (x, n), (t, _) = primals, tangents
+            i = n * 0 + start
+            while i < n:
+                t = t * 3.0
+                i = i + step
+            return x * 1.0, t
+
+        return func
+
+    forward = lw.jvp(lambda x: tripled(2, 2)(x, np.array(n)), (1.0,), (1.0,))[1]
+    assert float(forward) == 3.0 ** len(range(2, n, 2))
+    with pytest.raises(lw.UnsupportedError, match="not counted"):
+        lw.grad(lambda x: tripled(2, 2)(x, np.array(n)))(1.0)

@@ -15,9 +15,10 @@ import numpy as np
 
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import DimLike, product
-from lanewise.ir.graph import Graph
+from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import while_
+from lanewise.ops.creation import constant
 from lanewise.ops.derivatives import is_linear
 from lanewise.ops.lists import INTP, list_append, list_arena, list_read
 from lanewise.trace.tensor import Tensor, emit
@@ -194,23 +195,48 @@ def _read(
     return [next(rows) if source is None else next(fixed) for source in sources]
 
 
-def _counted(test: Graph) -> tuple[int, int]:
-    """Return which inputs of a linear loop are the counter of its turns, and their number."""
-    under = test.operations[-1]
+def _counted(d: Derivation, op: Any, operands: Sequence[Any]) -> tuple[int, int]:
+    """Return which inputs of a linear loop are the counter of its turns, and their number.
+
+    The counter is carried, begins at 0 and grows by 1; the number stays. So are the loops that
+    `_split` makes; one in a user's own rule of derivatives may be another.
+    """
+    (test, body), captures = op.regions, op.params["captures"]
+    *before, under = test.operations
     places = [test.inputs.index(value) for value in under.operands if value in test.inputs]
-    if len(test.operations) != 1 or len(places) != 2:
+    is_counted = not before and under.primitive.ufunc is np.less and len(places) == 2
+    if is_counted:
+        counter, turns = places
+        is_counted = turns < captures <= counter and _number(d, operands[counter]._value) == 0
+        if is_counted:
+            last = body.outputs[counter - captures]
+            steps = [
+                o for o in body.operations if last in o.results and o.primitive.ufunc is np.add
+            ]
+            others = [v for o in steps for v in o.operands if v is not body.inputs[counter]]
+            is_counted = [_number(body, v) for v in others] == [1]
+    if not is_counted:
         raise UnsupportedError(
-            f"a while loop{at(under._place)} in a derivative of one's own is to be run backward, "
-            "but its turns are not counted. Use lw.custom_gradient, or a loop over a range"
+            f"a while loop{at(op._place)} in a derivative of one's own is to be run backward, "
+            "but its turns are not counted from 0 by 1. Use lw.custom_gradient, or a loop over a "
+            "range"
         )
     return places[0], places[1]
 
 
+def _number(graph: Any, value: Value) -> Any:
+    """Return the number that a value of a graph or trace is, None if it is no constant."""
+    for op in graph.operations:
+        if value in op.results and op.primitive is constant and not value.type.shape:
+            return np.frombuffer(op.params["data"], value.type.dtype)[0]
+    return None
+
+
 def _transposed(d: Derivation, op: Any, operands: Sequence[Any], cts: Tangents) -> list[Any]:
     """Run a linear loop backward: one of which `_split` is the maker, whose carry has a counter."""
-    (test, body), captures = op.regions, op.params["captures"]
+    (_, body), captures = op.regions, op.params["captures"]
     linear = [is_linear(x) for x in operands]
-    counter, turns = _counted(test)
+    counter, turns = _counted(d, op, operands)
     # A carry is linear even where it begins as a zero that depends on nothing.
     linear[captures:] = [n != counter for n in range(captures, len(operands))]
     seeds = [
