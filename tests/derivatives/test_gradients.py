@@ -202,6 +202,7 @@ def test_captured_arrays_and_outer_derivatives() -> None:
         (lambda: lw.grad(lambda x: x, has_aux=True)(1.0), TypeError, "pair"),
         (lambda: lw.vjp(np.sin, np.ones(2))[1](np.ones(3)), ValueError, "cotangent must have the"),
         (lambda: lw.vjp(np.sin, np.ones(2))[1]((1.0, 2.0)), ValueError, "structure"),
+        (lambda: lw.vjp(np.sin, np.ones(2))[1](np.ones(2) * 1j), TypeError, "must be real"),
         (lambda: lw.jvp(np.sin, (np.ones(2),), (np.ones(3),)), ValueError, "tangents must have"),
         (lambda: lw.jvp(np.sin, np.ones(2), np.ones(2)), TypeError, "tuples"),
         (lambda: lw.grad("sin")(1.0), TypeError, "takes a function"),

@@ -458,6 +458,11 @@ def like(what: str, given: Any, structure: Any, values: Sequence[Any]) -> list[A
                 f"{what} must have the shape {value.type.shape} in {path}, not {array.shape}"
                 f"{at(here())}"
             )
+        if array.dtype.kind == "c" and value.type.dtype.kind != "c":
+            raise TypeError(
+                f"{what} must be real, as what they belong to is {value.type}, not of dtype "
+                f"{array.dtype}{at(here())}"
+            )
         if array.dtype != value.type.dtype and value.type.dtype.kind in "fc":
             array = array.astype(value.type.dtype)
         results.append(array)

@@ -276,6 +276,8 @@ class GradientTape:
                 f"output_gradients are {other}, but the target is {structure}{at(here())}"
             )
         for target, seed in zip(targets, found, strict=True):
+            if np.iscomplexobj(seed) and not np.iscomplexobj(target):
+                raise TypeError(f"an output gradient is complex, but its target real{at(here())}")
             if np.shape(seed) != np.shape(target):
                 raise ValueError(
                     f"an output gradient has shape {np.shape(seed)}, but its target "
