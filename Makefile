@@ -4,10 +4,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format bench bench-overhead bench-control-flow clean
+.PHONY: demo test check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-control-flow bench-random clean
 
-demo: $(VENV)/.demo
-	$(BIN)/python demo/digits.py
+# Three of the gallery; `$(BIN)/python -m examples` runs all ten, `--help` says what else it can do.
+demo: $(VENV)/.examples
+	$(BIN)/python -m examples mandelbrot kalman data_audit
+
+# All of the gallery, and its page and small pictures written anew.
+gallery: $(VENV)/.examples
+	$(BIN)/python -m examples --write
 
 # What runs in both backends: compiled once more, however little there is to do.
 BOTH := maps control compose programs autograph ops
@@ -20,31 +25,52 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
 	LANEWISE_BACKEND=native $(BIN)/python -m pytest -n auto $(NATIVE)
 
-check: $(VENV)/.check
+check: lint docs
+
+lint: $(VENV)/.check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/ty check
+
+# Any warning is an error, and so is a link that leads nowhere. The first page is build/site/index.html.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
+
+# Builds both distributions, installs the wheel alone in a fresh environment, and tries it there.
+package: $(VENV)/.package
+	$(BIN)/python tests/packaging/fresh.py build/package
 
 # With the peers, which are large; without them, `python -m benchmarks.suite` leaves them out.
 bench: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.suite --write
 
+# Plain NumPy programs beside Numba.
+bench-programs: $(VENV)/.peers
+	$(BIN)/python -m benchmarks.programs --write
+
 bench-overhead: $(VENV)/.test
 	$(BIN)/python benchmarks/overhead.py
 
+bench-calls: $(VENV)/.peers
+	$(BIN)/python benchmarks/calls.py
+
 bench-control-flow: $(VENV)/.test
 	$(BIN)/python benchmarks/control_flow.py
+
+bench-random: $(VENV)/.peers
+	$(BIN)/python -m benchmarks.randomness
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) demo/out
+	rm -rf $(VENV) build examples/out
 
 # One stamp for each extra of pyproject.toml: a second run installs nothing.
 $(VENV)/.%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@echo "installing what '$*' needs into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
 # A half-made environment would look finished to the next run.

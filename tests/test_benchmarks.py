@@ -23,12 +23,13 @@ from oracle import assert_same
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.suite import measure, memory, report
+from benchmarks.suite import measure, memory, report, results
 from benchmarks.suite.chart import MARKS, chart
 from benchmarks.suite.peers import PEERS
 from benchmarks.suite.workload import Workload, leaves
 from benchmarks.suite.workloads import workloads
 
+ROOT = Path(__file__).parents[1]
 WORKLOADS = {workload.name: workload for workload in workloads()}
 
 
@@ -230,7 +231,8 @@ def test_ratios_and_means_are_of_the_lowest_times() -> None:
     assert report.ratio(second, ["numba"]) is None
     assert report.geometric_mean([first, second], tuple(PEERS)) == (pytest.approx(4.0), 2)
     assert report.geometric_mean([first, second], ("numba",)) == (pytest.approx(8.0), 1)
-    text = report.report([first, second], ["numba", "jax"])
+    setting = results.Setting("a machine", "versions", ("numba", "jax"))
+    text = report.report([first, second], setting)
     assert "1 x² & <x>" in text and "**8.00**" in text and "cube, torch: RuntimeError" in text
     assert "1.25 (12)" in text  # the median, and the first call
 
@@ -249,7 +251,9 @@ def test_the_page_is_written_between_its_markers(tmp_path: Path) -> None:
 
 
 def test_the_chart_is_well_formed_and_to_scale() -> None:
-    root = ElementTree.fromstring(chart(rows(), ["means & more"]))
+    drawn = chart(rows(), ["means & more"], ["a machine <x>"])
+    assert "a machine &lt;x&gt;" in drawn
+    root = ElementTree.fromstring(drawn)
     marks = [node for node in root.iter() if node.get("class") == "mark"]
     assert len(marks) == 3
     at = [float(mark.get("transform", "").split("(")[1].split(",")[0]) for mark in marks]
@@ -260,6 +264,19 @@ def test_the_chart_is_well_formed_and_to_scale() -> None:
     assert [one + scale * math.log(ratio) for ratio in ratios] == pytest.approx(at, abs=0.2)
     assert set(MARKS) == set(report.COLUMNS)
     chart([])  # nothing to show is no error
+
+
+def test_what_was_measured_is_read_back(tmp_path: Path) -> None:
+    measured, path = rows(), tmp_path / "results.json"
+    setting = report.setting(["numba"])
+    results.save(path, measured, setting)
+    again, found = results.load(path, {row.workload.name: row.workload for row in measured})
+    assert (again, found) == (measured, setting)
+    assert results.load(path, {})[0] == []
+    kept, setting = results.load(ROOT / "docs" / "benchmarks.json", WORKLOADS)
+    assert {row.workload.name for row in kept} == set(WORKLOADS)
+    drawn = (ROOT / "docs" / "benchmarks.svg").read_text()
+    assert setting.machine in drawn and setting.versions in drawn
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux's /proc")

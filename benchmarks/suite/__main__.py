@@ -6,7 +6,13 @@ import argparse
 import os
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.suite.measure import Row
+    from benchmarks.suite.results import Setting
 
 #: What systems keep on disk would make their first calls look quick. Read when they are imported.
 CACHES = {"LANEWISE_CACHE": "0", "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
@@ -26,7 +32,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-memory", action="store_true", help="leave out the steady memory")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
     parser.add_argument(
-        "--write", action="store_true", help="write docs/benchmarks.md and docs/benchmarks.svg"
+        "--write", action="store_true", help="write docs/benchmarks.md, .svg and .json"
+    )
+    parser.add_argument(
+        "--redraw", action="store_true", help="measure nothing: write .md and .svg from .json"
     )
     options = parser.parse_args()
     if options.write and (options.only or options.peers or options.quick):
@@ -47,14 +56,17 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> None:
     # Imported now that the environment is set.
-    from benchmarks.suite.chart import chart
     from benchmarks.suite.measure import LANEWISE, Plan, measure, warm_up
     from benchmarks.suite.memory import steady_memory
     from benchmarks.suite.peers import PEERS
-    from benchmarks.suite.report import AGAINST, geometric_mean, milliseconds, report, write_section
+    from benchmarks.suite.report import milliseconds, report, setting
+    from benchmarks.suite.results import load, save
     from benchmarks.suite.workloads import workloads
 
     chosen = workloads()
+    if options.redraw:
+        write(*load(DOCS / "benchmarks.json", {workload.name: workload for workload in chosen}))
+        return
     names = [workload.name for workload in chosen]
     if options.list:
         print("\n".join(f"{w.number:2} {w.name:14} {w.title}" for w in chosen))
@@ -85,20 +97,32 @@ def run(options: argparse.Namespace) -> None:
         rows.append(row)
         found = (f"{name} {milliseconds(t.lowest)}" for name, t in row.timings.items())
         print(f"{workload.name}: {', '.join(found)}", flush=True)
-    text = report(rows, systems)
+    here = setting(systems)
+    text = report(rows, here)
     if plan.shrink > 1:
         text = f"Batches are {plan.shrink} times smaller than the titles say.\n\n{text}"
     print(f"\n{text}")
     if options.write:
-        write_section(DOCS / "benchmarks.md", f"![{CAPTION}](benchmarks.svg)\n\n{text}")
-        counted = [row for row in rows if not row.workload.held_out]
-        means = []
-        for title in ("the best peer of each", "JAX", "hand-written Numba"):
-            mean, count = geometric_mean(counted, AGAINST[title])
-            if count:
-                means.append(f"{mean:.2f} times {title}")
-        intro = [f"geometric means: {', '.join(means)}"] if means else []
-        (DOCS / "benchmarks.svg").write_text(chart(rows, intro))
+        save(DOCS / "benchmarks.json", rows, here)
+        write(rows, here)
+
+
+def write(rows: Sequence[Row], setting: Setting) -> None:
+    """Write the page's section and the chart."""
+    from benchmarks.suite.chart import chart
+    from benchmarks.suite.report import AGAINST, geometric_mean, report, write_section
+
+    text = report(rows, setting)
+    write_section(DOCS / "benchmarks.md", f"![{CAPTION}](benchmarks.svg)\n\n{text}")
+    counted = [row for row in rows if not row.workload.held_out]
+    means = []
+    for title in ("the best peer of each", "JAX", "hand-written Numba"):
+        mean, count = geometric_mean(counted, AGAINST[title])
+        if count:
+            means.append(f"{mean:.2f} times {title}")
+    intro = [f"geometric means: {', '.join(means)}"] if means else []
+    lines = [setting.machine, setting.versions]
+    (DOCS / "benchmarks.svg").write_text(chart(rows, intro, lines))
 
 
 if __name__ == "__main__":

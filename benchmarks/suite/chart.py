@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 from benchmarks.suite.measure import LANEWISE, Row
 from benchmarks.suite.report import COLUMNS, milliseconds
 
-WIDTH, LEFT, RIGHT, TOP, STEP = 880, 236, 24, 92, 26
+WIDTH, LEFT, RIGHT, TOP, STEP, LINE = 880, 254, 24, 92, 26, 17
 
 #: The colour and the shape of each column: a path around the origin.
 CIRCLE = "M-5.5,0a5.5,5.5 0 1,0 11,0a5.5,5.5 0 1,0 -11,0Z"
@@ -48,7 +48,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [s * 10.0**p for p in powers for s in steps if low <= s * 10.0**p <= high]
 
 
-def chart(rows: Sequence[Row], means: Sequence[str] = ()) -> str:
+def chart(rows: Sequence[Row], means: Sequence[str] = (), setting: Sequence[str] = ()) -> str:
     """Return the chart as SVG.
 
     Parameters
@@ -57,6 +57,8 @@ def chart(rows: Sequence[Row], means: Sequence[str] = ()) -> str:
         What was measured; rows without Lanewise or without a peer are left out.
     means
         What to say below the title.
+    setting
+        What it was measured on and with: a line each, at the end.
     """
     rows = [row for row in rows if LANEWISE in row.timings and len(row.timings) > 1]
     points: list[tuple[int, str, float]] = []
@@ -68,7 +70,7 @@ def chart(rows: Sequence[Row], means: Sequence[str] = ()) -> str:
                     points.append((place, title, row.timings[name].lowest / own))
     ratios = [ratio for _, _, ratio in points] or [1.0]
     low, high = min(0.8, min(ratios) / 1.15), max(2.0, max(ratios) * 1.15)
-    height = TOP + STEP * len(rows) + 44
+    height = TOP + STEP * len(rows) + 44 + LINE * len(setting)
 
     def x(ratio: float) -> float:
         scale = math.log(ratio / low) / math.log(high / low)
@@ -116,5 +118,6 @@ def chart(rows: Sequence[Row], means: Sequence[str] = ()) -> str:
             f'd="{shape}"><title>{words}</title></path>'
         )
     caption = "log scale; right of the line Lanewise is faster; its own time stands beside the name"
-    parts.append(text(20, height - 8, caption, "soft small"))
+    for place, line in enumerate([caption, *setting]):
+        parts.append(text(20, bottom + 36 + LINE * place, line, "soft small"))
     return "\n".join([*parts, "</svg>", ""])

@@ -13,6 +13,7 @@ import numpy as np
 import lanewise as lw
 from benchmarks.suite.measure import LANEWISE, RECORDED, Row
 from benchmarks.suite.peers import PEERS
+from benchmarks.suite.results import Setting
 
 #: What `write_section` writes between.
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"
@@ -200,10 +201,15 @@ def notes(rows: Sequence[Row], systems: Iterable[str]) -> list[str]:
     return found
 
 
-def report(rows: Sequence[Row], systems: Sequence[str]) -> str:
+def setting(systems: Sequence[str]) -> Setting:
+    """Return what is measured on and with, here and now."""
+    return Setting(machine(), versions(systems), tuple(systems))
+
+
+def report(rows: Sequence[Row], setting: Setting) -> str:
     """Return all of it in Markdown."""
     parts = [
-        f"{machine()}. {versions(systems)}.",
+        f"{setting.machine}. {setting.versions}.",
         "Milliseconds of a call, the fastest of several turns:",
         times_table(rows),
         "Medians, in parentheses what the first call took longer (compilation), and the memory of "
@@ -211,15 +217,15 @@ def report(rows: Sequence[Row], systems: Sequence[str]) -> str:
         detail_table(rows),
         means_table(rows),
     ]
-    if found := notes(rows, systems):
+    if found := notes(rows, setting.systems):
         parts.append("\n".join(f"* {note}" for note in found))
     return "\n\n".join(parts)
 
 
-def write_section(page: Path, text: str) -> None:
+def write_section(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
     """Put a text between the two markers of a page, which has to have them."""
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"{page} has no lines {BEGIN!r} and {END!r} to write between")
+    before, begun, rest = page.read_text().partition(begin)
+    _, ended, after = rest.partition(end)
+    if not (begun and ended):
+        raise ValueError(f"{page} has no lines {begin!r} and {end!r} to write between")
     page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")

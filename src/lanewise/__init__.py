@@ -1,6 +1,6 @@
 """Lanewise: write NumPy for one example, run it on a million."""
 
-from lanewise import nn
+from lanewise import nn, random
 from lanewise.api import along_axis as _along_axis  # noqa: F401  (enters np.apply_along_axis)
 from lanewise.api.check_gradients import check_gradients
 from lanewise.api.checkpoint import checkpoint
@@ -10,8 +10,9 @@ from lanewise.api.custom_vmap import custom_vmap
 from lanewise.api.features import Feature
 from lanewise.api.function import function
 from lanewise.api.gradients import grad, hvp, jvp, linearize, value_and_grad, vjp
-from lanewise.api.host import py_func
+from lanewise.api.host import print, py_func
 from lanewise.api.jacobians import hessian, jacfwd, jacobian, jacrev
+from lanewise.api.save import load, save
 from lanewise.api.spec import TensorSpec
 from lanewise.api.tape import GradientTape
 from lanewise.api.threads import get_num_threads, set_num_threads
@@ -19,14 +20,18 @@ from lanewise.api.vectorize import vectorize
 from lanewise.api.vectorized_map import map_fn, vectorized_map
 from lanewise.api.vmap import vmap
 from lanewise.errors import (
+    BakedInWarning,
+    CheckError,
     ConcretizationError,
     ControlFlowError,
     DataDependentShapeError,
+    FormatError,
     LeakedTensorError,
     RetracingWarning,
     UnsupportedError,
 )
 from lanewise.inspect.explain import explain
+from lanewise.inspect.profile import profile
 from lanewise.trace import table as _table  # noqa: F401  (fills the NumPy table)
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.tensor_array import TensorArray
@@ -34,10 +39,13 @@ from lanewise.trace.variable import Variable
 
 __version__ = "0.1.0"
 __all__ = [
+    "BakedInWarning",
+    "CheckError",
     "ConcretizationError",
     "ControlFlowError",
     "DataDependentShapeError",
     "Feature",
+    "FormatError",
     "GradientTape",
     "LeakedTensorError",
     "RetracingWarning",
@@ -64,9 +72,14 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "load",
     "map_fn",
     "nn",
+    "print",
+    "profile",
     "py_func",
+    "random",
+    "save",
     "scan",
     "set_num_threads",
     "stop_gradient",

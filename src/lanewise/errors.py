@@ -104,6 +104,57 @@ class RetracingWarning(UserWarning):
     """
 
 
+class BakedInWarning(UserWarning):
+    """Random numbers of NumPy's or Python's are drawn while a function is traced, and stay.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> noisy = lw.function(lambda x: x + np.random.normal(size=3))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     same = (noisy(np.ones(3)) == noisy(np.ones(3))).all()
+    >>> bool(same), [warning.category.__name__ for warning in caught]
+    (True, ['BakedInWarning'])
+    """
+
+
+class FormatError(ValueError):
+    """A file that `load` cannot read: damaged, foreign, or written by a newer version.
+
+    Examples
+    --------
+    >>> import io
+    >>> import lanewise as lw
+    >>> lw.load(io.BytesIO(b"something else"))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.FormatError: the file cannot be loaded: lanewise.save did not write it...
+    """
+
+
+class CheckError(AssertionError):
+    """A mapped function does not give what the plain one gives: ``vmap(f, check=True)`` found it.
+
+    The message names the example, the part of the result, both values and how far they are apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> calls = []
+    >>> def count(x):           # not a function of its arguments
+    ...     calls.append(x)
+    ...     return x + len(calls)
+    >>> lw.vmap(count, check=True)(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.CheckError: vmap(count): example 0 differs from the plain function in ...
+    """
+
+
 class InvalidGraphError(RuntimeError):
     """A graph that breaks a rule: a mistake of Lanewise's own, found by the verifier."""
 

@@ -1,7 +1,7 @@
 """Functions of every kind, converted: closures, methods, lambdas, attributes, sources, caching."""
 
 # What is converted here is written for what it tests, not to be read.
-# ruff: noqa: B006, B007, B008, B020, B023, E731, RUF015, SIM108
+# ruff: noqa: B006, B007, B008, B020, B023, E731, F841, RUF015, SIM108
 
 from __future__ import annotations
 
@@ -98,6 +98,27 @@ def unbound_for_a_nested_function(x):
     if x > 1:
         gone()
     return show(), [y for _ in range(2)], (lambda: y)()
+
+
+def unbound_by_a_nested_function_after_it_was_bound(x):
+    for y in range(2):
+
+        def gone():
+            nonlocal y
+            del y
+
+        def caught():
+            nonlocal y
+            try:
+                raise ValueError
+            except ValueError as y:
+                pass
+
+        if x:
+            gone() if x > 1 else caught()
+        if (5 - y) < 3:
+            return y
+    return y
 
 
 def recursion(n):
@@ -205,6 +226,7 @@ def decorated_within(x):
         nested_functions,
         late_binding,
         unbound_for_a_nested_function,
+        unbound_by_a_nested_function_after_it_was_bound,
         recursion,
         countdown,
         globals_change,

@@ -114,29 +114,6 @@ def test_what_does_not_fit_is_refused_by_name(
     same(n.value, np.array([1, 2]))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda v, x: v.assign(x * v),
-        lambda v, x: v.assign_add(x),
-        lambda v, x: operator.setitem(v, 0, x),
-        lambda v, x: operator.iadd(v, x),
-    ],
-)
-@pytest.mark.parametrize("transform", [lw.vmap, lw.grad, lw.function])
-def test_traced_functions_do_not_assign(change: Any, transform: Any) -> None:
-    v = lw.Variable(X, name="v")
-
-    def func(x: Any) -> Any:
-        change(v, x)
-        return x
-
-    x = np.ones(2) if transform is lw.vmap else 2.0
-    with pytest.raises(RuntimeError, match=r"variable 'v' within a traced function"):
-        transform(func)(x)
-    same(v.value, X)
-
-
 # --- as an array ----------------------------------------------------------------------------------
 
 

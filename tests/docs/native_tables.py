@@ -28,12 +28,16 @@ from lanewise.ops.registry import REGISTRY, Absent
 PAGE = Path(__file__).parents[2] / "docs" / "native.md"
 
 #: What primitives are called by users, where it is not their name.
-CALLED = {"python_call": "functions of Python's `math`", "exact": "arithmetic of Python numbers"}
+CALLED = {
+    "python_call": "functions of Python's `math`",
+    "exact": "arithmetic of Python numbers",
+    "random_draw": "`lw.random`",
+}
 #: Operations that every kernel is made of, whose names say little to users.
 INNER = {
     "adjugate", "bitcast", "checked", "check", "constant", "integer_of", "iota", "put_slice",
     "root", "slice_bound", "take_slice", "update_slice",
-    "again", "masked_product",
+    "again", "masked_product", "between", "update_view",
 }  # fmt: skip
 #: What only derivatives are made of begins so, and the lists of `lw.TensorArray`.
 DERIVATIVES = ("adjugate_", "custom", "list_", "table_")

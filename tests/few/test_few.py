@@ -211,7 +211,7 @@ def test_elements_of_large_arrays_are_spread():
     few = Few(graph, KERNELS)
     (examples,) = few.lowered.operations
     maps = [op for op in examples.regions[0].operations if op.params.get("order") == NATIVE]
-    assert 200 in [op.params["size"] for op in maps]  # rows: w is repeated along them
+    assert max(op.params["size"] for op in maps) >= 16  # blocks of rows: w is repeated along them
     for got, want in zip(few.plan(*arguments), plainly(function, x, c), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, rtol=1e-6 if got.dtype == np.float32 else 1e-13)

@@ -132,7 +132,7 @@ def test_a_trace_for_any_size_that_must_be_compiled(compiled):
     for n in range(1, 12):
         x = np.arange(1.0 * n * n).reshape(n, n)
         np.testing.assert_array_equal(f(x), x * 2 + x.T)
-    assert len(compiled) == 11 and f.experimental_get_tracing_count() == 1
+    assert len(compiled) == 1 and f.experimental_get_tracing_count() == 1
     f = lw.function(lambda x: np.linalg.eig(x)[0], input_signature=spec, jit_compile=True)
     with pytest.raises(ValueError, match="eig"):
         f(np.eye(3))
@@ -149,7 +149,8 @@ def test_a_kernel_of_one_array_reads_its_slices_in_place(compiled, monkeypatch):
     f = lw.function(stencil)
     u = np.random.default_rng(0).normal(size=(200, 150))
     np.testing.assert_allclose(f(u), stencil(u.copy()), 1e-12)
-    assert compiled and all(len(op.operands) == 1 for op in compiled)  # it reads the array itself
+    assert compiled  # whole rows of the array itself, of which the kernel takes parts
+    assert all(value.type.shape == (198, 150) for op in compiled for value in op.operands)
 
 
 def test_a_recurrence_runs_on_scalars(monkeypatch, capsys):
@@ -167,5 +168,5 @@ def test_a_recurrence_runs_on_scalars(monkeypatch, capsys):
     np.testing.assert_allclose(f(x), recurrence(x.copy()), 1e-12)
     seen = lw.explain(f, x)
     capsys.readouterr()
-    (loop,) = [kernel for kernel in seen.kernels if kernel.operations > 5]
+    (loop,) = [kernel for kernel in seen.kernels if kernel.operations > 6]
     assert not loop.in_lanes

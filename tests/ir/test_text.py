@@ -192,13 +192,13 @@ F = array_type(np.dtype("f8"), (N, 4))
         ),
         (
             _one(iota, length=dim_max(N % 3, dim_min(N, 2)), dtype=np.dtype("i8")),
-            "iota[length=max(mod(n, 3), min(n, 2)), dtype=i64]()",
+            "iota[length=max(max(n-2, 0)+mod(n, 3)-n, 0)+min(n, 2), dtype=i64]()",
         ),
         (
             _one(iota, length=Dim.symbol("add") * 2, dtype=np.dtype("i8")),
             "iota[length=dim(2*add), dtype=i64]()",
         ),
-        (_one(iota, length=-1 * N + 7, dtype=np.dtype("i8")), "iota[length=-1*n+7, dtype=i64]()"),
+        (_one(iota, length=-1 * N + 7, dtype=np.dtype("i8")), "iota[length=-n+7, dtype=i64]()"),
         (_one(elementwise(np.add), F, F, dtype=None), "add(%0, %1)"),
         (
             _one(REGISTRY["sort"], F, axis=1, kind="stable"),

@@ -21,7 +21,7 @@ OTHER_PARAMETERS = {
     **dict.fromkeys(
         (
             np.arange, np.can_cast, np.common_type, np.diag_indices_from, np.iscomplexobj,
-            np.isrealobj, np.ndim, np.tril_indices_from, np.triu_indices_from,
+            np.isrealobj, np.tril_indices_from, np.triu_indices_from,
         ),
         "all arguments go on to NumPy's own function as they are",
     ),

@@ -26,7 +26,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     def one_row(row: Tensor) -> Tensor:
         return as_tensor(func1d(row, *args, **kwargs))
 
-    results = vmap(one_row)(np.reshape(rows, (count, rows.shape[-1])))
+    results = vmap(one_row, randomness="different")(np.reshape(rows, (count, rows.shape[-1])))
     own = results.ndim - 1
     results = np.reshape(results, (*lead, *results.shape[1:]))
     own_axes = tuple(range(len(lead), len(lead) + own))

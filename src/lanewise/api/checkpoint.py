@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.mapping import close
+from lanewise.api.mapping import assign, close
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.graph import Graph
@@ -17,6 +17,7 @@ from lanewise.ops.custom import checkpoint as checkpoint_op
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Trace, current_trace, resolve
+from lanewise.trace.variable import taken
 
 
 class Body:
@@ -32,12 +33,19 @@ class Body:
         How many operands are arguments.
     structure
         Of the result.
+    variables
+        Those that the function assigns, if it may: the graph gives their values last.
     """
 
-    __slots__ = ("count", "graph", "operands", "structure")
+    __slots__ = ("count", "graph", "operands", "structure", "variables")
 
     def __init__(
-        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str
+        self,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        what: str,
+        assigns: bool = False,
     ) -> None:
         leaves, structure = tree.flatten((list(args), kwargs))
         places = [n for n, x in enumerate(leaves) if isinstance(x, (Tensor, np.ndarray))]
@@ -56,12 +64,15 @@ class Body:
             values = [lift(x) for x in found]
             inputs = trace.inputs[: len(given)]
             written = [read(t) is not v for t, v in zip(tensors, inputs, strict=True)]
+            assigned = taken(trace) if assigns else []
         if trace.token is not None or any(written):
             did = "writes to its arguments" if any(written) else "prints or calls host code"
             raise UnsupportedError(
                 f"{function_name(func)} {did}, which a function under {what} cannot"
                 f"{at(here())}, as it may run again. Let it return what it changes"
             )
+        self.variables = [variable for variable, *_ in assigned]
+        values += [value for _, value, _ in assigned]
         self.graph: Graph = close(trace, values, len(given))
         captured = [
             resolve(s[1], s[0]) if isinstance(s, tuple) else lift(s) for s, _ in trace.captures
@@ -120,8 +131,11 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
         trace = current_trace()
         if trace is None or not is_traced((list(args), kwargs)):
             return func(*args, **kwargs)
-        body = Body(func, args, kwargs, "lw.checkpoint")
+        body = Body(func, args, kwargs, "lw.checkpoint", assigns=True)
         results = trace.record(checkpoint_op, tuple(body.operands), {}, (body.graph,))
-        return tree.unflatten(body.structure, [Tensor(trace, v) for v in results])
+        found = [Tensor(trace, v) for v in results]
+        count = len(found) - len(body.variables)
+        assign(list(zip(body.variables, found[count:], strict=True)))
+        return tree.unflatten(body.structure, found[:count])
 
     return checkpointed

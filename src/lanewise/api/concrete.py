@@ -18,16 +18,17 @@ from lanewise.errors import UnsupportedError, function_name
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.passes.anysize import at_any_size
+from lanewise.passes.inline import inline
 from lanewise.passes.specialize import needs_sizes, specialized
 from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Stop
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Trace, current_trace
-from lanewise.trace.variable import Variable, owner
+from lanewise.trace.trace import Stop, Trace, current_trace, where
+from lanewise.trace.variable import Variable, assigning, taken
 
 #: For so many sizes a trace for any size has kernels, if those need to know them.
 MOST_SPECIAL = 8
@@ -74,6 +75,19 @@ class Recording(NamedTuple):
     structure: Any
     outputs: list[_Output]
     has_effects: bool
+    owners: list[ref[Variable] | None]  # of the captures, those that are a variable's value
+    assigned: list[ref[Variable]]  # the graph gives their values behind the outputs
+
+    def settled(self) -> Recording:
+        """Return the same without variables that nobody has any more: they are constants then."""
+        owners = [None if r is None or r() is None else r for r in self.owners]
+        assigned = [r for r in self.assigned if r() is not None]
+        outputs, graph = iter(self.graph.outputs), self.graph
+        kept = [next(outputs) for output in self.outputs if output.value is not None]
+        kept += [v for r, v in zip(self.assigned, outputs, strict=False) if r() is not None]
+        kept += outputs  # the token
+        graph = Graph(graph.inputs, graph.operations, kept)
+        return self._replace(graph=graph, owners=owners, assigned=assigned)
 
 
 def record(
@@ -112,10 +126,15 @@ def record(
             result = None
         leaves, structure = tree.flatten(result)
         outputs = [_output(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+        assigned = taken(trace)
     values = [output.value for output in outputs if output.value is not None]
-    graph = close(trace, values, count)
+    graph = close(trace, [*values, *[value for _, value, _ in assigned]], count)
     captures = [source for source, _ in trace.captures]
-    return Recording(graph, captures, structure, outputs, trace.token is not None)
+    return Recording(
+        graph, captures, structure, outputs, trace.token is not None,
+        [None if x is None else ref(x) for x in trace.owners_of_captures()],
+        [ref(variable) for variable, *_ in assigned],
+    )  # fmt: skip
 
 
 def _output(leaf: Any, index: int, result: Any, func: Any) -> _Output:
@@ -128,7 +147,7 @@ def _output(leaf: Any, index: int, result: Any, func: Any) -> _Output:
     if isinstance(leaf, Ragged):
         leaf.refuse("returning it from a traced function")
     path = tree.paths(result, "the result")[index]
-    if isinstance(leaf, (np.ndarray, np.generic)):
+    if isinstance(leaf, (np.ndarray, np.generic, Variable)):
         return _Output(lift(leaf, path))
     raise ValueError(
         f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a traced "
@@ -175,7 +194,9 @@ class ConcreteFunction:
     captured_inputs : list of ndarray
         The arrays that the function met on its way (globals, closures, attributes), as they were.
     variables : tuple of Variable
-        The variables that the function read: each call takes the values that they have then.
+        The variables that the function reads or assigns: a call takes the values that they have
+        then, and assigns when it is done. They are not kept alive by it, except by a concrete
+        function that ``get_concrete_function`` has returned.
 
     Examples
     --------
@@ -191,6 +212,9 @@ class ConcreteFunction:
 
     __slots__ = (
         "__weakref__",
+        "_assigned",
+        "_compile",
+        "_kept",
         "_leaves",
         "_make",
         "_more",
@@ -209,7 +233,6 @@ class ConcreteFunction:
         "captured_inputs",
         "graph",
         "name",
-        "variables",
     )  # fmt: skip
 
     def __init__(
@@ -220,14 +243,14 @@ class ConcreteFunction:
         shapes: Sequence[Shape],
         recording: Recording,
         make: Callable[[Graph], Executable],
-        must_compile: bool,
+        compile: bool | None,
     ) -> None:
         self.name = name
         self.graph = recording.graph
         self.captured_inputs = recording.captures
-        owners = [owner(array) for array in recording.captures]
-        self._owners = owners if any(x is not None for x in owners) else []
-        self.variables: tuple[Variable, ...] = tuple([x for x in owners if x is not None])
+        self._owners = recording.owners if any(recording.owners) else []
+        self._assigned = recording.assigned
+        self._kept: Any = None
         self._parameters = parameters
         self._structure = arguments.structure
         args, kwargs = tree.unflatten(arguments.structure, list(arguments.leaves))
@@ -242,16 +265,17 @@ class ConcreteFunction:
         self._outputs = recording.outputs
         self._token = [None] if recording.has_effects else []
         self._more = (*recording.captures, *self._token)
-        self._make, self._must_compile = make, must_compile
+        self._make, self._compile, self._must_compile = make, compile, compile is True
         self._special: dict[tuple[Any, ...], _Runner | None] | None = None
+        general: Graph | None = self.graph
         if not recording.has_effects and needs_sizes(self.graph):
-            self._special = {}
-        is_special = must_compile and self._special is not None
-        self._runner = _Runner(
-            Executable(self.graph) if is_special else make(self.graph), self.graph
-        )
+            general = at_any_size(inline(self.graph), compiled=self._must_compile)
+            self._special = {} if general is None else None
+        is_special = self._must_compile and general is None
+        executable = Executable(self.graph) if is_special else make(general or self.graph)
+        self._runner = _Runner(executable, self.graph)
         self._rank = -1  # of the result, if it is one array and nothing else
-        if len(self._outputs) == 1 and not recording.has_effects:
+        if len(self._outputs) == 1 and not recording.has_effects and not self._assigned:
             (only,) = self._outputs
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
@@ -261,14 +285,49 @@ class ConcreteFunction:
     def run(self, arrays: Sequence[Any]) -> Any:
         """Run on arrays of the dtypes and shapes that this was traced for."""
         runner = self._runner if self._special is None else self._specialized(arrays)
+        if self._assigned:
+            return self._run_and_assign(runner, arrays)
         more = self._present() if self._owners else self._more
         outputs = runner.run([*arrays, *more] if more else arrays)
         return outputs[0] if self._rank > 0 else self._assembled(outputs)
 
+    def _run_and_assign(self, runner: _Runner, arrays: Sequence[Any]) -> Any:
+        """Run, and then assign: a call that raises has assigned nothing."""
+        with assigning:  # another thread's call reads what this one assigns
+            variables = [self._alive(reference) for reference in self._assigned]
+            outputs = runner.run([*arrays, *self._present()])
+            stop = len(outputs) - len(self._token)
+            start = stop - len(self._assigned)
+            for variable, array in zip(variables, outputs[start:stop], strict=True):
+                variable.current = np.asarray(array)
+        return self._assembled(outputs)
+
     def _present(self) -> list[Any]:
         """Return what the graph takes beside the arguments: variables have the values of now."""
+        if not self._owners:
+            return list(self._more)
         captures = zip(self._owners, self.captured_inputs, strict=True)
-        return [*[x if v is None else v.current for v, x in captures], *self._token]
+        return [*[x if v is None else self._alive(v).current for v, x in captures], *self._token]
+
+    def _alive(self, reference: Any) -> Variable:
+        variable = reference()
+        if variable is None:
+            raise RuntimeError(
+                f"{self.name}: a variable that this trace was made with is gone: keep it, or call "
+                "the function, which is traced again"
+            )
+        return variable
+
+    def keep(self) -> ConcreteFunction:
+        """Keep the variables alive, as long as this is."""
+        self._kept = self.variables
+        return self
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables that the function reads or assigns."""
+        found = [r() for r in (*self._owners, *self._assigned) if r is not None]
+        return tuple(dict.fromkeys([x for x in found if x is not None]))
 
     def _specialized(self, arrays: Sequence[Any]) -> _Runner:
         """Return what runs on arrays of these sizes, where kernels would need to know them.
@@ -288,7 +347,11 @@ class ConcreteFunction:
                 for size, dim in zip(shape, wanted, strict=True)
                 if isinstance(dim, Dim)
             }
-            graph = specialized(self.graph, sizes)
+            try:
+                graph = specialized(self.graph, sizes)
+            except (ValueError, IndexError):  # where it fails, the recorded graph says when it runs
+                self._special[shapes] = self._runner
+                return self._runner
             self._special[shapes] = known = _Runner(self._make(graph), graph)
             if self._must_compile and len(self._special) > MOST_SPECIAL:
                 self._special.pop(next(iter(self._special)))
@@ -324,19 +387,19 @@ class ConcreteFunction:
             raise TypeError(
                 f"{self.name}: this trace is for arguments of another structure: it is {self}"
             )
-        if current_trace() is not None:
-            raise UnsupportedError(
-                f"{self.name}: a concrete function is called within a traced function. Call the "
-                "lanewise.function that it was made of, which becomes part of the trace"
-            )
-        arrays = []
+        trace = current_trace()
+        arrays: list[Any] = []
         for leaf, own_leaf, path in zip(leaves, self._leaves, self._paths, strict=True):
-            key = key_of(leaf, lambda path=path: path)
+            if isinstance(leaf, Tensor):
+                key: Key = (leaf.dtype, leaf.shape)
+            else:
+                key = key_of(leaf, lambda path=path: path)
             wanted = own_leaf.key
             if is_data(wanted) and is_data(key) and key[0] == wanted[0]:
                 if not _is_of_shape(key[1], wanted[1]):
                     raise ValueError(self._misfit(path, key, wanted))
-                arrays.append(array_of(leaf, lambda path=path: path))
+                is_tensor = isinstance(leaf, Tensor)
+                arrays.append(leaf if is_tensor else array_of(leaf, lambda path=path: path))
             elif key != wanted:
                 raise TypeError(self._misfit(path, key, wanted))
         if not self.accepts([array.shape for array in arrays]):
@@ -344,7 +407,39 @@ class ConcreteFunction:
             raise ValueError(
                 f"{self.name}: sizes that must be the same differ: {found}, for {self}"
             )
-        return self.run(arrays)
+        return self.run(arrays) if trace is None else self._inlined(trace, arrays)
+
+    def _inlined(self, trace: Trace, arrays: Sequence[Any]) -> Any:
+        """Record what the function does as a part of a trace, and return its results."""
+        if self._token or self._assigned:
+            raise UnsupportedError(
+                f"{self.name}{where()}: a concrete function that prints, calls host code or "
+                "assigns variables cannot become part of a trace. Call the lanewise.function that "
+                "it was made of"
+            )
+        graph = self.graph
+        sizes = {
+            str(dim): size
+            for array, wanted in zip(arrays, self._shapes, strict=True)
+            for size, dim in zip(array.shape, wanted, strict=True)
+            if isinstance(dim, Dim) and size != dim
+        }
+        if sizes:
+            graph = specialized(graph, sizes)
+        owners = self._owners or [None] * len(self.captured_inputs)
+        captured = [
+            x if v is None else self._alive(v).value
+            for v, x in zip(owners, self.captured_inputs, strict=True)
+        ]
+        place = trace.location
+        values = trace.inline(graph, [lift(x) for x in (*arrays, *captured)])
+        trace.location = place
+        found = iter(values)
+        leaves = [
+            output.plain if output.value is None else Tensor(trace, next(found), None, output.weak)
+            for output in self._outputs
+        ]
+        return tree.unflatten(self._result, leaves)
 
     def _misfit(self, path: str, found: Key, wanted: Key) -> str:
         return (

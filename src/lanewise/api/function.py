@@ -246,6 +246,7 @@ class Function:
         with _Tracing(self):
             try:
                 recording = record(self.__wrapped__, arguments, shapes, options.autograph)
+                recording = recording.settled()
             except ValueError as error:
                 symbols = sorted({str(d) for s in shapes for d in s if isinstance(d, Dim)})
                 if len(symbols) > 1 and any(symbol in str(error) for symbol in symbols):
@@ -263,7 +264,7 @@ class Function:
             shapes,
             recording,
             make,
-            options.compile is True,
+            options.compile,
         )
         self._traces.add(arguments, concrete)
         return concrete
@@ -312,7 +313,7 @@ class Function:
                 found = self._traces.find(arguments)
             if found is None:
                 found = self._made(arguments, tuple(shapes))
-        return found
+        return found.keep()
 
     def experimental_get_tracing_count(self) -> int:
         """Return how often the Python function was traced."""
@@ -393,6 +394,12 @@ class Function:
         return f"<function {function_name(self.__wrapped__)} of lanewise>"
 
 
+_LATER = (
+    "{} was traced before, and each trace would make another. Make it once, outside or if there "
+    "is none yet, and keep it: as `if self.v is None: self.v = lw.Variable(0.0)`"
+)
+
+
 class _Active(threading.local):
     functions: tuple[Traces, ...] = ()
 
@@ -403,7 +410,7 @@ _active = _Active()
 class _Tracing:
     """While a function is traced, or runs as a part of another's trace: it must not call itself."""
 
-    __slots__ = ("_before", "_function")
+    __slots__ = ("_before", "_function", "_outer")
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -412,10 +419,17 @@ class _Tracing:
         self._before = _active.functions
         if any([traces is self._function._traces for traces in self._before]):
             _refuse_recursion(self._function)
-        _active.functions = (*self._before, self._function._traces)
+        traces = self._function._traces
+        _active.functions = (*self._before, traces)
+        self._outer = state.function, state.no_variables
+        state.function = self._function._name
+        state.no_variables = None if traces.may_create else _LATER.format(self._function._name)
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, kind: Any, *_: Any) -> None:
         _active.functions = self._before
+        state.function, state.no_variables = self._outer
+        if kind is None:
+            self._function._traces.may_create = False
 
 
 def _refuse_recursion(function: Function) -> NoReturn:

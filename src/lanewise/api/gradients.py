@@ -106,7 +106,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def both(*args: Any, **kwargs: Any) -> Any:
         call = Call(func, args, kwargs, numbers, "grad")
         recorded = call.recorded
-        _, count = _differentiated(func, recorded, has_aux)
+        _, count = differentiated(func, recorded, has_aux)
         leaves = recorded.graph.outputs
         if count != 1 or leaves[0].type.shape:
             what = f"{count} arrays" if count != 1 else f"{leaves[0].type}"
@@ -121,7 +121,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             )
         graph = _gradient(recorded.graph, call.active)
         found = apply(graph, recorded.arguments)
-        value = tree.unflatten(recorded.structure, found[: len(leaves)])
+        value = recorded.taken_apart(found)
         parts = call.parts(found[len(leaves) :])
         return value, parts[0] if isinstance(argnums, int) else tuple(parts)
 
@@ -163,7 +163,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     call = Call(func, primals, {}, tuple(range(len(primals))), "vjp")
     recorded = call.recorded
-    structure, count = _differentiated(func, recorded, has_aux)
+    structure, count = differentiated(func, recorded, has_aux)
     outputs = recorded.graph.outputs
     wanted = [
         is_moved and number < count
@@ -181,7 +181,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         given = [ct for ct, is_moved in zip(cts, wanted[:count], strict=True) if is_moved]
         return tuple(call.parts(apply(back, [*residuals, *given])))
 
-    result = tree.unflatten(recorded.structure, found[: len(outputs)])
+    result = recorded.taken_apart(found)
     return (result[0], pullback, result[1]) if has_aux else (result, pullback)
 
 
@@ -226,13 +226,11 @@ def jvp(
         v for v, is_active in zip(recorded.graph.inputs, call.active, strict=True) if is_active
     ]
     moved = like("jvp: the tangents", list(tangents), call.structure, values)
-    both = jvp_graph(recorded.graph, call.active, [True] * len(recorded.graph.outputs))
+    total = len(recorded.graph.outputs)
+    wanted = [number < recorded.size for number in range(total)]
+    both = jvp_graph(recorded.graph, call.active, wanted)
     found = apply(both.graph, [*recorded.arguments, *moved])
-    count = len(recorded.graph.outputs)
-    return (
-        tree.unflatten(recorded.structure, found[:count]),
-        tree.unflatten(recorded.structure, found[count:]),
-    )
+    return recorded.taken_apart(found), tree.unflatten(recorded.structure, found[total:])
 
 
 def linearize(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -270,7 +268,7 @@ def linearize(func: Callable[..., Any], *primals: Any, has_aux: bool = False) ->
     """
     call = Call(func, primals, {}, tuple(range(len(primals))), "linearize")
     recorded = call.recorded
-    structure, count = _differentiated(func, recorded, has_aux)
+    structure, count = differentiated(func, recorded, has_aux)
     total = len(recorded.graph.outputs)
     values = [
         v for v, is_active in zip(recorded.graph.inputs, call.active, strict=True) if is_active
@@ -285,7 +283,7 @@ def linearize(func: Callable[..., Any], *primals: Any, has_aux: bool = False) ->
         moved = like("linearize: the tangents", list(tangents), call.structure, values)
         return tree.unflatten(structure, apply(lin.linear, [*residuals, *moved]))
 
-    result = tree.unflatten(recorded.structure, found[:total])
+    result = recorded.taken_apart(found)
     return (result[0], derivative, result[1]) if has_aux else (result, derivative)
 
 
@@ -381,10 +379,10 @@ class Call:
         return tree.unflatten(self.structure, found)
 
 
-def _differentiated(func: Any, recorded: Recorded, has_aux: bool) -> tuple[Any, int]:
+def differentiated(func: Any, recorded: Recorded, has_aux: bool) -> tuple[Any, int]:
     """Return the structure of what is differentiated of a result, and the number of its leaves."""
     if not has_aux:
-        return recorded.structure, len(recorded.graph.outputs)
+        return recorded.structure, recorded.size
     result = recorded.result
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(

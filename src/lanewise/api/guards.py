@@ -18,6 +18,7 @@ import optree
 
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.tree import NAMESPACE
+from lanewise.trace.variable import Variable
 
 #: Takes the positional and the named arguments of a call; returns its arrays, or None.
 Guard: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...] | None]
@@ -116,6 +117,8 @@ class _Writer:
             self._require(f"{name} is None")
         elif kind in (bool, int, str, bytes) or (kind is float and value and value == value):
             self._require(f"type({name}) is {kind.__name__} and {name} == {self._refer(value)}")
+        elif kind is Variable:
+            self._require(f"{name} is {self._refer(ref(value))}()")
         elif isinstance(value, (np.ndarray, np.generic, MethodType)) or hasattr(kind, "__array__"):
             raise _Unknown  # a bound method is made anew wherever it is looked up
         else:

@@ -1,19 +1,60 @@
-"""`py_func`: host code inside a traced function."""
+"""`py_func` and `print`: host code inside a traced function."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lanewise.api.spec import TensorSpec
+from lanewise.autograph.messages import LATE, deferred, print_
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.host import checked
 from lanewise.ops.host import py_func as py_func_op
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import check_dtype, current_trace
+
+
+def print(
+    *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None,
+    flush: bool = False,
+) -> None:  # fmt: skip
+    """Print at every run of a traced function, in the order of the program.
+
+    Python's own ``print`` does so too where it prints numbers that are traced; what it can print
+    while the function is traced, it prints then, and once.
+
+    Parameters
+    ----------
+    *values, sep, end, file, flush
+        As for Python's ``print``. In a mapped function each example prints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> @lw.function
+    ... def halve(x):
+    ...     lw.print("halving", x)
+    ...     return x / 2
+    >>> halve(np.array(3.0))
+    halving 3.0
+    np.float64(1.5)
+    >>> halve(np.array(5.0))
+    halving 5.0
+    np.float64(2.5)
+    """
+    handle = deferred()
+    if handle is None:
+        builtins.print(*values, sep=sep, end=end, file=file, flush=flush)
+    else:
+        print_(handle, print, *values, sep=sep, end=end, file=file, flush=flush)
+
+
+LATE.add(print)
 
 
 def py_func(

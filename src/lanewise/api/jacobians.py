@@ -9,10 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.gradients import Argnums, checked_argnums, jvp, linearize, vjp
+from lanewise.api.gradients import (
+    Argnums,
+    Call,
+    checked_argnums,
+    differentiated,
+    jvp,
+    linearize,
+    vjp,
+)
 from lanewise.api.vmap import vmap
 from lanewise.autograph.calls import fn
 from lanewise.trace import tree
+from lanewise.trace.sizes import has_sizes
+from lanewise.trace.tensor import TABLE
 
 
 def jacrev(
@@ -129,7 +139,8 @@ def jacfwd(
         def column(*tangents: Any) -> Any:
             return derivative(*tree.unflatten(inner, list(tangents)))
 
-        columns = vmap(column, out_dims=-1, chunk_size=chunk_size)(*_basis(given))
+        mapped = vmap(column, out_dims=-1, randomness="same", chunk_size=chunk_size)
+        columns = mapped(*_basis(given))
         leaves, structure = tree.flatten(columns)
         found = []
         for leaf in leaves:
@@ -177,8 +188,10 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     @wraps(func)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         own, chosen = _partial(func, numbers, args, kwargs)
-        value = vjp(own, *chosen, has_aux=has_aux)[0]
-        results = sum(math.prod(np.shape(x)) for x in tree.flatten(value)[0])
+        # Recorded only: it runs, draws and assigns in the mode that is chosen.
+        recorded = Call(own, chosen, {}, tuple(range(len(chosen))), "jacobian").recorded
+        _, count = differentiated(func, recorded, has_aux)
+        results = sum(math.prod(v.type.shape) for v in recorded.graph.outputs[:count])
         arguments = sum(math.prod(np.shape(x)) for x in tree.flatten(list(chosen))[0])
         mode = jacfwd if arguments <= results else jacrev
         return mode(func, argnums, has_aux)(*args, **kwargs)
@@ -247,6 +260,13 @@ def _basis(leaves: Sequence[Any]) -> list[Any]:
     """Return for each array its part of the unit vectors of all of them, one a row."""
     sizes = [math.prod(np.shape(x)) for x in leaves]
     rows, start = [], 0
+    if has_sizes(sizes):
+        total = sum(sizes)
+        for x, size in zip(leaves, sizes, strict=True):
+            part = TABLE[np.eye](total, size, -start, x.dtype)
+            rows.append(np.reshape(part, (total, *np.shape(x))))
+            start = start + size
+        return rows
     for x, size in zip(leaves, sizes, strict=True):
         part = np.zeros((sum(sizes), size), x.dtype)
         part[start : start + size] = np.eye(size)

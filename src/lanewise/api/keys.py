@@ -17,6 +17,7 @@ import numpy as np
 from lanewise.api.mapping import as_array
 from lanewise.errors import UnsupportedError
 from lanewise.trace.trace import plain_array
+from lanewise.trace.variable import Variable
 
 Key: TypeAlias = tuple[Any, ...]
 
@@ -30,6 +31,8 @@ def is_array_like(leaf: Any) -> bool:
     """Whether an argument is data: an array or scalar of NumPy's, or what says that it is one."""
     if isinstance(leaf, (np.ndarray, np.generic)):
         return True
+    if isinstance(leaf, Variable):  # the function may assign it: it is not just its value
+        return False
     return hasattr(type(leaf), "__array__") and not isinstance(leaf, type)
 
 
@@ -78,6 +81,8 @@ def _key_of_object(leaf: Any, path: Callable[[], str]) -> Key:
         return kind, leaf.dtype, leaf.tobytes()
     if kind is MethodType:  # made anew wherever it is looked up
         return kind, _key_of_object(leaf.__func__, path), _key_of_object(leaf.__self__, path)
+    if kind is Variable:
+        return kind, _Identity(leaf)
     if kind is slice:
         return kind, *[_key_of_object(x, path) for x in (leaf.start, leaf.stop, leaf.step)]
     if kind is frozenset:
@@ -94,6 +99,25 @@ def _key_of_object(leaf: Any, path: Callable[[], str]) -> Key:
         return kind, ref(leaf)
     except TypeError:  # nothing can refer to it weakly: it is kept as long as the trace
         return kind, leaf
+
+
+class _Identity(ref):
+    """A weak reference that equals one to the same object only: those of arrays compare these."""
+
+    __slots__ = ("_id",)
+
+    def __new__(cls, target: Any) -> _Identity:
+        self = super().__new__(cls, target)
+        self._id = id(target)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is _Identity and self() is other() and self() is not None
+        )
+
+    def __hash__(self) -> int:
+        return self._id
 
 
 def _number_key(x: Any) -> Hashable:

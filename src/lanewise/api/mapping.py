@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,16 +12,18 @@ import numpy as np
 
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
-from lanewise.ir.graph import Builder, Graph, Value
+from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import NUMERIC_KINDS, array_type
+from lanewise.ops.creation import iota
 from lanewise.ops.regions import PARALLEL, map_
+from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Stop
+from lanewise.trace.replay import replayed
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Trace, current_trace, plain_array, resolve, where
-from lanewise.trace.variable import Variable
+from lanewise.trace.trace import Stop, Trace, current_trace, plain_array, resolve, state, where
+from lanewise.trace.variable import Assigned, Variable, taken
 
 #: The size of the outermost map, which is an argument of the executable.
 BATCH = Dim.symbol("batch")
@@ -34,6 +37,7 @@ class Options(NamedTuple):
     fallback: bool = True
     autograph: bool = True
     fastmath: bool = False
+    randomness: str = "different"
 
 
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -92,6 +96,8 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
 def close(trace: Trace, outputs: list[Value], count: int) -> Graph:
     """Return the traced graph: the examples' inputs, then the captures in order, then the token."""
     inputs = trace.inputs[:count]
+    if trace.number is not None:
+        inputs.append(trace.number)
     if trace.captures:
         inputs += [value for _, value in trace.captures]
     if trace.token is not None:
@@ -130,11 +136,13 @@ def run_map(
     """
     outer = current_trace()
     with Trace(func) as trace:
+        trace.randomness = options.randomness
         new_input = trace.input
         tensors = [
             Tensor(trace, new_input(_example(x, axis)))
             for x, axis in zip(operands, in_dims, strict=True)
         ]
+        has_stopped = False
         try:
             result = call(tensors)
         except Stop:  # all of its branches raise: nothing is left to return
@@ -143,13 +151,15 @@ def run_map(
                     f"{function_name(func)} raises within an expression that the data decide, "
                     "which is not followed there. Write an if statement"
                 ) from None
-            result = None
+            result, has_stopped = None, True
         if type(result) is Tensor:  # the usual case: no tree to take apart
             structure, dims, outputs = None, out_dims(result, 1), [read(result)]
         else:
             leaves, structure = tree.flatten(result)
             dims = out_dims(result, len(leaves))
             outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+        assigned = taken(trace) if trace.states else []
+    assignments = _uniform(func, trace, in_dims, assigned) if assigned else []
     if any(dims):
         _check_out_dims(func, result, outputs, dims)
     if None in dims:
@@ -157,7 +167,10 @@ def run_map(
     graph = close(trace, outputs, len(tensors))
     sources = [source for source, _ in trace.captures] if trace.captures else []
     has_effects = trace.token is not None
-    unmapped = len(graph.inputs) - len(tensors)
+    belongs = outer is not None and _belongs_to_trace(operands, sources, has_effects)
+    if trace.number is not None:
+        operands, in_dims = [*operands, _numbers(size, outer if belongs else None)], [*in_dims, 0]
+    unmapped = len(graph.inputs) - len(operands)
     axes = (*in_dims, *[None] * unmapped)
     # The size is an argument of the executable, if there is an argument to read it off. If not, no
     # example differs from another, and nothing is gained by chunks of them.
@@ -181,8 +194,12 @@ def run_map(
             "columns": columns,
         }
 
-    if outer is not None and _belongs_to_trace(operands, sources, has_effects):
+    if belongs:
+        assert outer is not None
         results = _record(outer, graph, params(size), operands, sources)
+        if has_stopped:
+            raise Stop
+        assign(assignments)
         return _assemble(structure, results, dims)
     arguments = [*operands, *sources]
     if has_effects:
@@ -194,6 +211,7 @@ def run_map(
     )
     if has_effects:
         found.pop()
+    assign(assignments)
     return _assemble(structure, own(found, arguments), dims)
 
 
@@ -226,12 +244,7 @@ def _refuse_varying(
     dims: list[int | None],
 ) -> None:
     """Raise for a result without batch (``out_dims`` None) that depends on the example."""
-    makers: dict[Value, Any] = {
-        value: None for value, axis in zip(trace.inputs, in_dims, strict=False) if axis is not None
-    }
-    for op in trace.operations:
-        if op.has_effect or not makers.keys().isdisjoint(op.operands):
-            makers.update(dict.fromkeys(op.results, op._place))
+    makers = _varying(trace, trace.operations, in_dims)
     for index, (value, dim) in enumerate(zip(outputs, dims, strict=True)):
         if dim is None and value in makers:
             raise ValueError(
@@ -239,6 +252,64 @@ def _refuse_varying(
                 f"from example to example{at(makers[value]) or where()}, so its "
                 "out_dims cannot be None"
             )
+
+
+def _varying(
+    trace: Trace, operations: Sequence[Operation], in_dims: Sequence[int | None]
+) -> dict[Value, Any]:
+    """Return the values that may differ from example to example, each with where it was made."""
+    makers: dict[Value, Any] = {
+        value: None for value, axis in zip(trace.inputs, in_dims, strict=False) if axis is not None
+    }
+    if trace.number is not None:
+        makers[trace.number] = None
+    for op in operations:
+        if op.has_effect or not makers.keys().isdisjoint(op.operands):
+            makers.update(dict.fromkeys(op.results, op._place))
+    return makers
+
+
+def _uniform(
+    func: Callable[..., Any],
+    trace: Trace,
+    in_dims: Sequence[int | None],
+    assigned: Sequence[Assigned],
+) -> list[tuple[Variable, Any]]:
+    """Return what a mapped function assigns to variables, computed outside of the map.
+
+    Raises
+    ------
+    ValueError
+        If it differs from example to example.
+    """
+    # Of a loop that computes what varies too, no more than what the assigned values need.
+    graph = Graph(trace.inputs, trace.operations, [value for _, value, _ in assigned])
+    graph = eliminate_dead(graph)
+    makers = _varying(trace, graph.operations, in_dims)
+    for (variable, _, line), value in zip(assigned, graph.outputs, strict=True):
+        if value in makers:
+            raise ValueError(
+                f"vmap({function_name(func)}): the variable {variable.name!r} is assigned what "
+                f"differs from example to example{at(line)}, and it has one "
+                "value for all. Return the values, and assign what is made of them, as their mean"
+            )
+    into = current_trace() or state.ambient()
+    values = replayed(graph, trace, into)
+    return [(a.variable, Tensor(into, x)) for a, x in zip(assigned, values, strict=True)]
+
+
+def assign(assignments: Sequence[tuple[Variable, Any]]) -> None:
+    """Make arrays, or tensors of the trace that is recorded now, the values of variables."""
+    for variable, x in assignments:
+        variable.become(x)
+
+
+def _numbers(size: int | Dim, outer: Trace | None) -> Any:
+    """Return the numbers of so many examples, 0, 1, ..., as an array, or a tensor of a trace."""
+    dtype = np.dtype(np.uint64)
+    if outer is None:
+        return np.arange(operator.index(size), dtype=dtype)
+    return Tensor(outer, outer.record(iota, (), {"length": size, "dtype": dtype})[0])
 
 
 def _example(operand: Any, axis: int | None) -> Any:

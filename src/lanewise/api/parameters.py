@@ -42,11 +42,24 @@ class Parameters:
 
     def __init__(self, func: Callable[..., Any]) -> None:
         known = _python_signature(func)
-        self._signature = inspect.signature(_anything) if known is None else known
-        self._labels: list[str] = []
+        labels: list[str] = []
         if known is None:
             with suppress(TypeError, ValueError):  # a builtin that does not tell its parameters
-                self._labels = [*inspect.signature(func).parameters]
+                labels = [*inspect.signature(func).parameters]
+        self._fill(inspect.signature(_anything) if known is None else known, labels)
+
+    @classmethod
+    def of(cls, signature: inspect.Signature, labels: Sequence[str] = ()) -> Parameters:
+        """Return the parameters of a function that is not at hand.
+
+        ``labels`` are what to call arguments by position that the signature does not name.
+        """
+        parameters = cls.__new__(cls)
+        parameters._fill(signature, [*labels])
+        return parameters
+
+    def _fill(self, signature: inspect.Signature, labels: list[str]) -> None:
+        self._signature, self._labels = signature, labels
         rows = list(self._signature.parameters.values())
         kinds = {row.kind for row in rows}
         leading = [r for r in rows if r.kind in (r.POSITIONAL_ONLY, r.POSITIONAL_OR_KEYWORD)]
@@ -56,6 +69,16 @@ class Parameters:
         self._defaults = {row.name: row.default for row in rows if row.default is not row.empty}
         self.takes_any_number = inspect.Parameter.VAR_POSITIONAL in kinds
         self.takes_any_name = inspect.Parameter.VAR_KEYWORD in kinds
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature; of a builtin, one that takes anything."""
+        return self._signature
+
+    @property
+    def labels(self) -> list[str]:
+        """What to call arguments by position that the signature does not name."""
+        return self._labels
 
     @property
     def names(self) -> tuple[str, ...]:

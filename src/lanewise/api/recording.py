@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lanewise.api.mapping import as_array, close, output_value
+from lanewise.api.mapping import as_array, assign, close, output_value
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name
 from lanewise.ir.dims import Dim
@@ -19,12 +19,15 @@ from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.specialize import specialized
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
-from lanewise.trace.regions import Stop
 from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import Trace, current_trace, resolve
+from lanewise.trace.trace import Stop, Trace, current_trace, resolve
+from lanewise.trace.variable import Variable, taken
 
 #: The argument for the token that orders effects: prints, and calls of host code.
 EFFECT = object()
+
+
+_NOTHING = object()
 
 
 class Recorded(NamedTuple):
@@ -40,12 +43,26 @@ class Recorded(NamedTuple):
         Of the result.
     result
         What the function returned, to name parts of it in messages.
+    variables
+        Those that the function assigns: the graph gives their values behind the result's leaves.
     """
 
     graph: Graph
     arguments: list[Any]
     structure: Any
     result: Any
+    variables: list[Variable]
+
+    @property
+    def size(self) -> int:
+        """The number of leaves of the result."""
+        return len(self.graph.outputs) - len(self.variables)
+
+    def taken_apart(self, found: Sequence[Any]) -> Any:
+        """Return the function's result, of what its graph gave; and assign what it assigned."""
+        count = self.size
+        assign(list(zip(self.variables, found[count : len(self.graph.outputs)], strict=True)))
+        return tree.unflatten(self.structure, list(found[:count]))
 
 
 def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., Any]) -> Recorded:
@@ -72,18 +89,24 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
                     f"{function_name(func)} raises within an expression that the data decide, "
                     "which is not followed there. Write an if statement"
                 ) from None
-            result = None
-        found, structure = tree.flatten(result)
+            result = _NOTHING
+        found, structure = tree.flatten(None if result is _NOTHING else result)
         outputs = [
             output_value(leaf, index, result, func, "differentiated")
             for index, leaf in enumerate(found)
         ]
+        assigned = taken(trace)
+    outputs += [value for _, value, _ in assigned]
     graph = close(trace, outputs, len(leaves))
     sources = [_source(source) for source, _ in trace.captures]
     if trace.token is not None:
         sources.append(EFFECT)
         graph = Graph(graph.inputs, graph.operations, outputs)
-    return Recorded(graph, [*leaves, *sources], structure, result)
+    if result is _NOTHING:  # all of its branches raise: one of them does, when it runs
+        apply(graph, [*leaves, *sources])
+        raise Stop
+    variables = [variable for variable, *_ in assigned]
+    return Recorded(graph, [*leaves, *sources], structure, result, variables)
 
 
 def _weak(leaf: Any) -> type | None:

@@ -8,8 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-#: A size, a name for a size that is not known, or None for one that nothing is known of.
-Size: TypeAlias = int | str | None
+from lanewise.ir.dims import Dim
+from lanewise.trace.sizes import size_from
+from lanewise.trace.tensor import Tensor
+
+#: A size, a name for a size that is not known, or None for one that nothing is known of. Within a
+#: traced function also a size that it computes with.
+Size: TypeAlias = int | str | Dim | None
 
 
 class TensorSpec:
@@ -49,8 +54,8 @@ class TensorSpec:
 
     @property
     def is_known(self) -> bool:
-        """Whether all sizes are numbers."""
-        return self.shape is not None and all([type(dim) is int for dim in self.shape])
+        """Whether all sizes are numbers, or sizes that a function computes with."""
+        return self.shape is not None and all([isinstance(dim, (int, Dim)) for dim in self.shape])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorSpec) and (self.shape, self.dtype, self.name) == (
@@ -75,6 +80,8 @@ def _is_swapped(dtype: Any) -> bool:
 def _size(dim: Any) -> Size:
     if dim is None:
         return None
+    if isinstance(dim, (Dim, Tensor)):
+        return size_from(dim)
     if isinstance(dim, str):
         if not dim.isidentifier():
             raise ValueError(f"the name of a dimension is a Python name, not {dim!r}")

@@ -17,10 +17,11 @@ from lanewise.api.vmap import vmap
 from lanewise.errors import at
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import here
+from lanewise.ops.custom import assigned
 from lanewise.trace import tree
 from lanewise.trace.eager import EagerTrace
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Trace, current_trace
+from lanewise.trace.trace import Trace, current_trace, state
 from lanewise.trace.variable import Variable
 from lanewise.transforms.derivation import Derivation, is_differentiable
 from lanewise.transforms.linearize import linearize
@@ -78,12 +79,14 @@ class GradientTape:
             self._trace, self._spans = trace, []
             self._watched.clear()
         self._spans.append([len(trace.operations), -1])
+        state.tapes += 1
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         """Stop recording."""
         assert self._trace is not None
         self._spans[-1][1] = len(self._trace.operations)
+        state.tapes -= 1
         if self._opened is not None:
             self._opened.__exit__(kind, error, traceback)
             self._opened = None
@@ -325,7 +328,8 @@ class GradientTape:
         starts = [self._values(source) for source in sources]
         path: list[Operation] = []
         for op in self._operations():
-            if not watched.isdisjoint(op.operands):
+            # What is assigned to a variable is a constant to a tape, as outside of traces.
+            if op.primitive is not assigned and not watched.isdisjoint(op.operands):
                 path.append(op)
                 watched.update(v for v in op.results if is_differentiable(v.type))
         used = [end for end in ends if end in watched]

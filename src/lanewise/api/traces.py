@@ -44,13 +44,15 @@ class Traces:
         Held while the function is traced.
     count
         How often it was traced.
+    may_create
+        Whether the function may make variables: until it ran through for the first time.
     tick
         Counts calls.
     """
 
     __slots__ = (
         "__weakref__", "_exact", "_general", "_guards_left", "_last", "_latest", "_observed",
-        "_recent", "_watched", "count", "guards", "lock", "runs", "tick",
+        "_recent", "_watched", "count", "guards", "lock", "may_create", "runs", "tick",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -58,6 +60,7 @@ class Traces:
         self.guards: list[tuple[Guard, Callable[[Sequence[Any]], Any]]] = []
         self.lock = threading.RLock()
         self.count = 0
+        self.may_create = True
         self.tick = itertools.count()
         self._exact: dict[Hashable, ConcreteFunction] = {}
         self._general: dict[Hashable, list[ConcreteFunction]] = {}
@@ -103,7 +106,8 @@ class Traces:
             key = _exact_key(arguments)
             self._exact[key] = concrete
         targets = [target for k in arguments.keys for target in references(k)]
-        if targets and key not in self._watched:
+        targets += concrete.variables
+        if targets:
             traces = weakref.ref(self)
 
             def gone(_: Any) -> None:
@@ -112,12 +116,14 @@ class Traces:
                     known._forget(key)
                     known._forget(general_key)
 
-            self._watched[key] = [weakref.ref(target, gone) for target in targets]
+            watchers = self._watched.setdefault(key, [])
+            watchers += [weakref.ref(target, gone) for target in targets]
 
     def _forget(self, key: Hashable) -> None:
         for table in (self._exact, self._general, self._observed, self._watched):
             table.pop(key, None)
         self.guards.clear()
+        self.runs.clear()
 
     def remember(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Arguments,

@@ -27,7 +27,8 @@ def vectorized_map(
     ----------
     fn : callable
         Takes one argument with the structure of `elems`, every array without its first dimension;
-        returns arrays and numbers in any structure.
+        returns arrays and numbers in any structure. Random numbers (`lanewise.random`) are other
+        ones for each element.
     elems : array_like or tree of array_like
         Arrays whose first dimensions agree, or are 1 and broadcast.
     fallback_to_while_loop : bool

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.api.check import Sides, checked, is_reference, looped, tolerance_of
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.autograph.calls import fn
 from lanewise.errors import function_name
@@ -19,7 +20,7 @@ from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import where
 
 RANDOMNESS = ("error", "different", "same")
-_USUAL = Options()
+_USUAL = {kind: Options(randomness=kind) for kind in RANDOMNESS}
 
 
 def vmap(
@@ -32,6 +33,7 @@ def vmap(
     axis_size: int | None = None,
     autograph: bool = True,
     fastmath: bool = False,
+    check: bool | float = False,
 ) -> Callable[..., Any]:
     """Map a function of one example over a batch.
 
@@ -66,6 +68,11 @@ def vmap(
         Whether compiled code may round sums, products and quotients otherwise than NumPy: fuse a
         product with a sum, take sums in another order, multiply by reciprocals. NaN and infinities
         keep their meaning. By default every operation is rounded as IEEE 754 says.
+    check : bool or float
+        Whether each call compares up to 16 examples (the first, the last, and some between) with
+        what `func` gives as plain Python and NumPy, and raises `CheckError` at the first that
+        differs. A number is the relative tolerance for floats, instead of 1e-9 for double
+        precision, 1e-4 for single and 1e-2 for half; all else must be equal.
 
     Returns
     -------
@@ -79,6 +86,10 @@ def vmap(
         `func` returns something that is no array. The message names the argument and the sizes.
     TypeError
         If `func` is a generator or coroutine function.
+    RuntimeError
+        If `func` draws random numbers, and `randomness` is "error".
+    CheckError
+        If `check` is asked for and an example differs.
 
     Examples
     --------
@@ -112,10 +123,15 @@ def vmap(
     if type(out_dims) is not int:
         out_dims = tree.axes(out_dims, "out_dims")
     usual = chunk_size is None and autograph is True and not fastmath
-    options = _USUAL
+    options = _USUAL[randomness]
     if not usual:
-        options = Options(chunk=chunk_size, autograph=bool(autograph), fastmath=bool(fastmath))
-    return Mapped(func, in_dims, out_dims, options, axis_size)
+        options = Options(
+            chunk=chunk_size,
+            autograph=bool(autograph),
+            fastmath=bool(fastmath),
+            randomness=randomness,
+        )
+    return Mapped(func, in_dims, out_dims, options, axis_size, tolerance_of(check, randomness))
 
 
 def _checked_in_dims(in_dims: Any, axis_size: int | None) -> Any:
@@ -139,15 +155,29 @@ class Mapped:
 
     def __init__(
         self, func: Callable[..., Any], in_dims: Any, out_dims: Any, options: Options,
-        axis_size: int | None,
+        axis_size: int | None, check: float | None = None,
     ) -> None:  # fmt: skip
         self.__wrapped__ = func
         self.__doc__ = getattr(func, "__doc__", None)
         self.__module__ = getattr(func, "__module__", __name__)
         self._settings = (in_dims, out_dims, options, axis_size)
+        self._check = check
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._check is not None or is_reference():
+            return self._compared(args, kwargs)
         return map_call(self.__wrapped__, args, kwargs, *self._settings)
+
+    def _compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call with some examples compared; or be such a comparison, for a map around this one."""
+        func, settings = self.__wrapped__, self._settings
+        in_dims, out_dims, _, axis_size = settings
+        sides = Sides(_entries(func, args, in_dims, axis_size), out_dims, axis_size)
+        call = partial(map_call, func, args, kwargs, *settings)
+        if is_reference():
+            return looped(func, args, kwargs, sides, call)
+        assert self._check is not None
+        return checked(func, args, kwargs, sides, self._check, call)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind like a function, so that `vmap` can decorate a method; self is not mapped."""
@@ -155,7 +185,7 @@ class Mapped:
             return self
         bind = getattr(self.__wrapped__, "__get__", None)
         bound = self.__wrapped__ if bind is None else bind(instance, owner)
-        return Mapped(bound, *self._settings)
+        return Mapped(bound, *self._settings, self._check)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # while it is being copied or unpickled

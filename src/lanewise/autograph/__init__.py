@@ -7,6 +7,7 @@ from lanewise.autograph import (  # noqa: F401
     containers,
     hooks,
     mathematics,
+    randomness,
     strings,
     subscripts,
 )

@@ -23,6 +23,7 @@ from lanewise.autograph.scopes import (
     bound,
     outside,
     targets,
+    unbound_within,
     uses,
 )
 
@@ -64,7 +65,8 @@ class Analysis:
         self._sure: dict[ast.stmt, Set] = {}
         self._later: dict[ast.stmt, Set] = {}
         self._made: Set = NOTHING  # what functions made so far read
-        self._deleted: set[str] = set()
+        self._fragile = unbound_within(body) & self.locals
+        self._deleted: set[str] = set(self._fragile)
         end = self.forwards(body, scope.parameters)
         self.backwards(body, self.locals & {result}, NOTHING)
         carried = frozenset(
@@ -137,7 +139,7 @@ class Analysis:
         if isinstance(node, ast.AnnAssign) and node.value is None:
             return sure
         target = node.target if isinstance(node, ast.AugAssign) else None
-        if isinstance(target, ast.Name) and target.id not in sure:
+        if isinstance(target, ast.Name) and (target.id not in sure or target.id in self._fragile):
             self.unsure.add(target)
         return sure | self.certain(node)
 
@@ -195,7 +197,8 @@ class Analysis:
     def reading(self, node: ast.AST, sure: Set, hidden: Set) -> None:
         """Note the reads of variables not in ``sure``; those of later calls are never sure."""
         if isinstance(node, ast.Name):
-            unsure = node.id in self.locals and node.id not in sure and node.id not in hidden
+            unsure = node.id in self.locals and node.id not in hidden
+            unsure &= node.id not in sure or node.id in self._fragile
             if unsure and not isinstance(node.ctx, ast.Store):
                 self.unsure.add(node)
             return

@@ -28,9 +28,9 @@ from lanewise.ir.location import here
 from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast, reshape
-from lanewise.trace.regions import Aside, Part, Region, Slot, Stop, record, set_slot
+from lanewise.trace.regions import Aside, Part, Region, Slot, record, set_slot
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import Stop, require_trace
 
 
 def truth(tensor: Tensor) -> Value:

@@ -128,7 +128,7 @@ def clone(node: T) -> T:
     """Return a copy of a tree (`copy.deepcopy` takes ten times as long)."""
     if not (node._fields or node._attributes):
         return node  # an `ast.Load` and the like, of which there is but one
-    copy = type(node)()
+    copy = node.__new__(type(node))  # `__init__` asks for the fields that are not there yet
     for name, value in node.__dict__.items():
         if isinstance(value, ast.AST):
             value = clone(value)

@@ -51,6 +51,7 @@ from lanewise.ops.python import integer_of, python_call
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, born, in_region, note_container
 from lanewise.trace.scratch import is_traced
+from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
@@ -224,15 +225,31 @@ def reversed_(items: Any) -> Any:
     return Reversed(as_sequence(items))
 
 
+def _with_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results hold sizes as numbers."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return sizes(function(*args, **kwargs))
+
+    return call
+
+
 @replaces(builtins.len)
 def len_(x: Any) -> Any:
     """``len``: of ranges and arrays of a length that is data too."""
     if type(x) is Ragged:
         return x.shape[0]
+    tensor = traced(x)
+    if tensor is not None and tensor.shape:
+        return number_of(tensor.shape[0])
     if type(x) is TensorArray or (isinstance(x, Items) and not x.once):
         return x.length
     length = getattr(type(x), "__len__", None)
     return fn(length)(x) if hasattr(length, "__code__") else len(x)
+
+
+for _function in (np.shape, np.size):
+    ROWS[_function] = _with_sizes(ROWS[_function])
 
 
 @replaces(builtins.next)
@@ -313,6 +330,7 @@ all_ = replaces(builtins.all)(_quantifier("all", both, False))
 
 def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Callable[..., Any]:
     plain = getattr(builtins, name)
+    ufunc = np.maximum if name == "max" else np.minimum
 
     def call(*args: Any, key: Any = None, default: Any = _MISSING) -> Any:
         options = {} if default is _MISSING else {"default": default}
@@ -324,7 +342,7 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
             return _of_array(args[0], options)
         else:
             tensor = traced(args[0])
-            if tensor is not None and tensor.ndim == 1 and key is None and tensor.shape[0]:
+            if tensor is not None and tensor.ndim == 1 and key is None and tensor.shape[0] != 0:
                 return _best_of_row(tensor)
             items = list(args[0])
         keys = items if key is None else [key(item) for item in items]
@@ -338,6 +356,10 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
             return table.at(place) if key is None else Table(items, _ITEMS).at(place)
         best, at_best = items[0], keys[0]
         for item, own in zip(items[1:], keys[1:], strict=True):
+            size = of_sizes(ufunc, (best, own)) if key is None else None
+            if size is not None:
+                best = at_best = size
+                continue
             better = is_better(own, at_best)
             best = choose(better, item, best, f"the result of {name}()")
             at_best = best if key is None else choose(better, own, at_best, "a key")

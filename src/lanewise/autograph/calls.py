@@ -29,10 +29,10 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Aside, Stop, born, in_region, note_attribute
+from lanewise.trace.regions import Aside, born, in_region, note_attribute
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
 from lanewise.trace.tensor import TABLE, Tensor
-from lanewise.trace.trace import state
+from lanewise.trace.trace import Stop, state
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +40,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 ROWS: dict[Any, Callable[..., Any]] = {}
 #: By class and name, what makes the replacement of a method of such an object, given the method.
 METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {}
+#: Classes of which those methods are replaced outside of branches and loops too.
+OUTSIDE: set[type] = set()
 #: What the free variable ``ag__`` of converted code is bound to.
 HOOKS: list[Any] = []
 
@@ -136,8 +138,10 @@ def _method(f: Any) -> Any:
     if found is not function:
         _known_class(type(f.__self__))
         return MethodType(found, f.__self__)
-    # Written in Python by the standard library, as those of `collections.Counter`.
-    make = _methods_of(type(f.__self__)).get(f.__name__) if in_region() else None
+    # Not converted: of the standard library, as those of `collections.Counter`, or of NumPy.
+    kind = type(f.__self__)
+    is_replaced = in_region() or not OUTSIDE.isdisjoint(kind.__mro__)
+    make = _methods_of(kind).get(f.__name__) if is_replaced else None
     return f if make is None else make(f)
 
 
@@ -412,4 +416,4 @@ MAKERS: dict[type, Callable[[Any], Any]] = {
     type(object.__setattr__): lambda f: ROWS.get(f, f),
 }
 
-__all__ = ["HOOKS", "MAKERS", "METHODS", "ROWS", "fn", "replaces", "with_callbacks"]
+__all__ = ["HOOKS", "MAKERS", "METHODS", "OUTSIDE", "ROWS", "fn", "replaces", "with_callbacks"]

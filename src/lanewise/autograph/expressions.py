@@ -28,6 +28,9 @@ from lanewise.autograph.scopes import Comprehension, Scope, mangle, scope_of, ta
 #: From here on Python runs list, set and dict comprehensions in the frame of their function.
 _INLINED = sys.version_info >= (3, 12)
 
+#: Attributes of arrays that are sizes, or hold some.
+_SIZES = frozenset(("shape", "size", "nbytes"))
+
 _LOCALS = (
     "{ag__k: ag__v for ag__k, ag__v in locals().items()"
     " if ag__k[:4] != 'ag__' and ag__v.__class__ is not ag__.Undefined}"
@@ -185,6 +188,12 @@ class Expressions(ast.NodeTransformer):
             return node
         return place(hook("getitem", self.visit(node.value), self.index(node.slice)), node)
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if node.attr in _SIZES and isinstance(node.ctx, ast.Load):
+            return place(hook("sizes", node), node)
+        return node
+
     def index(self, node: ast.expr) -> ast.expr:
         """Return what stands in brackets as a value: slices as `slice` objects."""
         if isinstance(node, ast.Slice):
@@ -199,12 +208,13 @@ class Expressions(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func = node.func
         name = func.id if isinstance(func, ast.Name) else None
+        attribute = func.attr if isinstance(func, ast.Attribute) else None
         if name == "locals" and not node.args and not node.keywords:
             return _filtered_locals(node)
         self.generic_visit(node)
         if name == "super" or _is_own(func):
             return node
-        if name == "print":
+        if "print" in (name, attribute):
             made = hook("print_", hook("deferred"), node.func, *node.args)
             made.keywords = node.keywords
             return place(made, node)

@@ -26,9 +26,10 @@ from lanewise.autograph.subscripts import (
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import compare
 from lanewise.ops.checks import check
-from lanewise.trace.regions import Stop, born, unwind
+from lanewise.trace.regions import born, unwind
+from lanewise.trace.sizes import sizes
 from lanewise.trace.tensor import lift
-from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.trace import Stop, Trace, require_trace, state
 
 __all__ = [
     "AssertionError",
@@ -63,6 +64,7 @@ __all__ = [
     "setattr",
     "setcell",
     "setitem",
+    "sizes",
     "slice",
     "text",
     "unwind",

@@ -28,9 +28,10 @@ from lanewise.ops.control import cond, scan, while_
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import example_type
 from lanewise.trace import tree
-from lanewise.trace.regions import Part, Region, Stop, record, retract, unwind
+from lanewise.trace.regions import Part, Region, record, retract, unwind
+from lanewise.trace.sizes import dim_of
 from lanewise.trace.tensor import Tensor, emit, lift, read
-from lanewise.trace.trace import require_trace, state
+from lanewise.trace.trace import Stop, require_trace, state
 
 #: What the body of a ``for`` loop may raise that its driver wants to know of.
 Failure = (Stop, Exception)
@@ -288,7 +289,8 @@ class For:
         return True
 
     def _record(self, sequence: Any, start: int, length: Any) -> Iterator[Any]:
-        has_test = self._flag is not None or not isinstance(length, int)
+        known = dim_of(length)
+        has_test = self._flag is not None or known is None
         names = [*_titles(self.names), *["the number of turns"] * has_test]
         counter = (start,) if has_test else ()
         turns = Turns(names, (*self.state, *counter))
@@ -317,9 +319,12 @@ class For:
                 continue
             if position is not None:
                 # Recorded, not captured: whoever compiles it knows how far an index may go.
-                xs = read(emit(iota, length=length, dtype=_INDEX)[start:])
+                assert known is not None
+                places = emit(iota, length=known, dtype=_INDEX)
+                xs = read(places[start:] if start else places)
+                is_counted = isinstance(length, int)
                 self.state, _ = turns.record_scan(
-                    length - start, ends, (xs,), (position,), has_turns=True
+                    known - start, ends, (xs,), (position,), has_turns=is_counted
                 )
             else:
                 test, tested, go_on = self._test(turns, length)

@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.templates import Template, Templates, as_traced
+from lanewise.autograph.calls import fn
+from lanewise.autograph.templates import Printing, Templates, as_traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.checks import check
 from lanewise.ops.host import py_func
 from lanewise.trace.formatting import Collection, Field, Text, deferred, finish
-from lanewise.trace.regions import Region, Stop, in_region, resumed
+from lanewise.trace.regions import Region, in_region, resumed
 from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.trace import Stop, Trace, require_trace, state
 
 __all__ = ["Stop", "catching", "deferred", "percent", "print_", "raise_", "string_call", "text"]
 
@@ -95,6 +96,9 @@ def _is_dict(args: Any) -> bool:
 
 # --- print ----------------------------------------------------------------------------------------
 
+#: Functions that print, always when the graph runs.
+LATE: set[Any] = set()
+
 
 def print_(
     handle: Collection | None, function: Callable[..., Any], *args: Any, **kwargs: Any
@@ -102,34 +106,31 @@ def print_(
     """Print, when the graph runs, once for each example, what holds traced numbers; else now.
 
     In a branch or a loop everything is printed when the graph runs: it may not come to it.
+    `lanewise.print` always does so.
     """
-    if handle is None or function is not builtins.print:
+    is_late = function in LATE
+    if handle is None or not (is_late or function is builtins.print):
         fields = finish(handle)
-        return function(*[_with_fields(part, fields) for part in args], **kwargs)
+        return fn(function)(*[_with_fields(part, fields) for part in args], **kwargs)
     shown = [str(part) for part in args]  # as print does, while tensors give placeholders
     fields = finish(handle)
-    if not fields and not any(type(part) is Text for part in shown) and not in_region():
+    is_late |= in_region() or bool(fields) or any(type(part) is Text for part in shown)
+    if not is_late:
         return function(*args, **kwargs)
     templates = Templates(fields)
-    parts = [templates.text(part) for part in shown]
-    around = {name: templates.text(value) if isinstance(value, str) else templates.of(value)
-              for name, value in kwargs.items()}  # fmt: skip
+    parts = tuple([templates.text(part) for part in shown])
+    around = tuple(
+        [
+            (name, templates.text(value) if isinstance(value, str) else templates.of(value))
+            for name, value in kwargs.items()
+        ]
+    )
     trace = require_trace("print")
     values = [lift(tensor) for tensor in templates.operands]
-    params = {"func": _printing(parts, around), "types": (), "vectorized": False}
+    params = {"func": Printing(parts, around), "types": (), "vectorized": False}
     (token,) = trace.record(py_func, (trace.next_token(), *values), params)
     trace.set_token(token)
     return None
-
-
-def _printing(parts: list[Template], around: dict[str, Template]) -> Callable[..., tuple[()]]:
-    def print_now(*numbers: Any) -> tuple[()]:
-        numbers = tuple([number[()] for number in numbers])
-        options = {name: part.fill(numbers) for name, part in around.items()}
-        print(*[part.fill(numbers) for part in parts], **options)
-        return ()
-
-    return print_now
 
 
 def _with_fields(part: Any, fields: dict[str, Field]) -> Any:
@@ -200,8 +201,11 @@ def raise_(handle: Collection | None, error: Any, cause: Any = _NOT_GIVEN) -> An
         if cause is not None and not isinstance(cause, BaseException):
             raise TypeError("exception causes must derive from BaseException")
         error.__cause__ = cause
-    if region is None or _is_caught(kind, region):
+    if region is None and _may_have_raised() and not _is_caught_anywhere(kind):
+        region = state.trace  # for examples that got here: an earlier check may have failed
+    elif region is None or _is_caught(kind, region):
         return as_traced(error, fields)
+    assert region is not None
     with resumed(region):  # a mapped function that the branch calls is not recorded any further
         templates = Templates(fields)
         failure = templates.of(error)
@@ -217,6 +221,20 @@ def _enclosing_region() -> Region | None:
     while trace is not None and not isinstance(trace, Region):
         trace = trace.parent
     return trace
+
+
+def _may_have_raised() -> bool:
+    """Whether something was recorded, in this trace or one around it, that may raise."""
+    trace = state.trace
+    while trace is not None and not trace.is_eager:
+        if any([op.must_run for op in trace.operations]):
+            return True
+        trace = trace.parent
+    return False
+
+
+def _is_caught_anywhere(kind: type[BaseException]) -> bool:
+    return any([issubclass(kind, _flattened(kinds())) for _, kinds in _handlers.stack])
 
 
 def _is_caught(kind: type[BaseException], region: Region) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lanewise.autograph.build import children
@@ -204,6 +204,26 @@ def _consumes(func: ast.expr) -> bool:
         func = func.args[0]
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
     return name in CONSUMERS or name.startswith("ag__")
+
+
+def unbound_within(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Return the variables that functions made in a body may take the value of, when called."""
+    found: set[str] = set()
+    for node in body:
+        for part in ast.walk(node):
+            if not isinstance(part, FUNCTIONS):
+                continue
+            outer: set[str] = set()
+            gone: set[str] = set()
+            for inner in ast.walk(part):
+                if isinstance(inner, ast.Nonlocal):
+                    outer.update(inner.names)
+                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Del):
+                    gone.add(inner.id)
+                elif isinstance(inner, ast.ExceptHandler) and inner.name:
+                    gone.add(inner.name)
+            found |= outer & gone
+    return frozenset(found)
 
 
 def free(node: FunctionNode) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,10 +17,12 @@ import numpy as np
 from lanewise.autograph.tables import Picked, Table, in_range, list_index
 from lanewise.autograph.values import choose, ensure, traced, truth
 from lanewise.errors import ConcretizationError, at
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, dim_min
 from lanewise.ir.location import here
+from lanewise.ops.movement import slice_length
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import note_attribute
+from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 from lanewise.trace.tensor_array import TensorArray
 
@@ -155,6 +158,9 @@ def _within(item: Any, start: Any, stop: Any) -> Any:
 
 def _count(start: Any, stop: Any, step: Any) -> Any:
     """Return how many numbers a range has."""
+    known = [dim_of(x) for x in (start, stop, step)]
+    if None not in known and type(known[2]) is int:
+        return number_of(slice_length((known[0], known[1], known[2])))
     if isinstance(step, Tensor):
         size = abs(step)
         span = choose(step > 0, stop - start, start - stop)
@@ -191,7 +197,7 @@ class Rows(Items):
         if not shape:
             raise TypeError("iteration over a 0-d array")
         self.array = array
-        super().__init__(shape[0])
+        super().__init__(number_of(shape[0]))
 
     def at(self, position: Any) -> Any:
         if isinstance(self.array, Ragged):
@@ -302,6 +308,10 @@ class Zipped(Items):
         length = min(known) if known else rest.pop()
         if strict:
             _check_equal(lengths)
+        dims = [dim_of(length) for length in lengths]
+        if rest and None not in dims:
+            length = number_of(reduce(dim_min, dims))
+            rest = []
         for other in rest:
             length = weak(np.minimum(length, other), int) if isinstance(other, Tensor) else length
         super().__init__(length)

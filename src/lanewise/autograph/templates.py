@@ -154,6 +154,21 @@ class Failure(Template):
         return error
 
 
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """A call of ``print`` when the graph runs: what is printed, and its named arguments."""
+
+    parts: tuple[Template, ...]
+    options: tuple[tuple[str, Template], ...]
+
+    def __call__(self, *numbers: Any) -> tuple[()]:
+        """Print with these numbers in the texts."""
+        numbers = tuple([number[()] for number in numbers])
+        options = {name: part.fill(numbers) for name, part in self.options}
+        print(*[part.fill(numbers) for part in self.parts], **options)
+        return ()
+
+
 def _built_in(kind: type) -> type:
     """Return the class of Python's own that a class of exceptions derives from."""
     return next(base for base in kind.__mro__ if not base.__flags__ & _MADE_IN_PYTHON)

@@ -122,10 +122,30 @@ class Elements(Array):
         return self.spill(self).at(*index)
 
 
-class Lazy(Array):
-    """An element is computed when it is read."""
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Along one axis an array is another one from `low` to before `high`, and else a number.
 
-    __slots__ = ("_at", "_buffers", "_fails", "_ready", "of", "work")
+    The ends are the same in all lanes and lie on the axis, but the last may be before the first.
+    """
+
+    of: Array
+    axis: int
+    low: Vec
+    high: Vec
+    fill: Number
+
+
+class Lazy(Array):
+    """An element is computed when it is read.
+
+    Attributes
+    ----------
+    within
+        Where it is known to be one number but between two ends.
+    """
+
+    __slots__ = ("_at", "_buffers", "_fails", "_ready", "depth", "of", "within", "work")
 
     def __init__(
         self,
@@ -139,10 +159,13 @@ class Lazy(Array):
         work: int = 1,
     ) -> None:
         self.dtype, self.shape, self._at = dtype, shape, at
+        self.within: Within | None = None
         #: About how many operations an element takes.
         self.work = work
         #: The arrays that it reads.
         self.of = of = tuple(of)
+        #: Through how many others an element is computed.
+        self.depth = 1 + max([x.depth for x in of if isinstance(x, Lazy)], default=0)
         self._fails = fails or any([x.may_fail for x in of])
         self._buffers = frozenset().union(*[x.buffers for x in of])
         self._ready = ready and all(x.is_ready for x in of)

@@ -16,6 +16,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
 from lanewise.ops.elementwise import loop_dtypes
+from lanewise.ops.random import BLOCK_WORK, LAWS
 from lanewise.ops.regions import map_
 
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
@@ -30,7 +31,8 @@ IN_SIGHT = 256
 LARGE = 1024
 #: Operations that run well with an array's elements in the lanes, beside elementwise ones.
 _ALONG_ROWS = {"where", "cast", "constant", "iota", "slice", "broadcast_to", "concatenate", "pad",
-               "real", "imag", "complex", "gather", "update_slice"}  # fmt: skip
+               "real", "imag", "complex", "gather", "update_slice", "random_draw", "update_view",
+               "between"}  # fmt: skip
 #: Linear algebra that kernels hold.
 _OF_MATRICES = {"cholesky", "solve", "inv", "det", "slogdet", "qr", "eigvalsh", "svdvals"}
 #: What a gathered element costs in instructions, and a reduction across the lanes for each halving.
@@ -156,6 +158,8 @@ def _cost(op: Operation) -> float:
         return cost(op.primitive.ufunc, loop)
     if name == "correlate":
         return op.operands[1].type.shape[0]
+    if name == "random_draw":
+        return BLOCK_WORK + LAWS[op.params["law"]].work
     if name == "gather":
         return _GATHERED
     if name in ("slice", "reshape", "broadcast_to", "constant", "transpose"):

@@ -35,8 +35,21 @@ SHORT = 8
 WRITTEN_OUT = 32
 
 
-def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
-    """Write the operations of a graph; return its outputs."""
+def run(
+    k: Lowering,
+    graph: Graph,
+    arguments: Sequence[Array],
+    done: Callable[[int, Array], None] | None = None,
+) -> list[Array]:
+    """Write the operations of a graph; return its outputs.
+
+    ``done`` is told of each output, by its number, as soon as it is there. Who stores it then has
+    fewer numbers to keep at hand.
+    """
+    places: dict[Value, list[int]] = {}
+    if done is not None:
+        for number, value in enumerate(graph.outputs):
+            places.setdefault(value, []).append(number)
     uses: dict[Value, int] = {}
     for value in (*[v for op in graph.operations for v in op.operands], *graph.outputs):
         uses[value] = uses.get(value, 0) + 1
@@ -71,6 +84,14 @@ def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
                 for value, result in zip(op.results, results, strict=True):
                     bind(value, k.settled(result, uses.get(value, 0)))
                     given.append(env[value])
+            if done is not None:
+                for value in op.results:
+                    for number in places.pop(value, ()):
+                        done(number, env[value])
+    if done is not None:
+        for value, numbers in places.items():
+            for number in numbers:
+                done(number, env[value])
     outputs = [env[value] for value in graph.outputs]
     for value in graph.outputs:
         release(value)
@@ -152,7 +173,7 @@ def _is_short(region: Graph) -> bool:
 
 #: Operations that may end the run, so that they must not run for lanes that do not take them.
 _MAY_FAIL = {"exact", "gather", "scatter", "checked", "check", "integer_of", "take_slice",
-             "put_slice", "python_call"}  # fmt: skip
+             "update_view", "put_slice", "python_call"}  # fmt: skip
 _COSTLY = {"exp", "log", "power", "sin", "cos", "tan", "divide", "sqrt", "arctan2", "floor_divide",
            "remainder", "divmod", "tanh", "float_power", "det", "slogdet", "searchsorted", "interp",
            "i0"}  # fmt: skip
@@ -536,7 +557,8 @@ def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Ar
 
 
 #: Operations that read their first operand at places that are data.
-_INDEXED = {"gather", "scatter", "take_along_axis", "take_slice", "put_slice", "searchsorted"}
+_INDEXED = {"gather", "scatter", "take_along_axis", "take_slice", "put_slice", "searchsorted",
+            "update_view"}  # fmt: skip
 
 
 def is_indexed(region: Graph, value: Value) -> bool:

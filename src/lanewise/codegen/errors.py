@@ -25,3 +25,7 @@ class CannotCompile(Exception):  # noqa: N818 (nothing went wrong)
     def __str__(self) -> str:
         place = at(self.trail[0]._place) if self.trail else ""
         return f"{self.reason}{place}"
+
+
+class TooLong(CannotCompile):
+    """A kernel would compile for too long; what it does may be done by several."""

@@ -18,7 +18,7 @@ import numpy as np
 from lanewise.codegen import control, lists, refill
 from lanewise.codegen.addresses import Affine, Index
 from lanewise.codegen.algorithms.vocabulary import Algorithms
-from lanewise.codegen.arrays import Array, Given, row_major
+from lanewise.codegen.arrays import Array, Elements, Given, row_major
 from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.choices import (
     count,
@@ -28,11 +28,18 @@ from lanewise.codegen.choices import (
     shape_of_lanes,
 )
 from lanewise.codegen.emitter import Emitter, Module
-from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.errors import CannotCompile, TooLong
+from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType
+from lanewise.passes.forward import forwarded
+from lanewise.passes.paths import bounded, direct, has_writes
+from lanewise.passes.simplify import eliminate_dead
 
+#: Of more results than this each is stored as soon as it is there: else all their numbers would be
+#: at hand until the end, and LLVM long at work to find places for them.
+MANY_RESULTS = 16
 #: Bytes of a context that belong to whoever calls the kernel; the first is a function to poll.
 HEAD = 32
 #: What a kernel returns, in the lowest two bits: an example failed; somebody asked it to stop.
@@ -83,6 +90,8 @@ def write(
 ) -> Kernel:
     """Write the kernel of a map.
 
+    Where it writes to arrays, chains of views are made one operation each before (passes/paths.py).
+
     Parameters
     ----------
     body
@@ -104,6 +113,26 @@ def write(
     CannotCompile
         If something in the region has no native form.
     """
+    if has_writes(body):
+        brief = direct(eliminate_dead(body), IN_REGISTERS)
+        brief = bounded(forwarded(brief), IN_REGISTERS)
+        try:
+            return _written(brief, in_dims, lanes, fastmath, columns)
+        except TooLong:
+            raise
+        except CannotCompile:
+            pass  # then the operations as they were recorded tell what it was
+    return _written(body, in_dims, lanes, fastmath, columns)
+
+
+def _written(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    lanes: int | None,
+    fastmath: bool,
+    columns: Sequence[bool],
+) -> Kernel:
+    """Write the kernel of a map as its region stands; see `write`."""
     lists.check(body)
     columns = _columns(body, in_dims, columns)
     in_lanes = runs_in_lanes(body, in_dims, columns)
@@ -135,7 +164,7 @@ def write(
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
     if len(e.lines) > MOST_LINES:
-        raise CannotCompile(f"its kernel of {len(e.lines)} instructions would compile for too long")
+        raise TooLong(f"its kernel of {len(e.lines)} instructions would compile for too long")
     work = nanoseconds(body, in_dims, e.lanes)
     refills = plan is not None
     text = module.text()
@@ -226,20 +255,27 @@ class _Examples:
         for x in arguments:
             for buffer in x.buffers:
                 buffer.mask = k.mask
-        outputs = control.run(k, self.body, arguments)
-        for number, value in enumerate(outputs, len(self.in_dims)):
-            target = self._given(number, example)
-            if self.in_lanes and value.size > 1:
-                assert isinstance(example, Affine)
-                unpack(k, value, target, example, self.end)
-            elif value.size and not self._is_long(target):
-                k.each(target.shape, lambda *i, v=value, t=target: t.store(i, v.at(*i), k.mask))
-            elif value.size:
-                aligned = self._aligned(target)
-                k.each(
-                    target.shape,
-                    lambda *i, v=value, t=target, a=aligned: t.stream(i, v.at(*i), a),
-                )
+        if len(self.body.outputs) > MANY_RESULTS:
+            control.run(k, self.body, arguments, lambda i, value: self._store(i, value, example))
+            return
+        for number, value in enumerate(control.run(k, self.body, arguments)):
+            self._store(number, value, example)
+
+    def _store(self, number: int, value: Array, example: Index) -> None:
+        """Write a result of an example, or of a block of them in lanes, to where it belongs."""
+        k = self.k
+        target = self._given(len(self.in_dims) + number, example)
+        if self.in_lanes and value.size > 1:
+            assert isinstance(example, Affine)
+            unpack(k, value, target, example, self.end)
+        elif isinstance(value, Elements):
+            for place, item in zip(np.ndindex(*target.shape), value.items, strict=True):
+                target.store(place, item, k.mask)
+        elif value.size and not self._is_long(target):
+            k.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
+        elif value.size:
+            aligned = self._aligned(target)
+            k.each(target.shape, lambda *i: target.stream(i, value.at(*i), aligned))
 
     def _is_long(self, target: Given) -> bool:
         """Whether a result is so large that writing it should not push all else out of caches."""

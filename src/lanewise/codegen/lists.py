@@ -37,11 +37,19 @@ class Arena(Array):
     ----------
     element
         The dtype and shape of an element, once there was one.
+
+    Parameters
+    ----------
+    k
+        What writes the kernel.
+    is_checked
+        Whether numbers are looked at before they are used as lists and places.
     """
 
-    __slots__ = ("_capacity", "_k", "_pointers", "_tangents", "element")
+    __slots__ = ("_capacity", "_is_checked", "_k", "_pointers", "_tangents", "element")
 
-    def __init__(self, k: Lowering) -> None:
+    def __init__(self, k: Lowering, is_checked: bool = False) -> None:
+        self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
         self._k = k
         self.element: tuple[np.dtype, tuple[int, ...]] | None = None
@@ -52,7 +60,7 @@ class Arena(Array):
     def tangents(self, order: int) -> Arena:
         """Return the memory of the tables of tangents of one order."""
         if order not in self._tangents:
-            self._tangents[order] = Arena(self._k)
+            self._tangents[order] = Arena(self._k, self._is_checked)
         return self._tangents[order]
 
     @property
@@ -71,6 +79,15 @@ class Arena(Array):
         places = tuple([e.write(f"load ptr, ptr {name}") for name in self._pointers])
         buffer = Buffer(places, kinds_of(dtype), k.in_lanes, k.mask)
         return Stored(e, dtype, (1 << 62, *shape), buffer, lambda: k.mask)
+
+    def check(self, size: Vec, place: Vec | None = None) -> None:
+        """Fail where a number cannot be a list of this arena's, or a place in one."""
+        if self._is_checked:
+            k, e = self._k, self._k.e
+            capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
+            k.fail((size < 0) | (size > capacity))
+            if place is not None:
+                k.fail(place < 0)
 
     def reserve(self, size: Vec, dtype: np.dtype, shape: Sequence[int]) -> None:
         """Make room for an element behind `size` others, in the lanes that are active."""
@@ -120,6 +137,7 @@ def append(k: Lowering, arena: Array, lists: Array, value: Array) -> Array:
     assert isinstance(arena, Arena)
     value = k.ready(value)
     (size,) = vecs(lists.at())
+    arena.check(size)
     arena.reserve(size, value.dtype, value.shape)
     whole = arena.whole(value.dtype, value.shape)
     strides = row_major(whole.shape)
@@ -137,6 +155,7 @@ def element(
     assert isinstance(arena, Arena)
     (size,) = vecs(lists.at())
     (place,) = vecs(convert(index.at(), INTP))
+    arena.check(size)
     place = select(place < 0, place + size, place)
     k.fail((place < 0) | (place >= size))
     if arena.element is None:
@@ -156,6 +175,7 @@ def changed(
     assert isinstance(store, Arena)
     e, value = k.e, k.ready(value)
     (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+    store.check(size, place_)
     whole = store.whole(value.dtype, value.shape)
     zero = k.constant(value.dtype, 0)
     strides = row_major(whole.shape)
@@ -195,6 +215,7 @@ def table_element(
     assert isinstance(store, Arena)
     e = k.e
     (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+    store.check(size, place_)
     whole = store.whole(dtype, shape)
     inside = place_ < size
     there = k.both(inside) if inside.varying else inside

@@ -41,6 +41,9 @@ OPTIMIZE = 1
 #: How much LLVM's code generator does, of 3. With 1, 2 and 3, 22 kernels took 300, 310 and 309 ms
 #: to make and ran equally fast; the time goes to selecting instructions and allocating registers.
 GENERATE = 2
+#: Of so many loads and stores in a row LLVM's scheduler compares each with each; of more, it takes
+#: those before for one. By default that are 1000: a kernel with 11,000 of them took 3 s, now 0.4.
+COMPARED = 256
 
 #: Held while LLVM works, which is not made for threads that compile at the same time.
 lock = threading.RLock()
@@ -121,6 +124,7 @@ def _initialize() -> None:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
+    binding.set_option("lanewise", f"-dag-maps-huge-region={COMPARED}")
 
 
 def target_machine(level: int = GENERATE) -> Any:
@@ -198,7 +202,7 @@ def conditions(made: Machine) -> tuple[str, ...]:
     """Return all but a module's text that decides its code."""
     version = sys.modules[__name__.partition(".")[0]].__version__
     llvm = ".".join(map(str, binding.llvm_version_info))
-    settings = f"functions {OPTIMIZE} {GENERATE}"
+    settings = f"functions {OPTIMIZE} {GENERATE} {COMPARED}"
     return (*(made.name, made.features, made.triple), version, llvmlite.__version__, llvm, settings)
 
 

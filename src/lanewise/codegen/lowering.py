@@ -8,8 +8,9 @@ results. It computes with Python: numbers are Vecs, ``for i in k.range(n)`` writ
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +29,9 @@ from lanewise.ops.elementwise import loop_dtypes
 
 #: A small array that takes more operations than this in all is computed by loops, into memory.
 WRITTEN = 512
+#: Through so many operations an element is computed where it is read; what lies behind is kept.
+#: Each of them is a few calls of Python's deep while the kernel is written.
+DEEPEST = 64
 #: Loops of at most so many turns are written out, turn by turn.
 UNROLLED = 8
 
@@ -146,7 +150,7 @@ class Lowering:
         ready: bool = False,
         fails: bool = False,
         work: int = 1,
-    ) -> Lazy:
+    ) -> Array:
         """Return an array whose element at an index is ``at(*index)``, computed where it is read.
 
         `of` are the arrays that `at` reads. `ready` says that it only moves elements of theirs,
@@ -155,7 +159,11 @@ class Lowering:
         """
         of = tuple(of)
         work += sum([x.work for x in of if isinstance(x, Lazy) and not x.is_ready])
-        return Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
+        found = Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
+        if found.depth <= DEEPEST:
+            return found
+        small = self.is_small(found.shape)
+        return self.elements(dtype, shape, self.items(found)) if small else self.materialized(found)
 
     def scalar(self, number: Number) -> Elements:
         """Return an array of no dimensions."""
@@ -357,24 +365,30 @@ class Lowering:
         e.begin(done)
 
     def each(
-        self, shape: Sequence[int], body: Callable[..., None], *, unroll: bool | None = None
+        self,
+        shape: Sequence[int],
+        body: Callable[..., None],
+        *,
+        unroll: bool | None = None,
+        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
     ) -> None:
         """Write loops over all indices of a shape, of which no turn needs another.
 
         Outside of the lanes the last axis runs in lanes, if it is long enough. `unroll` is as for
-        `range`.
+        `range`. Along the axes that `within` names, only those from one to before another place.
         """
 
         def level(index: tuple[Index, ...]) -> None:
-            if len(index) == len(shape):
+            axis = len(index)
+            if axis == len(shape):
                 body(*index)
                 return
-            size = shape[len(index)]
-            if len(index) == len(shape) - 1 and not self.in_lanes and size >= self.e.group:
-                with self.lane_loop(0, size) as i:
+            first, last = within.get(axis, (0, shape[axis]))
+            if axis == len(shape) - 1 and not self.in_lanes and shape[axis] >= self.e.group:
+                with self.lane_loop(first, last) as i:
                     body(*index, i)
                 return
-            for i in self.range(size, unroll=unroll):
+            for i in self.range(first, last, unroll=unroll):
                 level((*index, i))
 
         level(())
@@ -429,6 +443,13 @@ class Lowering:
         yield
         self.mask = outer
 
+    @contextmanager
+    def exactly(self) -> Generator[None]:
+        """Write arithmetic that is rounded as IEEE 754 says, whatever else the user allows."""
+        outer, self.e.flags = self.e.flags, ""
+        yield
+        self.e.flags = outer
+
     def both(self, condition: Vec) -> Vec:
         """Return the active lanes in which a condition holds."""
         return condition if self.mask is None else condition & self.mask
@@ -439,15 +460,16 @@ class Lowering:
         start: Sequence[Number],
         step: Callable[..., Sequence[Number]],
         combine: Callable[..., Sequence[Number]] | None = None,
+        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
     ) -> list[Number]:
         """Return numbers after a step for each index of a shape: ``step(index, *numbers)``.
 
         With `combine`, which joins two sets of numbers, the steps may be grouped at will: `start`
-        then is its neutral element. Without it they are taken in order.
+        then is its neutral element. Without it they are taken in order. `within` is as for `each`.
         """
         if combine is not None and not self.in_lanes and shape and shape[-1] >= self.e.group:
-            return self._fold_in_lanes(shape, start, step, combine)
-        if self.is_small(shape):
+            return self._fold_in_lanes(shape, start, step, combine, within)
+        if self.is_small(shape) and not within:
             found = list(start)
             for index in np.ndindex(*shape):
                 found = list(step(index, *found))
@@ -458,7 +480,7 @@ class Lowering:
 
         def body(index: tuple[Index, ...]) -> None:
             if len(index) < len(shape):
-                for i in self.range(shape[len(index)]):
+                for i in self.range(*within.get(len(index), (0, shape[len(index)]))):
                     body((*index, i))
                 return
             found = step(index, *[variable.get() for variable in variables])
@@ -469,18 +491,19 @@ class Lowering:
         return [variable.get() for variable in variables]
 
     def _fold_in_lanes(
-        self, shape: Sequence[int], start: Sequence[Number], step: Any, combine: Any
+        self, shape: Sequence[int], start: Sequence[Number], step: Any, combine: Any, within: Any
     ) -> list[Number]:
         wide = [self.variable(numbers.dtype_of(x), True) for x in start]
         for variable, x in zip(wide, start, strict=True):
             variable.set(x)
 
         def body(index: tuple[Index, ...]) -> None:
+            ends = within.get(len(index), (0, shape[len(index)]))
             if len(index) < len(shape) - 1:
-                for i in self.range(shape[len(index)]):
+                for i in self.range(*ends):
                     body((*index, i))
                 return
-            with self.lane_loop(0, shape[-1]) as i:
+            with self.lane_loop(*ends) as i:
                 before = [variable.get() for variable in wide]
                 after = step((*index, i), *before)
                 for variable, old, new in zip(wide, before, after, strict=True):

@@ -8,11 +8,11 @@ Whatever is the same for all examples, and more than a few numbers, is computed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.kernel import Kernel, write
 from lanewise.codegen.lift import lift
 from lanewise.codegen.numbers import is_supported
@@ -20,12 +20,19 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.lists import list_arena
-from lanewise.ops.movement import reshape
+from lanewise.ops.movement import reshape, slice_, transpose
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
 from lanewise.ops.tables import list_tangents
 
 #: Arrays of at most so many elements are computed in each block of lanes rather than outside.
 FEW = 8
+#: A kernel has about so many operations at most, those in regions among them: compiling takes
+#: longer than in proportion to its size.
+MOST_OPERATIONS = 512
+#: ... and gives at most so many results, which may each take a loop.
+MOST_RESULTS = 128
+#: Operations that NumPy answers with a view.
+_VIEWS = (reshape, slice_, transpose)
 #: Constants and ranges of at most so many elements are written into the kernels that need them.
 MOST_CONSTANT = 64
 
@@ -179,6 +186,8 @@ class _Split:
             if axis is not None or self.is_single
         }
         self.native: dict[Operation, bool] = {}
+        #: Operations that a kernel begins with because the one before would be too long.
+        self.cuts: set[Operation] = set()
         self.maker: dict[Value, Operation] = {}
         for member in self.body.operations:
             for result in member.results:
@@ -223,6 +232,23 @@ class _Split:
                     self.native[member] = False
                     self.varies.difference_update(member.results)
         self.report(refused)
+
+    def leave_views(self) -> bool:
+        """Leave views to NumPy that nothing native reads, of a single example; whether there were.
+
+        What a library takes needs no copy: a transposed matrix, a part of one.
+        """
+        found = []
+        seen = set(self.body.outputs)
+        for member in reversed(self.body.operations):
+            is_view = self.is_single and member.primitive in _VIEWS and self.native[member]
+            if is_view and seen.isdisjoint(member.results):
+                found.append(member)
+            elif self.native[member]:
+                seen.update(member.operands)
+        for member in found:
+            self.native[member] = False
+        return bool(found)
 
     def _arena(self, op: Operation) -> Operation | None:
         """Return what makes the arena that the tables of a store belong to."""
@@ -293,8 +319,9 @@ def _split(
     while True:
         stage = split.stages()
         groups = _groups(split, stage, op)
+        cuts = len(split.cuts)
         culprits = _culprits(split, groups, kernels)
-        if not culprits:
+        if not culprits and len(split.cuts) == cuts and not split.leave_views():
             break
         for refused in culprits:
             split.refuse(refused)
@@ -318,12 +345,18 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
                 for member in members
                 if not apart.isdisjoint((*member.operands, *member.results))
             ]
+        if len(given) > MOST_RESULTS and len(members) > 1 and not _uses_lists(members[0]):
+            split.cuts.add(members[len(members) // 2])
+            continue
         body, inner, numbers = _region(split, number, members, taken, given)
         in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
         origin = dict(zip(body.operations, inner, strict=True))
         try:
             kernel_of(body, in_dims, kernels, split.params.get("fastmath", False))
         except CannotCompile as error:
+            if isinstance(error, TooLong) and len(members) > 1:
+                split.cuts.add(members[len(members) // 2])
+                continue
             culprit = origin.get(error.trail[-1]) if error.trail else None
             if culprit is None and not members:  # it only hands on what cannot be handed on so
                 raise AssertionError(f"a kernel without operations: {error}") from error
@@ -363,24 +396,17 @@ def _groups(
 ) -> list[tuple[int, list[Operation], list[Value], list[Value]]]:
     """Return for each stage its operations, what they take from outside, and what they give."""
     body = split.body
-    wanted = set(body.outputs)
+    pieces = _pieces(split, stage)
+    place = {member: key for key, members in pieces.items() for member in members}
+    leaving = set(body.outputs)
+    for other in body.operations:
+        here = place.get(other)
+        leaving.update([v for v in other.operands if place.get(split.maker.get(v)) != here])
     groups = []
-    for number in sorted(set(stage.values())):
-        members = [member for member in body.operations if stage.get(member) == number]
-        taken = _taken(split, members)
-        later = {
-            value
-            for other in body.operations
-            if stage.get(other, -1) != number
-            for value in other.operands
-        }
-        given = [
-            result
-            for member in members
-            for result in member.results
-            if result in later or result in wanted
-        ]
-        groups.append((number, members, taken, given))
+    for number, piece in sorted(pieces):
+        members = pieces[number, piece]
+        given = [v for member in members for v in member.results if v in leaving]
+        groups.append((number, members, _taken(split, members), given))
     # Results that no operation of the map gives have a group of their own: a kernel copies what
     # examples have, and what is the same for all of them is broadcast.
     for parity in (0, 1):
@@ -399,27 +425,79 @@ def _groups(
     return groups
 
 
+def _pieces(split: _Split, stage: dict[Operation, int]) -> dict[tuple[int, int], list[Operation]]:
+    """Return the operations of each stage, those of native ones cut into kernels' sizes.
+
+    What uses lists is not cut: a kernel's lists are its own.
+    """
+    stages: dict[int, list[Operation]] = {}
+    for member in split.body.operations:
+        if member in stage:
+            stages.setdefault(stage[member], []).append(member)
+    pieces: dict[tuple[int, int], list[Operation]] = {}
+    for number, members in stages.items():
+        is_whole = number % 2 == 1 or any(map(_uses_lists, members))
+        piece = count = 0
+        for index, member in enumerate(members):
+            # Where one ends does not depend on other cuts, so that kernels stay what they are.
+            before, count = count, count + _count(member)
+            is_cut = before // MOST_OPERATIONS < count // MOST_OPERATIONS or member in split.cuts
+            piece += index > 0 and is_cut and not is_whole
+            pieces.setdefault((number, piece), []).append(member)
+    return pieces
+
+
+def _count(op: Operation) -> int:
+    """Return how many operations one is, with those in its regions."""
+    return 1 + sum([_count(inner) for region in op.regions for inner in region.operations])
+
+
+def _uses_lists(op: Operation) -> bool:
+    return any(v.type.dtype.kind == "O" for v in (*op.operands, *op.results) if not _is_token(v))
+
+
+def _is_token(value: Value) -> bool:
+    return not isinstance(value.type, ArrayType)
+
+
 def _taken(split: _Split, members: Sequence[Operation], given: Sequence[Value] = ()) -> list[Value]:
     """Return the values that a group takes from outside: not what it computes itself."""
     taken: dict[Value, None] = {}
-    own = set(members)
-
-    def need(value: Value) -> None:
+    own, seen = set(members), set()
+    needed = [*[value for member in members for value in member.operands], *given]
+    needed.reverse()
+    while needed:
+        value = needed.pop()
         maker = split.maker.get(value)
-        if maker in own:
-            return
+        if value in seen or maker in own:
+            continue
+        seen.add(value)
         if maker is not None and _is_recomputed(split, maker):
-            for operand in maker.operands:
-                need(operand)
+            needed += reversed(maker.operands)
         else:
             taken[value] = None
-
-    for member in members:
-        for value in member.operands:
-            need(value)
-    for value in given:
-        need(value)
     return list(taken)
+
+
+def _missing(
+    split: _Split, values: Sequence[Value], known: Container[Value]
+) -> Iterator[Operation]:
+    """Yield the operations that make values that are not known, what they need before them.
+
+    Who takes one makes its results known.
+    """
+    needed = [*reversed(values)]
+    while needed:
+        value = needed[-1]
+        if value in known:
+            needed.pop()
+            continue
+        maker = split.maker[value]
+        missing = [operand for operand in reversed(maker.operands) if operand not in known]
+        if missing:
+            needed += missing
+        else:
+            yield maker
 
 
 def _is_recomputed(split: _Split, maker: Operation) -> bool:
@@ -441,21 +519,16 @@ def _region(
     values = {value: inner.input(value.type) for value in taken}
     origin: dict[Operation, Operation] = {}
 
-    def need(value: Value) -> None:
-        if value not in values:
-            maker = split.maker[value]
-            for operand in maker.operands:
-                need(operand)
-            inner.copy(maker, values)
-            origin[inner.operations[-1]] = maker
-
-    for member in members:
-        for value in member.operands:
-            need(value)
+    def copy(member: Operation) -> None:
         inner.copy(member, values)
         origin[inner.operations[-1]] = member
-    for value in given:
-        need(value)
+
+    for member in members:
+        for maker in _missing(split, member.operands, values):
+            copy(maker)
+        copy(member)
+    for maker in _missing(split, given, values):
+        copy(maker)
     region = inner.finish([values[value] for value in given])
     if number % 2:
         return region, [origin[op] for op in region.operations], []
@@ -481,10 +554,7 @@ def _recorded(
 
     def need(value: Value) -> Value:
         """Return a value that is the same for all examples, computed outside."""
-        if value not in values:
-            maker = split.maker[value]
-            for operand in maker.operands:
-                need(operand)
+        for maker in _missing(split, [value], values):
             builder.copy(maker, values)
         return values[value]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Reductions(Lowering):
             source[axis] = i
         return x.at(*source)
 
-    def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Lazy:
+    def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Array:
         """Return the reduction of an array by a ufunc over some axes, which go."""
         if fn is np.add and type_.dtype == np.float16:  # NumPy sums them in single precision
             wide = array_type(np.dtype(np.float32), type_.shape)
@@ -59,22 +60,37 @@ class Reductions(Lowering):
         combine, loop = self._steps(fn, dtype)
         neutral = _neutral(fn, dtype)
 
+        part, ends = self._within(x, axes, neutral)
+
         def at(*i: Index) -> Number:
             def element(j: Sequence[Index]) -> Number:
-                item = self.at(x, order, (*i, *j))
+                item = self.at(part, order, (*i, *j))
                 return self.truth(item) if dtype.kind == "b" else self.convert(item, dtype)
 
             if not math.prod(inner):
                 return self.constant(dtype, fn.identity)
             if fn is np.add and dtype.kind in "fc" and inner and inner[-1] > 2 * RUN:
-                return self._long_sum(dtype, inner, element, combine)
+                return self._long_sum(dtype, inner, element, combine, ends)
             if neutral is None or fn.__name__ not in ASSOCIATIVE:
                 return self._in_sequence(inner, element, loop)
             start = self.constant(dtype, neutral)
-            return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine)[0]
+            return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine, ends)[0]
 
         each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
         return self.lazy(dtype, type_.shape, at, (x,), work=each * max(math.prod(inner), 1))
+
+    @staticmethod
+    def _within(x: Array, axes: Sequence[int], neutral: Any) -> tuple[Array, dict[int, Any]]:
+        """Return what is reduced, and between which ends of which of the axes: elsewhere it is
+        neutral.
+        """
+        known = x.within if isinstance(x, Lazy) else None
+        if known is None or known.axis not in axes or neutral is None:
+            return x, {}
+        (fill,) = numbers.vecs(known.fill) if not isinstance(known.fill, Complex) else (None,)
+        if fill is None or fill.value is None or fill.value != neutral:
+            return x, {}
+        return known.of, {list(axes).index(known.axis): (known.low, known.high)}
 
     def _steps(self, fn: np.ufunc, dtype: np.dtype) -> tuple[Any, Any]:
         """Return how sets of numbers are combined, and how two numbers are."""
@@ -100,11 +116,19 @@ class Reductions(Lowering):
         return variable.get()
 
     def _long_sum(
-        self, dtype: np.dtype, inner: Sequence[int], element: Any, combine: Any
+        self,
+        dtype: np.dtype,
+        inner: Sequence[int],
+        element: Any,
+        combine: Any,
+        ends: Mapping[int, tuple[Index, Index]],
     ) -> Number:
         """Return a sum in runs, so that rounding errors do not pile up."""
         *outer, size = inner
         runs, rest = divmod(size, RUN)
+        last = len(outer)
+        if last in ends:
+            return self._sum_between(dtype, inner, element, combine, *ends[last])
 
         def add(a: Number, b: Number) -> Number:
             return combine([a], [b])[0]
@@ -123,10 +147,40 @@ class Reductions(Lowering):
             lead, block = i[:-1], i[-1]
             return add(total, run(lead, times(block, RUN), RUN))
 
-        (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)])
+        (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=ends)
         if rest:
-            (total,) = self.fold(outer, [total], lambda i, a: [add(a, run(i, runs * RUN, rest))])
+            (total,) = self.fold(
+                outer, [total], lambda i, a: [add(a, run(i, runs * RUN, rest))], within=ends
+            )
         return total
+
+    def _sum_between(
+        self,
+        dtype: np.dtype,
+        inner: Sequence[int],
+        element: Any,
+        combine: Any,
+        low: Index,
+        high: Index,
+    ) -> Number:
+        """Return a sum in runs of what lies between two ends of the last axis."""
+        *outer, size = inner
+        start = self.constant(dtype, 0.0)
+        count = (self.index(high) - low + (RUN - 1)).greatest(0).quotient(RUN)
+
+        def row(i: Sequence[Index], total: Number) -> Number:
+            lead, first = i[:-1], plus(low, times(i[-1], RUN))
+            behind = (self.index(first) + RUN).least(high)
+
+            def step(j: Sequence[Index], a: Number) -> list[Number]:
+                return combine([a], [element((*lead, *j))])
+
+            (found,) = self.fold([RUN], [start], step, combine, {0: (first, behind)})
+            return combine([total], [found])[0]
+
+        runs = -(-size // RUN)
+        within = {len(outer): (0, count)}
+        return self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=within)[0]
 
     def accumulated(self, type_: Any, x: Array, fn: np.ufunc, axis: int) -> Array:
         """Return the running reduction of an array by a ufunc along an axis."""
@@ -194,8 +248,12 @@ class Reductions(Lowering):
         inner: Sequence[int],
         left: Callable[..., Number],
         right: Callable[..., Number],
+        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
     ) -> Number:
-        """Return the sum of ``left(*j) * right(*j)`` over all indices `j` of a shape."""
+        """Return the sum of ``left(*j) * right(*j)`` over all indices `j` of a shape.
+
+        Along the axes that `within` names, only from one place to before another.
+        """
         wide = np.dtype(np.float32) if dtype == np.float16 else dtype
 
         def factors(j: Sequence[Index]) -> tuple[Number, Number]:
@@ -211,7 +269,23 @@ class Reductions(Lowering):
         def combine(a: Any, b: Any) -> list[Number]:
             return [self.ufunc(np.add, a[0], b[0])]
 
-        return self.convert(self.fold(inner, [start], step, combine)[0], dtype)
+        return self.convert(self.fold(inner, [start], step, combine, within)[0], dtype)
+
+    def factors_within(
+        self, x: Array, y: Array, contract: Sequence[tuple[int, int]]
+    ) -> tuple[Array, Array, dict[int, tuple[Index, Index]]]:
+        """Return the operands of a sum of products, and between which ends there are any.
+
+        Both must be zeros beyond: what one holds there may be infinite where the other is zero.
+        """
+        a, b = (v.within if isinstance(v, Lazy) else None for v in (x, y))
+        if a is None or b is None or (a.axis, b.axis) not in contract:
+            return x, y, {}
+        for known in (a, b):
+            if any(part.value is None or part.value != 0 for part in numbers.vecs(known.fill)):
+                return x, y, {}
+        ends = a.low.greatest(b.low), a.high.least(b.high)
+        return a.of, b.of, {list(contract).index((a.axis, b.axis)): ends}
 
     def matrix_product(
         self,

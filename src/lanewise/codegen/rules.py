@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear, plus, times
-from lanewise.codegen.arrays import Array, Elements, Given, Stored, row_major
+from lanewise.codegen.arrays import Array, Elements, Given, Lazy, Stored, Within, row_major
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.reductions import Reductions
 from lanewise.codegen.vector import Vec, known_span, select, span_of
+from lanewise.ops.paths import step_shape
 
 #: Numbers are picked from at most so many by comparing; from more in memory.
 COMPARED = 64
@@ -313,6 +315,106 @@ class Rules(Reductions):
             self._in_order(shape, body)
         return result
 
+    def between(self, x: Array, axis: int, low: Number, high: Number, fill: Number) -> Array:
+        """Return an array that is `fill` but from `low` to before `high` along an axis."""
+        size = x.shape[axis]
+        (first,), (last,) = numbers.vecs(low), numbers.vecs(high)
+
+        def at(*i: Index) -> Number:
+            place = self.index(i[axis])
+            return numbers.choose((place >= first) & (place < last), x.at(*i), fill)
+
+        result = self.lazy(x.dtype, x.shape, at, (x,), ready=True)
+        if isinstance(result, Lazy) and not first.varying and not last.varying:
+            ends = first.greatest(0), last.least(size)
+            result.within = Within(x, axis, *ends, fill)
+        return result
+
+    def updated_view(
+        self,
+        x: Array,
+        values: Array,
+        path: Sequence[Any],
+        integers: Sequence[Number],
+        span: int | None,
+        ends: Sequence[Number],
+    ) -> Array:
+        """Return `x` with values written to a view; see `update_view` among the operations."""
+        place = self._place_of_view(x.shape, path, integers)
+        strides = row_major(x.shape)
+        within: dict[int, tuple[Index, Index]] = {}
+        choice = None
+        if span is not None:
+            size = values.shape[span]
+            low, high = (v for number in ends for v in numbers.vecs(number))
+            if low.varying or high.varying:
+                choice = span, low, high
+            else:
+                within[span] = low.greatest(0), high.least(size)
+        if x.buffers & values.buffers:  # it is read while it is written
+            values = self._materialized_within(values, within)
+        result = self.owned(x, values)
+
+        def body(*i: Index) -> None:
+            where = linear(place(i), strides)
+            value = values.at(*i)
+            if choice is not None:
+                axis, first, last = choice
+                at = self.index(i[axis])
+                inside = (at >= first) & (at < last)
+                value = numbers.choose(inside, value, result.load(where, self.mask))
+            self.write(result, where, value)
+
+        self.each(values.shape, body, within=within)
+        return result
+
+    def _materialized_within(self, x: Array, within: Mapping[int, tuple[Index, Index]]) -> Array:
+        if not within:
+            return self.materialized(x)
+        result, strides = self.local(x.dtype, x.shape), row_major(x.shape)
+        self.each(
+            x.shape,
+            lambda *i: result.store(linear(i, strides), x.at(*i), self.tail(result)),
+            within=within,
+        )
+        return result
+
+    def _place_of_view(
+        self, shape: Sequence[int], path: Sequence[Any], integers: Sequence[Number]
+    ) -> Callable[[Sequence[Index]], Sequence[Index]]:
+        """Return the function from an index of a view to that of the array it is a view of."""
+        taken = iter(integers)
+        steps: list[Callable[[Sequence[Index]], Sequence[Index]]] = []
+        for step in path:
+            kind, *rest = step
+            if kind == "slice":
+                steps.append(partial(self.sliced_at, rest[0]))
+            elif kind == "transpose":
+                where = [rest[0].index(axis) for axis in range(len(rest[0]))]
+                steps.append(lambda i, where=where: [i[axis] for axis in where])
+            elif kind == "reshape":
+                steps.append(partial(_through_ones, shape, rest[0]))
+            elif kind == "place":
+                axis, count = rest
+                found = [self.place(next(taken), shape[axis + n]) for n in range(count)]
+                steps.append(lambda i, a=axis, found=found: [*i[:a], *found, *i[a:]])
+            else:
+                axis, stride, length = rest
+                first = self.slice_start(next(taken), next(taken), shape[axis], stride, length)
+                steps.append(
+                    lambda i, a=axis, first=first, stride=stride: [
+                        *i[:a], plus(first, times(i[a], stride)), *i[a + 1 :]
+                    ]
+                )  # fmt: skip
+            shape = step_shape(shape, step)
+
+        def place(i: Sequence[Index]) -> Sequence[Index]:
+            for step in reversed(steps):
+                i = step(i)
+            return i
+
+        return place
+
     def _in_order(self, shape: Sequence[int], body: Callable[..., None]) -> None:
         def level(index: tuple[Index, ...]) -> None:
             if len(index) == len(shape):
@@ -339,6 +441,12 @@ class Rules(Reductions):
             if fn is not None:
                 new = self._combined(fn, item, value, numbers.dtype_of(item))
             items[number] = numbers.choose(where.eq(number), new, item)
+
+
+def _through_ones(old: Sequence[int], new: Sequence[int], i: Sequence[Index]) -> list[Index]:
+    """Return an index of a shape for one of a shape that differs by axes of size 1 alone."""
+    rest = iter([j for j, size in zip(i, new, strict=True) if size != 1])
+    return [0 if size == 1 else next(rest) for size in old]
 
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:

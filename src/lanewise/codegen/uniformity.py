@@ -34,7 +34,7 @@ _MOVES = {"gather", "slice", "reshape", "transpose", "broadcast_to", "take_slice
 #: Operations that are computed with numbers alone, by whatever their operands are.
 _PLAIN = {"where", "cast", "exact", "constant", "iota", "reduce", "concatenate", "real", "imag",
           "complex", "bitcast", "slice_bound", "checked", "update_slice", "integer_of",
-          "list_arena", "list_length", "list_tangents"}  # fmt: skip
+          "list_arena", "list_length", "list_tangents", "random_draw"}  # fmt: skip
 
 
 def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:

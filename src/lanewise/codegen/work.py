@@ -25,7 +25,7 @@ SLOW = {
     "sin": 6.0, "cos": 6.0, "tan": 7.0, "arcsin": 7.0, "arccos": 7.0, "arctan": 6.0,
     "sinh": 6.0, "cosh": 6.0, "arcsinh": 7.0, "arccosh": 7.0, "arctanh": 7.0,
     "exp2": 6.0, "expm1": 6.0, "log10": 6.0, "log1p": 6.0, "cbrt": 6.0, "hypot": 4.0,
-    "ufunc.gammaln": 10.0,
+    "ufunc.gammaln": 10.0, "random_draw": 150.0,
 }  # fmt: skip
 #: Nanoseconds that compiling takes, for any graph and for each operation of it.
 COMPILING, OPERATION = 10e6, 0.15e6

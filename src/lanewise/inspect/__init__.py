@@ -1,1 +1,1 @@
-"""Looking at what happened: `explain` now, profiles and drawings later."""
+"""Looking at what happened: `explain` and `profile`, as text, as a page and as a drawing."""

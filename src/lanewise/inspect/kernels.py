@@ -50,6 +50,8 @@ class KernelView:
         Bytes of memory that a thread works in, beside registers.
     seconds
         What compiling it took, or loading it from the cache on disk; None if neither was done.
+    calls, running
+        How often it ran and how many seconds that took together, where that was measured.
     """
 
     number: int
@@ -65,6 +67,8 @@ class KernelView:
     scratch: int
     seconds: float | None
     _kernel: Kernel
+    calls: int = 0
+    running: float | None = None
 
     @property
     def ir(self) -> str:

@@ -3,39 +3,64 @@
 A dimension of a shape is an ``int`` or a `Dim`. Shape rules compute with both alike: ``n * 2 + 1``,
 ``n // 3``, ``dim_min(n, 4)``. A result that no longer depends on a symbol is a plain ``int``
 again, so code that never meets a symbol never meets a `Dim`. A symbol is a size, hence >= 0.
+
+Equal dimensions should have one form, as shapes are compared by it. Polynomials have. What slices
+give is linear with bends, and a function of one whole number n >= 0 that is linear between whole
+numbers is in just one way a sum ``a + b n + c_1 max(n-1, 0) + c_2 max(n-2, 0) + ...``. So minima,
+maxima and choices by sign that depend on one size are written like that: ``min(n, 1)`` is
+``n - max(n-1, 0)``, and with the rest ``max(n-1, 0)`` it is n.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from numbers import Integral
+from typing import Any, TypeAlias, Union
+
+from lanewise.ir.location import _is_own
 
 DimLike: TypeAlias = Union[int, "Dim"]
 Shape: TypeAlias = tuple[DimLike, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """An atom that polynomials cannot express: ``floordiv``, ``mod``, ``min`` or ``max``."""
+    """An atom that polynomials cannot express.
+
+    ``floordiv(a, b)`` and ``mod(a, b)``; ``max(a, b)``; ``negative(a, b, c)``, which is b if a < 0
+    and else c; ``broadcast(a, b, ...)``, the size that these sizes broadcast to.
+    """
 
     name: str
     args: tuple[DimLike, ...]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self.name == other.name and self.args == other.args
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.args))
+
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.args))})"
 
-    def evaluate(self, sizes: Mapping[str, int]) -> int:
-        first, second = (evaluate(arg, sizes) for arg in self.args)
+    def substitute(self, sizes: Mapping[str, int]) -> DimLike:
+        """Return what it is where some symbols are numbers."""
+        first, *others = [substitute(arg, sizes) for arg in self.args]
         match self.name:
             case "floordiv":
-                return first // second
-            case "mod":
-                return first % second
-            case "min":
-                return min(first, second)
-            case _:
-                return max(first, second)
+                return first // others[0]
+            case "mod" if isinstance(first, Dim) or isinstance(others[0], int):
+                return first % others[0]  # ty: ignore[unsupported-operator]
+            case "max":
+                return dim_max(first, others[0])
+            case "negative":
+                return dim_if_negative(first, *others)
+            case "broadcast":
+                return dim_broadcast(first, *others)
+        return _call(self.name, first, *others)
 
 
 Atom: TypeAlias = str | Call
@@ -62,6 +87,8 @@ class Dim:
         return Dim([((name,), 1)])
 
     def __add__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         total = dict(self.terms)
         for monomial, coefficient in _terms(other):
             total[monomial] = total.get(monomial, 0) + coefficient
@@ -73,12 +100,18 @@ class Dim:
         return self * -1
 
     def __sub__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         return self + other * -1
 
     def __rsub__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         return self * -1 + other
 
     def __mul__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         product: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in _terms(other):
@@ -89,24 +122,44 @@ class Dim:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         if isinstance(other, int):
             if other == 0:
                 raise ZeroDivisionError(f"dimension {self} divided by zero")
             if all(coefficient % other == 0 for _, coefficient in self.terms):
                 return _normal({m: c // other for m, c in self.terms})
         quotient = _divide_exactly(self, other)
-        return _call("floordiv", self, other) if quotient is None else quotient
+        if quotient is not None:
+            return quotient
+        return _quotient(self, other) if isinstance(other, int) else _call("floordiv", self, other)
 
     def __rfloordiv__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         return _call("floordiv", other, self)
 
     def __mod__(self, other: DimLike) -> DimLike:
+        if (other := _plain(other)) is None:
+            return NotImplemented
         if isinstance(other, int) and all(c % other == 0 for _, c in self.terms):
             return 0
         return 0 if _divide_exactly(self, other) is not None else _call("mod", self, other)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dim) and self._hash == other._hash and self.terms == other.terms
+        other = _plain(other)
+        if isinstance(other, Dim):
+            if self._hash == other._hash and self.terms == other.terms:
+                return True
+        elif other is None:
+            return False
+        # Two forms may be one size when the graph runs. For shapes that is "not the same", but it
+        # is no answer to the user's code, which NumPy would give the sizes themselves.
+        code = sys._getframe(1).f_code
+        is_made = code.co_filename == "<string>" and code.co_name == "__eq__"  # of a dataclass
+        if not is_made and not _is_own(code.co_filename) and not differ(self, other):
+            raise TypeError(_undecided(self, "==", other))
+        return False
 
     def __hash__(self) -> int:
         return self._hash
@@ -128,25 +181,49 @@ class Dim:
 
     def __index__(self) -> int:
         raise TypeError(
-            f"the symbolic dimension {self} has no integer value while tracing; "
-            "its size is known only when the graph runs"
+            f"the symbolic dimension {self} has no integer value while tracing: it is known only "
+            f"when the graph runs, {_ASKED}"
         )
 
     __int__ = __index__
 
     def __repr__(self) -> str:
         parts: list[str] = []
-        for monomial, coefficient in self.terms:
+        for monomial, coefficient in _with_minima(self.terms):
             factors = [str(atom) for atom in monomial]
-            if coefficient != 1 or not factors:
+            if factors and coefficient == -1:
+                factors[0] = f"-{factors[0]}"
+            elif coefficient != 1 or not factors:
                 factors.insert(0, str(coefficient))
             parts.append("*".join(factors))
         return "+".join(parts).replace("+-", "-")
 
 
+def _with_minima(terms: Iterable[tuple[Monomial, int]]) -> Iterator[tuple[Monomial, int]]:
+    """Yield terms to be shown, ``t - max(t-k, 0)`` as ``min(t, k)``."""
+    left = dict(terms)
+    for monomial, coefficient in list(left.items()):
+        atom, bend = _bend(monomial[0]) if len(monomial) == 1 else ("", 0)
+        if bend and coefficient < 0 and left.get((atom,), 0) > 0:
+            count = min(-coefficient, left[(atom,)])
+            whole = Dim([((atom,), 1)])
+            for part, more in ((monomial, count), ((atom,), -count)):
+                left[part] += more
+            left[(Call("min", (whole, bend)),)] = count
+    kept = [(monomial, c) for monomial, c in left.items() if c]
+    return iter(sorted(kept, key=lambda term: (-len(term[0]), term[1] < 0, _term_order(term))))
+
+
 def _term_order(term: tuple[Monomial, int]) -> tuple[int, str]:
     monomial, _ = term
     return (-len(monomial), "*".join(map(str, monomial)))
+
+
+def _plain(value: Any) -> Any:
+    """Return an operand as a size: NumPy's integers are ints, too. None for anything else."""
+    if isinstance(value, (int, Dim)):
+        return value
+    return int(value) if isinstance(value, Integral) else None
 
 
 def _terms(value: DimLike) -> tuple[tuple[Monomial, int], ...]:
@@ -189,64 +266,274 @@ def _call(name: str, *args: DimLike) -> Dim:
 
 def _decide(left: Dim, right: DimLike, relation: str) -> bool:
     """Decide a comparison from what is provable when every symbol is >= 0, or raise."""
-    difference = _terms(left - right)
-    constant = sum(c for monomial, c in difference if not monomial)
-    rest = [(monomial, c) for monomial, c in difference if monomial]
-    known = all(_is_natural(atom) for monomial, _ in rest for atom in monomial)
-    if known and all(c >= 0 for _, c in rest):  # difference >= constant
-        if relation == ">=" and constant >= 0:
-            return True
-        if relation == ">" and constant > 0:
-            return True
-        if relation == "<" and constant >= 0:
-            return False
-        if relation == "<=" and constant > 0:
-            return False
-    if known and all(c <= 0 for _, c in rest):  # difference <= constant
-        if relation == "<=" and constant <= 0:
-            return True
-        if relation == "<" and constant < 0:
-            return True
-        if relation == ">" and constant <= 0:
-            return False
-        if relation == ">=" and constant < 0:
-            return False
-    raise TypeError(
+    least, most = bounds(left - right)
+    match relation:
+        case ">=":
+            known = (least is not None and least >= 0), (most is not None and most < 0)
+        case ">":
+            known = (least is not None and least > 0), (most is not None and most <= 0)
+        case "<=":
+            known = (most is not None and most <= 0), (least is not None and least > 0)
+        case _:
+            known = (most is not None and most < 0), (least is not None and least >= 0)
+    if not any(known):
+        raise TypeError(_undecided(left, relation, right))
+    return known[0]
+
+
+def _undecided(left: DimLike, relation: str, right: object) -> str:
+    return (
         f"whether the symbolic dimension {left} is {relation} {right} is known only when the "
-        "graph runs; it cannot steer Python code while tracing"
+        f"graph runs, {_ASKED}"
     )
+
+
+#: Who asks for what is not known, as converted code does not, and what helps.
+_ASKED = (
+    "and is asked for by a function that needs it, or by code that is not converted. Give the "
+    "argument a known size, or call that function by lw.py_func"
+)
+
+
+def differ(first: DimLike, second: DimLike) -> bool:
+    """Whether two dimensions are never the same. That two are always the same is `==`."""
+    least, most = bounds(first - second)
+    return (least is not None and least > 0) or (most is not None and most < 0)
+
+
+def bounds(dim: DimLike) -> tuple[int | None, int | None]:
+    """Return numbers that a dimension is never below, and never above; None where none is known.
+
+    Examples
+    --------
+    >>> n = Dim.symbol("n")
+    >>> bounds(dim_min(n, 4) + 1)
+    (1, 5)
+    """
+    least = _least(dim)
+    most = _least(-dim)
+    return least, None if most is None else -most
+
+
+def _least(dim: DimLike) -> int | None:
+    if not isinstance(dim, Dim):
+        return dim
+    total = 0
+    lines: dict[Atom, _Line] = {}
+    for monomial, coefficient in dim.terms:
+        if len(monomial) == 1:
+            atom, bend = _bend(monomial[0])
+            if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name == "max":
+                # Whichever of the two it is, the whole is not below the bound for that one.
+                rest = dim - Dim([(monomial, coefficient)])
+                sides = [_least(rest + coefficient * side) for side in atom.args]
+                return None if None in sides else min(sides)  # ty: ignore[invalid-argument-type]
+            if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name == "floordiv":
+                value, divisor = atom.args
+                if isinstance(divisor, int) and divisor > 0:  # it is at most value / divisor
+                    rest = dim - Dim([(monomial, coefficient)])
+                    least = _least(rest * divisor + coefficient * value)
+                    return None if least is None else -(-least // divisor)
+            if not _is_natural(atom):
+                return None
+            lines.setdefault(atom, _Line(0, {})).bends[bend] = coefficient
+        elif not monomial:
+            total += coefficient
+        elif coefficient < 0 or not all(map(_is_natural, monomial)):
+            return None
+    for line in lines.values():
+        if sum(line.bends.values()) < 0:
+            return None
+        total += min(map(line, (0, *line.bends)))
+    return total
 
 
 def _is_natural(value: Atom | DimLike) -> bool:
     """Whether a value is provably >= 0 when every symbol is."""
     if isinstance(value, Call):
-        first, second = value.args
+        first, *others = value.args
         match value.name:
             case "floordiv":
-                return _is_natural(first) and isinstance(second, int) and second > 0
+                return _is_natural(first) and isinstance(others[0], int) and others[0] > 0
             case "mod":
-                return isinstance(second, int) and second > 0
-            case "min":
-                return _is_natural(first) and _is_natural(second)
+                return isinstance(others[0], int) and others[0] > 0
+            case "max":
+                return _is_natural(first) or _is_natural(others[0])
+            case "negative":
+                return all(map(_is_natural, others))
             case _:
-                return _is_natural(first) or _is_natural(second)
+                return all(map(_is_natural, value.args))
     if isinstance(value, Dim):
-        return all(c >= 0 and all(map(_is_natural, monomial)) for monomial, c in value.terms)
+        least = _least(value)
+        return least is not None and least >= 0
     return isinstance(value, str) or value >= 0
 
 
-def dim_min(first: DimLike, second: DimLike) -> DimLike:
-    """Return the smaller of two dimensions, symbolically when it cannot be decided."""
-    if isinstance(first, int) and isinstance(second, int):
-        return min(first, second)
-    return first if first == second else _call("min", first, second)
+# --- functions of one size ----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Line:
+    """A function of t >= 0: ``start``, and for each bend k of slope c ``c max(t - k, 0)``."""
+
+    start: int
+    bends: dict[int, int]
+
+    def __call__(self, t: int) -> int:
+        return self.start + sum([c * (t - k) for k, c in self.bends.items() if t > k])
+
+
+def _bend(atom: Atom) -> tuple[Atom, int]:
+    """Return t and k where an atom is ``max(t - k, 0)``; the atom itself and 0 for others."""
+    if isinstance(atom, Call) and atom.name == "max" and atom.args[1] == 0:
+        match _terms(atom.args[0]):
+            case (((inner,), 1), ((), int(shift))) if shift < 0 and _is_natural(inner):
+                return inner, -shift
+    return atom, 0
+
+
+def _lines(*dims: DimLike) -> tuple[Atom, list[_Line]] | None:
+    """Return dimensions as functions of one atom, if they are."""
+    found: Atom | None = None
+    lines = []
+    for dim in dims:
+        line = _Line(0, {})
+        for monomial, coefficient in _terms(dim):
+            if not monomial:
+                line.start = coefficient
+                continue
+            atom, bend = _bend(monomial[0])
+            if len(monomial) > 1 or found not in (None, atom) or not _is_natural(atom):
+                return None
+            found = atom
+            line.bends[bend] = coefficient
+        lines.append(line)
+    return None if found is None else (found, lines)
+
+
+def _as_dim(atom: Atom, points: Iterable[int], function: Callable[[int], int]) -> DimLike:
+    """Return a function of an atom that is linear between `points` (0 is one) and after them."""
+    places = sorted(points)
+    places.append(places[-1] + 1)
+    values = list(map(function, places))
+    terms: dict[Monomial, int] = {(): values[0]}
+    before = 0
+    t = Dim([((atom,), 1)])
+    for i, place in enumerate(places[:-1]):
+        slope = (values[i + 1] - values[i]) // (places[i + 1] - place)
+        if slope != before:
+            terms[(atom,) if not place else (Call("max", (t - place, 0)),)] = slope - before
+        before = slope
+    return _normal(terms)
+
+
+def dim_if_negative(test: DimLike, first: DimLike, second: DimLike) -> DimLike:
+    """Return `first` where `test` is negative, and else `second`."""
+    least, most = bounds(test)
+    if first == second or (least is not None and least >= 0):
+        return second
+    if most is not None and most < 0:
+        return first
+    known = _lines(test, first, second)
+    if known is None:
+        return _call("negative", test, first, second)
+    atom, (sign, below, above) = known
+    points = {0, *sign.bends, *below.bends, *above.bends}
+    places = sorted(points)
+    for place, end in zip(places, [*places[1:], None], strict=True):  # where the sign changes
+        slope = sign(place + 1) - sign(place)
+        value = sign(place)
+        if slope and (value < 0) != (slope < 0):
+            turn = place + (-(value // slope) if slope > 0 else value // -slope + 1)
+            if end is None or turn <= end:
+                points |= {turn - 1, turn}
+    return _as_dim(atom, points, lambda t: below(t) if sign(t) < 0 else above(t))
 
 
 def dim_max(first: DimLike, second: DimLike) -> DimLike:
     """Return the larger of two dimensions, symbolically when it cannot be decided."""
-    if isinstance(first, int) and isinstance(second, int):
-        return max(first, second)
-    return first if first == second else _call("max", first, second)
+    difference = first - second
+    least, most = bounds(difference)
+    if least is not None and least >= 0:
+        return first
+    if most is not None and most <= 0:
+        return second
+    if _lines(difference) is not None:
+        return second + dim_if_negative(difference, 0, difference)
+    assert isinstance(difference, Dim)
+    if difference.terms[0][1] < 0:  # one of two ways to write it
+        return first + _call("max", -difference, 0)
+    return second + _call("max", difference, 0)
+
+
+def dim_min(first: DimLike, second: DimLike) -> DimLike:
+    """Return the smaller of two dimensions, symbolically when it cannot be decided."""
+    if first == second:
+        return first
+    return first + second - dim_max(first, second)
+
+
+def dim_broadcast(first: DimLike, *others: DimLike) -> DimLike:
+    """Return the size that sizes broadcast to; of different numbers that are not 1, `ValueError`.
+
+    Of a number and a size that is not known it is the number: that size must be 1 or the same.
+    """
+    known = 1
+    unknown: set[DimLike] = set()
+    for dim in (first, *others):
+        (term, *rest) = _terms(dim) or [((), 0)]
+        if isinstance(dim, int):
+            if dim != 1 and known not in (1, dim):
+                raise ValueError(f"sizes {known} and {dim} could not be broadcast together")
+            known = dim if dim != 1 else known
+        elif (
+            not rest
+            and term[1] == 1
+            and isinstance(call := term[0][0], Call)
+            and (len(term[0]) == 1 and call.name == "broadcast")
+        ):
+            unknown.update(call.args)
+        else:
+            unknown.add(dim)
+    if known != 1 or not unknown:
+        return known
+    ordered = sorted(unknown, key=str)
+    return ordered[0] if len(ordered) == 1 else _call("broadcast", *ordered)
+
+
+def _quotient(value: Dim, divisor: int) -> DimLike:
+    """Return ``value // divisor`` with what is a multiple of the divisor in front."""
+    if divisor < 0:
+        value, divisor = Dim([(m, -c) for m, c in value.terms]), -divisor
+    front = _normal({m: c // divisor for m, c in value.terms})
+    rest = _normal({m: c % divisor for m, c in value.terms})
+    if not isinstance(rest, Dim):
+        return front + rest // divisor
+    known = _lines(rest)
+    if known is not None:
+        atom, (line,) = known
+        if len(line.bends) == 1 and line.start < divisor:
+            ((bend, slope),) = line.bends.items()
+            if bend and slope == 1:  # (max(t-k, 0) + c) // d, where 0 <= c < d
+                whole = Dim([((atom,), 1)]) + (line.start - bend)
+                return front + dim_max(whole // divisor, 0)
+    return front + _call("floordiv", rest, divisor)
+
+
+def substitute(dim: DimLike, sizes: Mapping[str, int]) -> DimLike:
+    """Return a dimension with numbers in place of the symbols that `sizes` names; others stay."""
+    if not isinstance(dim, Dim):
+        return dim
+    total: DimLike = 0
+    for monomial, coefficient in dim.terms:
+        part: DimLike = coefficient
+        for atom in monomial:
+            if isinstance(atom, Call):
+                part = part * atom.substitute(sizes)
+            else:
+                part = part * sizes[atom] if atom in sizes else part * Dim.symbol(atom)
+        total = total + part
+    return total
 
 
 def evaluate(dim: DimLike, sizes: Mapping[str, int]) -> int:
@@ -263,9 +550,22 @@ def evaluate(dim: DimLike, sizes: Mapping[str, int]) -> int:
     total = 0
     for monomial, coefficient in dim.terms:
         for atom in monomial:
-            coefficient *= sizes[atom] if isinstance(atom, str) else atom.evaluate(sizes)
+            if isinstance(atom, str):
+                coefficient *= sizes[atom]
+            else:
+                coefficient *= _CALLS[atom.name](*[evaluate(arg, sizes) for arg in atom.args])
         total += coefficient
     return total
+
+
+#: What calls are on numbers.
+_CALLS: dict[str, Callable[..., int]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "negative": lambda test, first, second: first if test < 0 else second,
+    "broadcast": lambda *sizes: operator.index(dim_broadcast(*sizes)),
+}
 
 
 def symbols(dim: DimLike) -> Iterator[str]:

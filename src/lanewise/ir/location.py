@@ -29,10 +29,28 @@ def _is_own(filename: str) -> bool:
     return own
 
 
+class Written:
+    """A line of source as text, in the place of a code object that is not there.
+
+    The operations of a graph that was read from a file stand at such places: ``(written, 0)``.
+    """
+
+    __slots__ = ("co_filename", "co_firstlineno", "text")
+
+    def __init__(self, file: str, line: int, text: str) -> None:
+        self.co_filename = file
+        self.co_firstlineno = line
+        self.text = text
+
+    def co_lines(self) -> tuple[tuple[int, int, int], ...]:
+        """Return the one line, as code objects return theirs."""
+        return ((0, 1, self.co_firstlineno),)
+
+
 class Location(NamedTuple):
     """A place in a code object; file and line are worked out only when somebody asks."""
 
-    code: CodeType
+    code: CodeType | Written
     instruction: int
 
     @property
@@ -49,6 +67,8 @@ class Location(NamedTuple):
     @property
     def source(self) -> str:
         """The text of the line, empty where the source is not at hand."""
+        if isinstance(self.code, Written):
+            return self.code.text
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:

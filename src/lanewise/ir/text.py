@@ -26,7 +26,15 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.errors import annotate
-from lanewise.ir.dims import Dim, DimLike, dim_max, dim_min, symbols
+from lanewise.ir.dims import (
+    Dim,
+    DimLike,
+    dim_broadcast,
+    dim_if_negative,
+    dim_max,
+    dim_min,
+    symbols,
+)
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import TOKEN, ArrayType, Type, array_type, dtype_name, parse_dtype
 
@@ -37,6 +45,8 @@ _DIM_CALLS = {
     "mod": lambda a, b: a % b,
     "min": dim_min,
     "max": dim_max,
+    "negative": dim_if_negative,
+    "broadcast": dim_broadcast,
 }
 
 
@@ -184,6 +194,28 @@ def parse_graph(
     return _Parser(text, {**primitives, **(named or {})}).parse()
 
 
+def parse_type(text: str) -> Type:
+    """Return the type that prints as `text`, such as ``f64[n+1,3]``; raise `ValueError` if none.
+
+    Examples
+    --------
+    >>> parse_type("f64[n+1,3]").shape
+    (n+1, 3)
+    """
+    parser = _Parser(text, {})
+    type = parser.type()
+    parser.end()
+    return type
+
+
+def parse_dim(text: str) -> DimLike:
+    """Return the dimension that prints as `text`; raise `ValueError` if none does."""
+    parser = _Parser(text, {})
+    dim = parser.dim()
+    parser.end()
+    return dim
+
+
 class _Token(NamedTuple):
     kind: str
     text: str
@@ -266,9 +298,12 @@ class _Parser:
 
     def parse(self) -> Graph:
         graph = self.graph()
+        self.end()
+        return graph
+
+    def end(self) -> None:
         if self.next.kind != "end":
             self.fail_expecting("the end")
-        return graph
 
     # --- graphs and operations --------------------------------------------------------------------
 
@@ -433,8 +468,9 @@ class _Parser:
         name = self.take("name")
         if name in _DIM_CALLS and self.accept("("):
             args = [self.dim() for _ in self.until(")")]
-            if len(args) != 2:
-                self.fail(f"{name} takes two dimensions")
+            count = 3 if name == "negative" else 2
+            if len(args) < 2 or (len(args) != count and name != "broadcast"):
+                self.fail(f"{name} takes {count} dimensions")
             return _DIM_CALLS[name](*args)
         return Dim.symbol(name)
 

@@ -25,6 +25,8 @@ class ArrayType:
     __slots__ = ("__weakref__", "dtype", "shape")
 
     def __init__(self, dtype: np.dtype, shape: Shape) -> None:
+        if any([isinstance(dim, int) and dim < 0 for dim in shape]):
+            raise ValueError("negative dimensions are not allowed")  # as NumPy says it
         self.dtype = dtype
         self.shape = shape
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.host import py_func
+from lanewise import random
 from lanewise.errors import at
 from lanewise.ir.location import here
 
@@ -24,12 +24,24 @@ def relu(x: Any) -> Any:
 
 
 def leaky_relu(x: Any, slope: float = 0.01) -> Any:
-    """Return x where it is positive, else a small part of it (Maas et al., 2013)."""
+    """Return x where it is positive, else a small part of it (Maas et al., 2013).
+
+    Examples
+    --------
+    >>> leaky_relu(np.array([-1.0, 2.0]))
+    array([-0.01,  2.  ])
+    """
     return np.where(x > 0, x, slope * x)
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """Return x where it is positive, else ``alpha * (exp(x) - 1)`` (Clevert et al., 2016)."""
+    """Return x where it is positive, else ``alpha * (exp(x) - 1)`` (Clevert et al., 2016).
+
+    Examples
+    --------
+    >>> elu(np.array([-1.0, 2.0])).round(3)
+    array([-0.632,  2.   ])
+    """
     return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0, x)))
 
 
@@ -45,22 +57,46 @@ def sigmoid(x: Any) -> Any:
 
 
 def silu(x: Any) -> Any:
-    """Return x times its sigmoid (Elfwing et al., 2018)."""
+    """Return x times its sigmoid (Elfwing et al., 2018).
+
+    Examples
+    --------
+    >>> silu(np.array([-1.0, 2.0])).round(3)
+    array([-0.269,  1.762])
+    """
     return x * sigmoid(x)
 
 
 def gelu(x: Any) -> Any:
-    """Return x times the normal distribution function, as tanh has it (Hendrycks, Gimpel 2016)."""
+    """Return x times the normal distribution function, as tanh has it (Hendrycks, Gimpel 2016).
+
+    Examples
+    --------
+    >>> gelu(np.array([-1.0, 2.0])).round(3)
+    array([-0.159,  1.955])
+    """
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def softplus(x: Any) -> Any:
-    """Return ``log(1 + exp(x))``, without overflow."""
+    """Return ``log(1 + exp(x))``, without overflow.
+
+    Examples
+    --------
+    >>> softplus(np.array([-1000.0, 0.0, 1000.0])).round(3)
+    array([0.00e+00, 6.93e-01, 1.00e+03])
+    """
     return np.logaddexp(x, np.zeros_like(x))
 
 
 def tanh(x: Any) -> Any:
-    """Return ``np.tanh(x)``."""
+    """Return ``np.tanh(x)``.
+
+    Examples
+    --------
+    >>> tanh(np.array([0.0, 1000.0]))
+    array([0., 1.])
+    """
     return np.tanh(x)
 
 
@@ -79,7 +115,13 @@ def logsumexp(x: Any, axis: int = -1, keepdims: bool = False) -> Any:
 
 
 def log_softmax(x: Any, axis: int = -1) -> Any:
-    """Return the logarithm of `softmax`, without loss of digits."""
+    """Return the logarithm of `softmax`, without loss of digits.
+
+    Examples
+    --------
+    >>> log_softmax(np.array([0.0, 1000.0]))
+    array([-1000.,     0.])
+    """
     return x - logsumexp(x, axis, keepdims=True)
 
 
@@ -108,7 +150,13 @@ def one_hot(indices: Any, count: int, dtype: Any = np.float64) -> Any:
 
 
 def softmax_cross_entropy(logits: Any, labels: Any, axis: int = -1) -> Any:
-    """Return the cross entropy of a distribution and the softmax of logits, along an axis."""
+    """Return the cross entropy of a distribution and the softmax of logits, along an axis.
+
+    Examples
+    --------
+    >>> softmax_cross_entropy(np.zeros(4), np.array([0.5, 0.5, 0.0, 0.0])).round(4)
+    np.float64(1.3863)
+    """
     return -np.sum(labels * log_softmax(logits, axis), axis=axis)
 
 
@@ -125,12 +173,24 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any) -> Any:
 
 
 def sigmoid_cross_entropy(logits: Any, labels: Any) -> Any:
-    """Return the cross entropy of probabilities and the sigmoid of logits, element by element."""
+    """Return the cross entropy of probabilities and the sigmoid of logits, element by element.
+
+    Examples
+    --------
+    >>> sigmoid_cross_entropy(np.array([0.0, 1000.0]), np.array([1.0, 1.0])).round(4)
+    array([0.6931, 0.    ])
+    """
     return softplus(logits) - labels * logits
 
 
 def mean_squared_error(predictions: Any, targets: Any) -> Any:
-    """Return the mean of the squared differences."""
+    """Return the mean of the squared differences.
+
+    Examples
+    --------
+    >>> mean_squared_error(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
+    np.float64(2.0)
+    """
     return np.mean(np.square(predictions - targets))
 
 
@@ -158,13 +218,17 @@ def dropout(x: Any, rate: float, mask: Any = None, seed: Any = None) -> Any:
         The probability of each to be dropped, 0 to less than 1.
     mask : array of bool, optional
         Which elements stay; drawn otherwise.
-    seed : int or Generator, optional
-        What the mask is drawn from.
+    seed : int or lanewise.random.Generator, optional
+        What the mask is drawn from; the default generator of `lanewise.random` otherwise. An int
+        gives one mask for each shape, also in a mapped function.
 
-    Notes
-    -----
-    In a mapped or traced function the mask is drawn anew in each run, another one for each example,
-    by a call of host code: such a function is not compiled. With `mask` it is.
+    Raises
+    ------
+    ValueError
+        If the rate is not of [0, 1).
+    RuntimeError
+        If the mask is drawn in a mapped function, and the map refuses that: say
+        ``randomness="different"`` for a mask for each example, or ``"same"``.
 
     Examples
     --------
@@ -174,6 +238,6 @@ def dropout(x: Any, rate: float, mask: Any = None, seed: Any = None) -> Any:
     if not 0 <= rate < 1:
         raise ValueError(f"rate must be at least 0 and less than 1, not {rate}{at(here())}")
     if mask is None:
-        rng = np.random.default_rng(seed)
-        mask = py_func(lambda a: rng.random(a.shape) >= rate, [x], np.bool_, vectorized=True)
+        draw = random.random if seed is None else random.default_rng(seed).random
+        mask = draw(np.shape(x)) >= rate
     return np.where(mask, x / (1 - rate), np.zeros_like(x))

@@ -93,6 +93,8 @@ def functional_call(
         If there is no variable of a path.
     ValueError
         If a value has another shape than its variable.
+    TypeError
+        If a value's dtype is not converted to its variable's (NumPy's ``same_kind``).
 
     Examples
     --------
@@ -114,7 +116,7 @@ def functional_call(
                 f"functional_call: {path} has shape {variable.shape}, not {np.shape(value)}"
                 f"{at(here())}"
             )
-        replacements.append((variable, value))
+        replacements.append((variable, _fitted(value, variable, path)))
     with replaced(replacements):
         return fn(module)(*args, **kwargs)  # its control flow may follow the data
 
@@ -152,6 +154,19 @@ def stack(modules: Sequence[Module]) -> dict[str, np.ndarray]:
     if not rows or any(row.keys() != rows[0].keys() for row in rows):
         raise ValueError("stack takes modules with the same variables, at least one")
     return {path: np.stack([row[path] for row in rows]) for path in rows[0]}
+
+
+def _fitted(value: Any, variable: Variable, path: str) -> Any:
+    """Return what stands for a variable in the variable's dtype."""
+    array = value if hasattr(value, "dtype") else np.asarray(value)
+    if array.dtype == variable.dtype:
+        return array
+    if not np.can_cast(array.dtype, variable.dtype, "same_kind"):
+        raise TypeError(
+            f"functional_call: {path} has dtype {variable.dtype}, to which {array.dtype} is not "
+            f"converted{at(here())}"
+        )
+    return array.astype(variable.dtype)
 
 
 def _known(named: Mapping[str, Variable], path: str) -> Variable:

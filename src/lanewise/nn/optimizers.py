@@ -20,6 +20,15 @@ class Optimizer(NamedTuple):
     update
         Of the gradients, the state and the parameters; returns the next parameters and state. It is
         plain NumPy, so it can be mapped and traced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> optimizer = sgd(0.5)
+    >>> state = optimizer.init(np.array([2.0]))
+    >>> parameters, state = optimizer.update(np.array([1.0]), state, np.array([2.0]))
+    >>> parameters
+    array([1.5])
     """
 
     init: Callable[[Any], Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import DimLike, product
+from lanewise.ir.dims import DimLike, bounds, differ, product
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
@@ -20,6 +20,8 @@ from lanewise.ops.shapes import broadcast_shapes, rank_of
 
 #: Matrix products of more products of numbers than this are BLAS's.
 MOST_PRODUCTS = 32**3
+#: The same in branches and loops of examples in lanes, as all of a loop is left with what is in it.
+MOST_IN_REGIONS = 128**3
 #: The same of products with a matrix that all examples share, outside of loops.
 MOST_OF_SHARED = 4096
 #: Smaller ones are written out, in registers.
@@ -38,7 +40,7 @@ class dot_general:
         if x.dtype != y.dtype:
             raise TypeError(f"dot_general takes operands of one dtype, not {x.dtype} and {y.dtype}")
         for i, j in (*batch, *contract):
-            if x.shape[i] != y.shape[j]:
+            if differ(x.shape[i], y.shape[j]):
                 shapes = " and ".join(str(t.shape).replace(" ", "") for t in (x, y))
                 raise ValueError(
                     f"shapes {shapes} not aligned: {x.shape[i]} (dim {i}) != {y.shape[j]} (dim {j})"
@@ -52,6 +54,12 @@ class dot_general:
         return array_type(x.dtype, shape)
 
     def numpy(x, y, *, batch, contract):
+        for i, j in (*batch, *contract):
+            if x.shape[i] != y.shape[j]:  # sizes that were not known; it would be broadcast
+                raise ValueError(
+                    f"shapes {x.shape} and {y.shape} not aligned: {x.shape[i]} (dim {i}) != "
+                    f"{y.shape[j]} (dim {j})"
+                )
         axes_x, axes_y, nx, ny = _layout(x.ndim, y.ndim, batch, contract)
         x, y, lead = x.transpose(axes_x), y.transpose(axes_y), len(batch)
         shape = x.shape[: lead + nx] + y.shape[lead : lead + ny]
@@ -84,17 +92,21 @@ class dot_general:
         inner = [x.shape[i] for i, _ in contract]
         # One matrix for all examples makes one product of the batch; else there is one for each.
         is_one = k.is_outermost and k.is_shared(x) != k.is_shared(y)
-        most = MOST_OF_SHARED if is_one else MOST_PRODUCTS
+        most = MOST_IN_REGIONS if k.in_lanes and not k.is_outermost else MOST_PRODUCTS
+        most = MOST_OF_SHARED if is_one else most
         if types[0].shape and inner and math.prod(types[0].shape) * math.prod(inner) > most:
             k.leave("a large matrix product is left to BLAS")
+
+        one, other, within = k.factors_within(x, y, contract)
 
         def at(*i):
             shared, free_x, free_y = i[:lead], i[lead : lead + nx], i[lead + nx :]
             return k.sum_of_products(
                 types[0].dtype,
                 inner,
-                lambda *j: k.at(x, axes_x, (*shared, *free_x, *j)),
-                lambda *j: k.at(y, axes_y, (*shared, *free_y, *j)),
+                lambda *j: k.at(one, axes_x, (*shared, *free_x, *j)),
+                lambda *j: k.at(other, axes_y, (*shared, *free_y, *j)),
+                within,
             )
 
         work = math.prod(inner)
@@ -365,7 +377,8 @@ def _swept(d: Any, short: Any, long: Any, before: int, size: int) -> Any:
     The first place lies `before` elements before `long`, which may be the shorter of them.
     """
     n, m = long.shape[-1], short.shape[-1]
-    if m <= n:
+    least, _ = bounds(m - n)
+    if least is None or least <= 0:  # of sizes that are not known `long` is taken for the longer
         return d.emit(correlate, long, short, before=before, behind=size - 1 + m - n - before)
     found = d.emit(correlate, short, long, before=size - 1 - before, behind=n - m + before)
     return np.flip(found, -1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import bounds, dim_max
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
@@ -13,7 +14,8 @@ from lanewise.ops.registry import Batch, absent, op, sample
 
 
 def _check(n: int, norm: str | None) -> None:
-    if n < 1:
+    most = bounds(n)[1]
+    if most is not None and most < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
@@ -26,9 +28,11 @@ _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 def _resized(x: Any, n: int, axis: int) -> Any:
     """Return x with its axis cut or zero-padded to n elements."""
     size = x.shape[axis]
-    if n <= size:
-        return x[(*(slice(None),) * axis, slice(0, n))]
-    return np.pad(x, [(0, n - size if other == axis else 0) for other in range(x.ndim)])
+    x = x[(*(slice(None),) * axis, slice(0, n))]
+    missing = dim_max(n - size, 0)
+    if missing == 0:
+        return x
+    return np.pad(x, [(0, missing if other == axis else 0) for other in range(x.ndim)])
 
 
 def _weights(d: Any, n: int, like: Any, axis: int, inner: float) -> Any:

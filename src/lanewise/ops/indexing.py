@@ -14,7 +14,7 @@ from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned
 from lanewise.ops.movement import align, repeat_unmapped, reshape, transpose
 from lanewise.ops.registry import Batch, op, sample
-from lanewise.ops.shapes import broadcast_shapes, rank_of, shape_of
+from lanewise.ops.shapes import broadcast_shapes, may_agree, rank_of, shape_of
 
 
 def _gathered_shape(x: ArrayType, indices: tuple[ArrayType, ...], axis: int) -> Any:
@@ -76,6 +76,9 @@ class gather:
         rank = len(types[0].shape) - x.ndim + len(indices)
         parts = [aligned(index, rank) for index in indices]
         sizes = x.shape[axis : axis + len(indices)]
+        if not rank:  # a view, as of one place it is known at once
+            places = [k.place(p(), size) for p, size in zip(parts, sizes, strict=True)]
+            return k.view(x, types[0].shape, lambda *i: [*i[:axis], *places, *i[axis:]])
 
         def at(*i):
             own = i[axis : axis + rank]
@@ -144,7 +147,7 @@ class scatter:
 
     def type(x, values, *indices, axis: int, fn: np.ufunc | None):
         shape = _gathered_shape(x, indices, axis)
-        if values.shape != shape:
+        if not may_agree(values.shape, shape):
             raise ValueError(
                 f"shape mismatch: value array of shape {values.shape} could not be broadcast to "
                 f"indexing result of shape {shape}"

@@ -13,7 +13,7 @@ from contextlib import suppress
 import numpy as np
 
 from lanewise.errors import UnsupportedError
-from lanewise.ir.dims import dim_min
+from lanewise.ir.dims import differ, dim_min
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops import differentials
 from lanewise.ops.contraction import align_loops
@@ -34,7 +34,7 @@ def check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
         raise np.linalg.LinAlgError(
             f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
         )
-    if square and x.shape[-1] != x.shape[-2]:
+    if square and differ(x.shape[-1], x.shape[-2]):
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     return lapack_dtype(x.dtype)
 
@@ -88,7 +88,7 @@ class solve:
                 "solve: Input operand 1 does not have enough dimensions (has "
                 f"{y.ndim}, gufunc core with signature (m,m),(m,n)->(m,n) requires 2)"
             )
-        if a.shape[-1] != y.shape[-2]:
+        if differ(a.shape[-1], y.shape[-2]):
             raise ValueError(
                 "solve: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
                 f"signature (m,m),(m,n)->(m,n) (size {y.shape[-2]} is different from {a.shape[-1]})"

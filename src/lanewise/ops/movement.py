@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from lanewise.errors import UnsupportedError
-from lanewise.ir.dims import DimLike, Shape, dim_max, dim_min, product
+from lanewise.ir.dims import Dim, DimLike, Shape, bounds, differ, dim_max, dim_min, product
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.registry import Batch, op, sample
-from lanewise.ops.shapes import broadcast_shapes, rank_of, shape_of
+from lanewise.ops.shapes import broadcasts_to, may_agree, rank_of, shape_of
 
 #: How one axis is sliced: (start, stop, step) as in ``range``, or None for the whole axis.
-AxisSlice = tuple[int, int, int] | None
+AxisSlice = tuple[DimLike, DimLike, int] | None
 
 
 @op
@@ -21,7 +21,7 @@ class reshape:
     """The same elements in row-major order under another shape; the sizes must agree."""
 
     def type(x, *, shape: Shape):
-        if product(x.shape) != product(shape):
+        if differ(product(x.shape), product(shape)):
             text = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
             raise ValueError(f"cannot reshape array of size {product(x.shape)} into shape {text}")
         return array_type(x.dtype, shape)
@@ -75,11 +75,7 @@ class broadcast_to:
     """Elements repeated along new and along size-1 axes."""
 
     def type(x, *, shape: Shape):
-        try:
-            fits = broadcast_shapes(x.shape, shape) == shape
-        except ValueError:
-            fits = False
-        if not fits:
+        if not broadcasts_to(x.shape, shape):
             raise ValueError(
                 "operands could not be broadcast together with remapped shapes "
                 f"[original->remapped]: {x.shape} and requested shape {shape}"
@@ -149,7 +145,7 @@ class update_slice:
     """A copy of x in which the elements that a basic slice names are those of `values`."""
 
     def type(x, values, *, index: tuple[AxisSlice, ...]):
-        if values.shape != sliced_shape(x.shape, index):
+        if not may_agree(values.shape, sliced_shape(x.shape, index)):
             raise ValueError(
                 f"could not broadcast input array from shape {values.shape} "
                 f"into shape {sliced_shape(x.shape, index)}"
@@ -198,7 +194,7 @@ class concatenate:
                     f"{position} has {operand.ndim} dimension(s)"
                 )
             for other in range(first.ndim):
-                if other != axis and operand.shape[other] != first.shape[other]:
+                if other != axis and differ(operand.shape[other], first.shape[other]):
                     raise ValueError(
                         "all the input array dimensions except for the concatenation axis must "
                         f"match exactly, but along dimension {other}, the array at index 0 has "
@@ -236,10 +232,11 @@ class concatenate:
 class pad:
     """Constant padding: `value` before and after the elements, ``widths[i]`` for axis i."""
 
-    def type(x, value, *, widths: tuple[tuple[int, int], ...]):
+    def type(x, value, *, widths: tuple[tuple[DimLike, DimLike], ...]):
         if value.ndim or value.dtype != x.dtype:
             raise ValueError(f"the padding value must be a scalar of dtype {x.dtype}, not {value}")
-        if any(width < 0 for pair in widths for width in pair):
+        mosts = [bounds(width)[1] for pair in widths for width in pair]
+        if any(most is not None and most < 0 for most in mosts):
             raise ValueError("index can't contain negative values")
         shape = tuple(
             d + before + after for d, (before, after) in zip(x.shape, widths, strict=True)
@@ -247,6 +244,8 @@ class pad:
         return array_type(x.dtype, shape)
 
     def numpy(x, value, *, widths):
+        if min((width for pair in widths for width in pair), default=0) < 0:
+            raise ValueError("index can't contain negative values")
         result = np.empty([d + sum(w) for d, w in zip(x.shape, widths, strict=True)], x.dtype)
         result[...] = value
         result[tuple(slice(w[0], w[0] + d) for d, w in zip(x.shape, widths, strict=True))] = x
@@ -428,11 +427,35 @@ def align(b: Batch, *operands):
 
 def sliced_shape(shape: Shape, index: tuple[AxisSlice, ...]) -> Shape:
     """Return the shape of a basic slice of an array of shape `shape`."""
-    return tuple(d if s is None else len(range(*s)) for d, s in zip(shape, index, strict=True))
+    return tuple(d if s is None else _sliced(d, s) for d, s in zip(shape, index, strict=True))
+
+
+def _sliced(size: DimLike, part: tuple[DimLike, DimLike, int]) -> DimLike:
+    """Return the length of a slice of an axis, or raise if it reaches beyond the ends."""
+    start, stop, step = part
+    if not any(isinstance(x, Dim) for x in (size, start, stop)):
+        places = range(start, stop, step)
+        if places and not (0 <= places[0] < size and 0 <= places[-1] < size):
+            raise IndexError(f"{part} is no slice of an axis of {size}")
+    return slice_length(part)
+
+
+def slice_length(part: tuple[DimLike, DimLike, int]) -> DimLike:
+    """Return how many numbers ``range(*part)`` has."""
+    start, stop, step = part
+    if not isinstance(start, Dim) and not isinstance(stop, Dim):
+        return len(range(start, stop, step))
+    span = stop - start if step > 0 else start - stop
+    return dim_max((span + (abs(step) - 1)) // abs(step), 0)
 
 
 def python_slices(index: tuple[AxisSlice, ...]) -> tuple[slice, ...]:
     """Return the slices to index an array with; a stop before the start of an axis is None."""
-    return tuple(
-        slice(None) if s is None else slice(s[0], s[1] if s[1] >= 0 else None, s[2]) for s in index
-    )
+    return tuple(slice(None) if s is None else python_slice(*s) for s in index)
+
+
+def python_slice(start: int, stop: int, step: int) -> slice:
+    """Return the slice to index an axis with, for ends as in ``range``."""
+    if not len(range(start, stop, step)):
+        return slice(0, 0)  # a start before the array would count from its end
+    return slice(start, stop if stop >= 0 else None, step)

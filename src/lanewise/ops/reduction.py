@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError
-from lanewise.ir.dims import product
+from lanewise.ir.dims import Shape, product
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
+from lanewise.ops.derivatives import linear
 from lanewise.ops.indexing import gather
 from lanewise.ops.partials import partials_of
 from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.shapes import broadcasts_to
 
 #: Functions that give one of their operands, and functions that are constant almost everywhere.
 CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
@@ -215,6 +217,52 @@ def _accumulated(t: Any, y: Any, x: Any, fn: np.ufunc) -> Any:
         factors = np.concatenate([factors[..., :reach], near * far], axis=-1)
         reach *= 2
     return terms
+
+
+@op
+class sum_to:
+    """The sum over the axes along which an array of `shape` is repeated to that of x.
+
+    Of sizes that are not known it is seen when the graph runs which these are: those of size 1.
+    """
+
+    def type(x, *, shape: Shape):
+        if not broadcasts_to(shape, x.shape) or len(shape) != x.ndim:
+            raise ValueError(f"{x} is not what an array of shape {shape} is repeated to")
+        return array_type(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        axes = _repeated(x.shape, shape)
+        result = x.sum(axes, x.dtype, keepdims=True) if axes else x
+        return np.broadcast_to(result, shape)  # raises where they do not fit
+
+    def batch(b: Batch, x, *, shape):
+        return sum_to(x, shape=(b.size, *shape))
+
+    def lanes(k, types, x, *, shape):
+        axes = _repeated(x.shape, shape)
+        if not axes:
+            return x
+        kept = tuple([size for axis, size in enumerate(x.shape) if axis not in axes])
+        return k.reshaped(k.reduced(array_type(x.dtype, kept), x, np.add, axes), shape)
+
+    jvp = linear(0)
+
+    def transposed(d, ct, x, *, shape):
+        return np.broadcast_to(ct, x.shape)
+
+    samples = (
+        sample((2, 3), shape=(1, 3)),
+        sample((2, 3), shape=(1, 1)),
+        sample((2, 3), shape=(2, 3)),
+        sample((0, 2), shape=(1, 2)),
+    )
+
+
+def _repeated(whole: Shape, shape: Shape) -> tuple[int, ...]:
+    """Return the axes along which an array of one shape is repeated to another."""
+    pairs = enumerate(zip(whole, shape, strict=True))
+    return tuple([axis for axis, (size, own) in pairs if own == 1 != size])
 
 
 @op

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from lanewise.ir.dims import product
+from lanewise.ir.dims import dim_max, product
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import constant, dimension
 from lanewise.ops.elementwise import elementwise, imag, real, where
 from lanewise.ops.indexing import gather, take_along_axis
-from lanewise.ops.movement import broadcast_to, cast, reshape
+from lanewise.ops.movement import broadcast_to, cast, pad, reshape
 from lanewise.ops.registry import Batch, absent, op, sample
 from lanewise.ops.shapes import shape_of
 
@@ -49,6 +49,10 @@ class searchsorted:
     )
 
 
+#: Bits that the size of a table has at most, where it is not known.
+MOST_BITS = 40
+
+
 def _bisect(tables: Value, values: Value, side: str) -> Value:
     """Return where each row of values goes into its row of tables: the largest of the fitting.
 
@@ -56,22 +60,31 @@ def _bisect(tables: Value, values: Value, side: str) -> Value:
     that it leads to still belongs before the value.
     """
     batch, length = shape_of(tables)
-    assert isinstance(length, int), "only the batch has a size that is not known while tracing"
+    bits = MOST_BITS
+    if isinstance(length, int):
+        bits = length.bit_length()
+        size = _number(length)
+    else:  # with one more element, so that there is one
+        size = dimension(size=length)
+        zero = constant(
+            data=bytes(tables.type.dtype.itemsize), type=array_type(tables.type.dtype, ())
+        )
+        tables = pad(tables, zero, widths=((0, 0), (0, 1)))
     at = broadcast_to(_number(0), shape=(batch, shape_of(values)[1]))
-    if not length:
+    if not bits:
         return at
     dtype = np.result_type(tables.type.dtype, values.type.dtype)
     tables, values = cast(tables, dtype=dtype), cast(values, dtype=dtype)
     add, less_equal, minimum = map(elementwise, (np.add, np.less_equal, np.minimum))
-    for bit in reversed(range(length.bit_length())):
+    for bit in reversed(range(bits)):
         further = add(at, _number(1 << bit))
-        last = add(minimum(further, _number(length)), _number(-1))
+        last = add(minimum(further, size), _number(-1))
         found = take_along_axis(tables, last, axis=1)
         if side == "left":
             fits = _sorts_before(found, values)
         else:
             fits = elementwise(np.logical_not)(_sorts_before(values, found))
-        inside = less_equal(further, _number(length))
+        inside = less_equal(further, size)
         at = where(elementwise(np.logical_and)(inside, fits), further, at)
     return at
 
@@ -129,7 +142,7 @@ class interp:
     def jvp(d, tangents, y, x, xp, fp, left, right):
         t, t_xp, t_fp, *outside = tangents
         last = xp.shape[0] - 1
-        at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
+        at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, dim_max(last - 1, 0))
         ends = (at, np.minimum(at + 1, last))
 
         def of(table):

@@ -97,7 +97,7 @@ def _check_kth(kth: tuple[int, ...], x: ArrayType, axis: int) -> None:
         return  # nothing is moved, so NumPy does not look
     size = x.shape[axis]
     for k in kth:
-        if not -size <= k < size:
+        if isinstance(size, int) and not -size <= k < size:
             raise ValueError(f"kth(={k + size if k < 0 else k}) out of bounds ({size})")
 
 

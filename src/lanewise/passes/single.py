@@ -30,10 +30,16 @@ def as_maps(graph: Graph, stays: Callable[[Operation], bool] = lambda op: False)
         return graph
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
-    for number in sorted(set(stages.values())):
-        members = [op for op in graph.operations if stages[op] == number]
+    makers = {result: op for op in graph.operations for result in op.results}
+    needed = set(graph.outputs)  # what is taken by another stage than made it
+    members_of: dict[int, list[Operation]] = {}
+    for op in graph.operations:
+        members_of.setdefault(stages[op], []).append(op)
+        needed.update([v for v in op.operands if v in makers and stages[makers[v]] != stages[op]])
+    for number in sorted(members_of):
+        members = members_of[number]
         if number % 2:
-            _gather(builder, values, graph, members)
+            _gather(builder, values, makers, needed, members)
         else:
             for op in members:
                 builder.copy(op, values)
@@ -59,13 +65,16 @@ def _gathered(graph: Graph, stays: Callable[[Operation], bool]) -> set[Operation
     """Return the operations that are put into maps.
 
     A view is among them if all that read it are, whatever `stays` says: a kernel reads through it.
+    It is not if none of them is: NumPy makes it without a kernel.
     """
     found: set[Operation] = set()
     seen = set(graph.outputs)  # values that something else than what was found takes
     read: set[Value] = set()
     for op in reversed(graph.operations):
-        is_view = op.primitive in _VIEWS and op.results[0] in read and op.results[0] not in seen
-        if _is_gathered(op) and (is_view or not stays(op)):
+        is_view = op.primitive in _VIEWS
+        is_read = not is_view or op.results[0] in read
+        is_through = is_view and op.results[0] not in seen
+        if is_read and _is_gathered(op) and (is_through or not stays(op)):
             found.add(op)
             read.update(op.operands)
         else:
@@ -100,11 +109,17 @@ def _holds_map(op: Operation) -> bool:
 
 
 def _gather(
-    builder: Builder, values: dict[Value, Value], graph: Graph, members: Sequence[Operation]
+    builder: Builder,
+    values: dict[Value, Value],
+    makers: dict[Value, Operation],
+    needed: set[Value],
+    members: Sequence[Operation],
 ) -> None:
-    """Record operations as a map of one example, and enter their results."""
+    """Record operations as a map of one example, and enter those of their results that are needed.
+
+    ``makers`` tells which operation made a value.
+    """
     own = {result for op in members for result in op.results}
-    makers = {result: op for op in graph.operations for result in op.results}
     inner = Builder()
     inside: dict[Value, Value] = {}
     taken: list[Value] = []
@@ -119,8 +134,6 @@ def _gather(
                 inside[value] = inner.input(value.type)
                 taken.append(value)
         inner.copy(op, inside)
-    needed = {v for op in graph.operations if op not in set(members) for v in op.operands}
-    needed.update(graph.outputs)
     given = [result for op in members for result in op.results if result in needed]
     region = inner.finish([inside[value] for value in given])
     builder.location = members[0]._place

@@ -6,13 +6,26 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from lanewise.ir.dims import Call, Dim, DimLike, dim_max, dim_min
+import numpy as np
+
+from lanewise.ir.dims import Dim, substitute
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.control import cond
+from lanewise.ops.creation import constant, dimension
+from lanewise.ops.exact import exact
+from lanewise.ops.movement import cast
 from lanewise.ops.regions import map_
+
+#: Functions of numbers that are the same wherever they are computed.
+_EXACT = frozenset(
+    (np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.less, np.less_equal, np.greater,
+     np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not)
+)  # fmt: skip
 
 
 def specialized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
@@ -28,16 +41,70 @@ def specialized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     f64[3,6]
     """
     builder = Builder()
-    values: dict[Value, Value] = {
-        value: builder.input(_replaced(value.type, sizes)) for value in graph.inputs
-    }
-    for op in graph.operations:
-        operands = tuple([values[value] for value in op.operands])
-        regions = tuple([specialized(region, sizes) for region in op.regions])
-        builder.location = op._place
-        results = builder.emit(op.primitive, operands, _replaced(op.params, sizes), regions)
-        values.update(zip(op.results, results, strict=True))
-    return builder.finish([values[value] for value in graph.outputs])
+    inputs = [builder.input(_replaced(value.type, sizes)) for value in graph.inputs]
+    return builder.finish(_Writer(builder, sizes).write(graph, inputs))
+
+
+class _Writer:
+    """Records a graph for certain sizes; what only depends on sizes is computed at once.
+
+    So a branch that sizes decide is the side that is taken, and the other one, in which operations
+    may not even fit these sizes, is left out.
+    """
+
+    def __init__(self, builder: Builder, sizes: Mapping[str, int]) -> None:
+        self._builder, self._sizes = builder, sizes
+        self._known: dict[Value, np.ndarray] = {}
+
+    def write(self, graph: Graph, arguments: Sequence[Value]) -> list[Value]:
+        """Record the operations of a graph on arguments; return its outputs."""
+        values = dict(zip(graph.inputs, arguments, strict=True))
+        for op in graph.operations:
+            operands = [values[value] for value in op.operands]
+            params = _replaced(op.params, self._sizes)
+            self._builder.location = op._place
+            results: Sequence[Value] | None = self._chosen(op, operands)
+            if results is None:
+                results = self._computed(op, operands, params)
+            if results is None:
+                regions = tuple([specialized(region, self._sizes) for region in op.regions])
+                results = self._builder.emit(op.primitive, tuple(operands), params, regions)
+            values.update(zip(op.results, results, strict=True))
+        return [values[value] for value in graph.outputs]
+
+    def _chosen(self, op: Operation, operands: Sequence[Value]) -> list[Value] | None:
+        """Record the side of a branch that sizes decide."""
+        if op.primitive is not cond or operands[0] not in self._known:
+            return None
+        region = op.regions[0 if self._known[operands[0]] else 1]
+        return self.write(region, operands[1:])
+
+    def _computed(
+        self, op: Operation, operands: Sequence[Value], params: dict[str, Any]
+    ) -> tuple[Value, ...] | None:
+        """Record a number that depends on sizes only as a constant."""
+        if op.primitive is constant:
+            if not params["type"].shape:
+                results = self._builder.emit(constant, (), params)
+                self._known[results[0]] = constant.numpy(**params)
+                return results
+            return None
+        is_number = op.primitive is dimension or op.primitive is exact or op.primitive is cast
+        if not is_number and (op.primitive.ufunc is None or op.primitive.ufunc not in _EXACT):
+            return None
+        if not all([value in self._known for value in operands]):
+            return None
+        if isinstance(params.get("size"), Dim):  # of which a symbol stays
+            return None
+        with suppress(OverflowError):  # which is raised when it runs, if it does
+            found = op.primitive.numpy(*[self._known[value][()] for value in operands], **params)
+            type_ = op.results[0].type
+            found = np.asarray(found, type_.dtype)
+            data = {"data": found.tobytes(), "type": type_}
+            results = self._builder.emit(constant, (), data)
+            self._known[results[0]] = found
+            return results
+        return None
 
 
 def needs_sizes(graph: Graph) -> bool:
@@ -62,7 +129,7 @@ def _needs_sizes(op: Operation) -> bool:
 def _replaced(value: Any, sizes: Mapping[str, int]) -> Any:
     """Return a type, parameter or container of these with its symbols replaced."""
     if isinstance(value, Dim):
-        return _size(value, sizes)
+        return substitute(value, sizes)
     if isinstance(value, dict):
         return {name: _replaced(part, sizes) for name, part in value.items()}
     if type(value) is tuple:
@@ -70,32 +137,3 @@ def _replaced(value: Any, sizes: Mapping[str, int]) -> Any:
     if isinstance(value, ArrayType):
         return array_type(value.dtype, _replaced(value.shape, sizes))
     return value
-
-
-def _size(dim: DimLike, sizes: Mapping[str, int]) -> DimLike:
-    if not isinstance(dim, Dim):
-        return dim
-    total: DimLike = 0
-    for monomial, coefficient in dim.terms:
-        part: DimLike = coefficient
-        for atom in monomial:
-            part = part * _atom(atom, sizes)
-        total = total + part
-    return total
-
-
-def _atom(atom: str | Call, sizes: Mapping[str, int]) -> DimLike:
-    if isinstance(atom, str):
-        return sizes[atom] if atom in sizes else Dim.symbol(atom)
-    first, second = [_size(arg, sizes) for arg in atom.args]
-    match atom.name:
-        case "floordiv":
-            return first // second
-        case "mod":
-            if isinstance(first, int) and isinstance(second, Dim):
-                return Dim([((Call("mod", (first, second)),), 1)])
-            return first % second  # ty: ignore[unsupported-operator]
-        case "min":
-            return dim_min(first, second)
-        case _:
-            return dim_max(first, second)

@@ -58,6 +58,9 @@ FEWEST = 32
 MOST_ADDED = 8
 #: How often the body of one loop is gone through at most.
 TRIES = 64
+#: The terms of a total of arrays are stacked if they take at most so many bytes: more would go
+#: through memory, where a loop adds them to what its caches hold.
+MOST_TERMS = 1 << 20
 
 
 def spread(graph: Graph, fastmath: bool = False, totals: bool = True) -> Graph:
@@ -152,7 +155,8 @@ class _Loop:
         first, last = len(kinds), len(kinds) + len(self.carry)
         for carry, value in enumerate(region.inputs[first:last]):
             rank = value.type.ndim
-            is_total = not rank or _is_total(region, value, carry)
+            is_small = self.length * value.type.nbytes <= MOST_TERMS
+            is_total = not rank or (is_small and _is_total(region, value, carry))
             part = Part(carry, tuple(range(rank)), ("carry", carry), None)
             kinds.append(Running(carry) if is_total else part)
         for value in self.xs:

@@ -177,6 +177,21 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return maker()(shape, dtype)
 
 
+def around(x: np.ndarray, first: int, last: int) -> np.ndarray:
+    """Return a new array like another, of which the rows between two places are arbitrary.
+
+    Examples
+    --------
+    >>> rows = around(np.arange(4.0), 1, 3)
+    >>> rows[0], rows[3]
+    (np.float64(0.0), np.float64(3.0))
+    """
+    result = empty(x.shape, x.dtype)
+    result[:first] = x[:first]
+    result[last:] = x[last:]
+    return result
+
+
 def kept() -> int:
     """Return how many bytes are kept for arrays to come.
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -49,22 +49,43 @@ class Program:
         return self.executable.graph
 
 
+class Measure(Protocol):
+    """What measures programs as they run: see `lanewise.inspect.profile`."""
+
+    def plan(self, executable: Executable, arguments: Sequence[Any]) -> Plan:
+        """Return the plan to run on some arguments, with a clock that its operations read."""
+        ...
+
+    def instrument(self, executable: Executable, plan: Plan) -> Plan:
+        """Return a plan with a clock, in place of one that has none."""
+        ...
+
+    def start(self, plan: Plan) -> None:
+        """Start the clock of a plan that is about to run."""
+        ...
+
+
 class _Observed(threading.local):
     programs: list[Program] | None = None
+    measure: Measure | None = None
 
 
 _observed = _Observed()
 
 
 @contextmanager
-def observing() -> Generator[list[Program]]:
-    """Collect the programs that this thread runs, while the ``with`` block lasts."""
-    before = _observed.programs
-    _observed.programs = []
+def observing(measure: Measure | None = None) -> Generator[list[Program]]:
+    """Collect the programs that this thread runs, while the ``with`` block lasts.
+
+    ``measure`` chooses the plans that run, which read a clock.
+    """
+    before = _observed.programs, _observed.measure
+    _observed.programs = programs = []
+    _observed.measure = measure
     try:
-        yield _observed.programs
+        yield programs
     finally:
-        _observed.programs = before
+        _observed.programs, _observed.measure = before
 
 
 def compile(graph: Graph) -> Executable:
@@ -120,9 +141,9 @@ def _run(
 ) -> tuple[list[Any], bool]:
     """Return the outputs of an executable, and whether all of them are arrays of their own."""
     try:
-        plan = executable.plan(arguments)
         if _observed.programs is not None:
-            return _run_observed(_observed.programs, executable, plan, arguments), False
+            return _run_observed(_observed.programs, executable, arguments)
+        plan = executable.plan(arguments)
         return plan(*arguments), plan.is_fresh
     except Exception as error:
         found = None
@@ -145,27 +166,35 @@ def _run(
 
 
 def _run_observed(
-    programs: list[Program], executable: Executable, plan: Plan, arguments: Sequence[Any]
-) -> list[Any]:
-    """Run a plan, and note what was run."""
+    programs: list[Program], executable: Executable, arguments: Sequence[Any]
+) -> tuple[list[Any], bool]:
+    """Run an executable as `_run` does, and note what was run."""
+    measure = _observed.measure
+    plan = executable.plan(arguments) if measure is None else measure.plan(executable, arguments)
     sizes = read_sizes(executable.graph, arguments)
     choice = executable.choice(sizes)
     programs.append(Program(executable, sizes, choice))
     left.examples = 0
+    if measure is not None:
+        measure.start(plan)
     results = plan(*arguments)
     if left.examples:
         many = f"{left.examples:,} example{'s' * (left.examples > 1)}"
         choice = replace(choice, reason=f"{choice.reason}; kernels left {many} of it to NumPy")
         programs[-1] = replace(programs[-1], choice=choice)
-    return results
+    return results, plan.is_fresh
 
 
 def _interpret(
     executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
 ) -> list[Any]:
     """Run a graph without kernels."""
+    plan, measure = executable.interpreter, _observed.measure
+    if measure is not None:
+        plan = measure.instrument(executable, plan)
+        measure.start(plan)
     try:
-        return executable.interpreter(*arguments)
+        return plan(*arguments)
     except Exception as error:
         found = explain_failure(error, program(), arguments)
         if found is error:

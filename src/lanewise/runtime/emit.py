@@ -9,27 +9,41 @@ scalar, on which operators are fast; only arguments of a plan without control fl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, Shape, evaluate, symbols
+from lanewise.ir.dims import Dim, DimLike, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.types import ArrayType
 from lanewise.ops.control import CONTROL, cond, scan, switch, while_
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.indexing import scatter, scatter_into
-from lanewise.ops.movement import python_slices, update_slice
+from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
 from lanewise.ops.regions import NATIVE
 from lanewise.ops.slicing import slice_into
+from lanewise.runtime.binding import (
+    bind,
+    has_dim,
+    input_sizes,
+    learned_symbols,
+    plain,
+    sized,
+    sized_slices,
+)
+from lanewise.runtime.buffers import around
+from lanewise.runtime.clock import Clock
 from lanewise.runtime.expressions import (
     array_expression,
     element_key,
     gives_scalars,
     is_scalar,
     scalar_expression,
+    size_expression,
+    slice_key,
 )
+from lanewise.runtime.filling import filled_by
 from lanewise.runtime.memory import Memory, analyze
 
 #: Blocks nested deeper than this are functions of their own; Python allows 20 loops in each other.
@@ -54,7 +68,13 @@ class Source:
     """
 
     def __init__(
-        self, graph: Graph, runner: Runner, *, sized: bool = False, memory: Memory | None = None
+        self,
+        graph: Graph,
+        runner: Runner,
+        *,
+        sized: bool = False,
+        memory: Memory | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.names: dict[str, Any] = {}
         self.places: list[Operation | None] = []
@@ -65,12 +85,16 @@ class Source:
         self._count = 0
         self._op: Operation | None = None
         self._needs_sizes = False
-        self._learned = _learned_symbols(graph)
+        self._sizes: dict[Dim, str] = {}
+        self._clock = clock
+        self._learned = learned_symbols(graph)
         variables = {value: self._fresh() for value in graph.inputs}
         arguments = list(variables.values())
         controls = any(op.primitive in CONTROL for op in graph.operations)
         self._line(0, f"def run({', '.join(['sizes'] * sized + arguments)}):")
         self._line(1, "pass")  # the sizes, once it is known whether they are needed
+        if clock is not None and clock.within:
+            self._line(1, f"{self._refer(clock.reading(None))}()")
         if controls:
             for value in graph.inputs:
                 if is_scalar(value.type):
@@ -83,9 +107,12 @@ class Source:
         if self._needs_sizes and not sized:
             entries = [
                 f"{name!r}: {arguments[position]}.shape[{axis}]"
-                for name, (position, axis) in _input_sizes(graph).items()
+                for name, (position, axis) in input_sizes(graph).items()
             ]
             self._lines[1] = f"    sizes = {{{', '.join(entries)}}}"
+        if self._sizes:
+            named = [f"{name} = {size_expression(dim)}" for dim, name in self._sizes.items()]
+            self._lines[1] = "; ".join([self._lines[1], *named])
         self.text = "\n".join(self._lines)
 
     def _line(self, depth: int, text: str) -> None:
@@ -123,6 +150,8 @@ class Source:
         first = len(self._lines)
         uses = _last_uses(graph)
         inputs = set(graph.inputs).difference(dropped)
+        filling = filled_by(graph)
+        filled = set(filling.values())
         for op in graph.operations:
             self._op = op
             if op.primitive in (constant, iota) and not has_dim(op.params):
@@ -132,10 +161,17 @@ class Source:
                 variables[result] = wanted.get(result) or self._fresh()
             dying = [v for v in uses.get(op, ()) if v not in inputs and _is_array(v)]
             dying = [v for v in dying if variables[v] not in self.names]
-            self._operation(op, memory, variables, depth, dying)
+            if op in filling:
+                self._fill(op, filling[op], variables, depth)
+            elif op in filled:
+                self._line(depth, f"{variables[op.results[0]]} = {variables[op.operands[1]]}")
+            else:
+                self._operation(op, memory, variables, depth, dying)
             self._op = op
             results = {variables[v] for v in op.results if v not in dying}
             self._drop(depth, [variables[v] for v in dying if variables[v] not in results])
+            if self._clock is not None:
+                self._line(depth, f"{self._refer(self._clock.reading(op))}()")
         if len(self._lines) == first:
             self._line(depth, "pass")
 
@@ -176,6 +212,10 @@ class Source:
             if results != operands[:1]:
                 self._line(depth, f"{results[0]} = {operands[0]}")
             return
+        if op.primitive is update_slice and has_dim(op.params):
+            self._line(depth, f"{results[0]} = {self._refer(np.array)}({operands[0]})")
+            self._line(depth, self._update(op, [results[0], operands[1]]))
+            return
         expression = scalar_expression(op, operands, self._refer, self.names)
         is_scalar_already = expression is not None or gives_scalars(op)
         if expression is None:
@@ -190,6 +230,21 @@ class Source:
             if is_scalar(value.type) and not is_scalar_already:
                 self._line(depth, f"{name} = {name}[()]")
         self._learn_sizes(op, variables, depth)
+
+    def _fill(
+        self, op: Operation, update: Operation, variables: dict[Value, str], depth: int
+    ) -> None:
+        """Write the call of a kernel that writes its rows to where an update will have them.
+
+        The variable of the rows has the whole array then.
+        """
+        (rows,) = [variables[value] for value in op.results]
+        first, last, _ = update.params["index"][0]
+        base = variables[update.operands[0]]
+        self._line(depth, f"{rows} = {self._refer(around)}({base}, {first}, {last})")
+        operands = [variables[value] for value in op.operands]
+        arguments = [str(op.params["size"]), *operands, f"{rows}[{first}:{last}]"]
+        self._line(depth, f"{self._refer(self._runner(op, ()))}({', '.join(arguments)})")
 
     def _learn_sizes(self, op: Operation, variables: dict[Value, str], depth: int) -> None:
         """Enter the sizes of dimensions that depend on the data: only results have them."""
@@ -210,16 +265,44 @@ class Source:
                 return f"{self._refer(runner)}({', '.join([str(size), *operands])})"
             self._needs_sizes = True
             return f"{self._refer(runner)}({', '.join(['sizes', *operands])})"
+        if op.primitive is slice_ and has_dim(op.params):
+            return f"{operands[0]}[{self._sized_key(op.params['index'])}]"
+        if op.primitive is reshape and self._can_name(op.params["shape"]):
+            dims = ", ".join(map(self._size, op.params["shape"]))
+            return f"{operands[0]}.reshape({dims})"
         if has_dim(op.params):
             self._needs_sizes = True
             return f"{self._refer(sized(op))}(sizes)({', '.join(operands)})"
         return f"{self._refer(plain(op))}({', '.join(operands)})"
 
+    def _can_name(self, dims: Sequence[Any]) -> bool:
+        """Return whether dimensions can be worked out when the function begins."""
+        return all(
+            [size_expression(d) is not None and self._learned.isdisjoint(symbols(d)) for d in dims]
+        )
+
+    def _size(self, dim: DimLike) -> str:
+        """Return the variable of a dimension, which is worked out when the function begins."""
+        if not isinstance(dim, Dim):
+            return str(dim)
+        self._needs_sizes = True
+        return self._sizes.setdefault(dim, f"n{len(self._sizes)}")
+
+    def _sized_key(self, index: Sequence[Any]) -> str:
+        """Return the key of a slice with ends that depend on sizes."""
+        if self._can_name([end for part in index if part is not None for end in part[:2]]):
+            return slice_key(index, self._size, self._refer)
+        self._needs_sizes = True
+        return f"{self._refer(partial(sized_slices, tuple(index)))}(sizes)"
+
     def _update(self, op: Operation, operands: Sequence[str]) -> str:
         """Return the statement that writes an update into its first operand."""
         x, values, *rest = operands
         if op.primitive is update_slice:
-            return f"{x}[{self._refer(python_slices(op.params['index']))}] = {values}"
+            index = op.params["index"]
+            if not has_dim(index):
+                return f"{x}[{self._refer(python_slices(index))}] = {values}"
+            return f"{x}[{self._sized_key(index)}] = {values}"
         if op.primitive is scatter:
             if op.params["fn"] is None:
                 return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
@@ -443,49 +526,6 @@ class Source:
         return f"{self._refer(np.empty)}({shape}, {dtype})"
 
 
-def _input_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
-    """Return for each symbolic dimension an input, by its position, and an axis that has it."""
-    return {
-        str(dim): (position, axis)
-        for position, value in enumerate(graph.inputs)
-        if isinstance(value.type, ArrayType)
-        for axis, dim in enumerate(value.type.shape)
-        if isinstance(dim, Dim)
-    }
-
-
-def _learned_symbols(graph: Graph) -> set[str]:
-    """Return the symbols of dimensions that an operation in a graph or its regions brings in."""
-    known = set().union(*[_symbols_of(value.type) for value in graph.inputs])
-    found: set[str] = set()
-    for op in graph.operations:
-        for region in op.regions:
-            found |= _learned_symbols(region)
-        made = set().union(*map(_symbols_of, op.signature.types))
-        if not op.regions and not made <= known:
-            known = known.union(*[_symbols_of(value.type) for value in op.operands])
-            known |= _symbols_of(tuple(op.params.values()))
-            found |= made - known
-            known |= made
-    return found
-
-
-def _symbols_of(value: Any) -> frozenset[str]:
-    """Return the symbols of the dimensions in a type, a parameter, or a tuple of those."""
-    if isinstance(value, ArrayType):
-        return _shape_symbols(value.shape)
-    if isinstance(value, Dim):
-        return frozenset(symbols(value))
-    if isinstance(value, tuple):
-        return frozenset().union(*map(_symbols_of, value))
-    return frozenset()
-
-
-@lru_cache(maxsize=4096)
-def _shape_symbols(shape: Shape) -> frozenset[str]:
-    return frozenset().union(*map(symbols, shape))
-
-
 def _last_uses(graph: Graph) -> dict[Operation, list[Value]]:
     """Return for each operation the values that nobody reads after it."""
     last: dict[Value, Operation] = {}
@@ -502,51 +542,3 @@ def _last_uses(graph: Graph) -> dict[Operation, list[Value]]:
 
 def _is_array(value: Value) -> bool:
     return isinstance(value.type, ArrayType) and bool(value.type.shape)
-
-
-def plain(op: Operation) -> Callable[..., Any]:
-    """Return an operation's meaning in NumPy with its parameters bound."""
-    ufunc = op.primitive.ufunc
-    if ufunc is not None and op.params.get("dtype") is None:
-        return ufunc
-    return partial(op.primitive.numpy, **op.params) if op.params else op.primitive.numpy
-
-
-def sized(op: Operation) -> Callable[[dict[str, int]], Callable[..., Any]]:
-    """Return what binds the sizes to the parameters of an operation; it keeps the last binding."""
-    numpy, params = op.primitive.numpy, op.params
-    last: tuple[Any, Any] = (None, None)
-
-    def bound(sizes: dict[str, int]) -> Callable[..., Any]:
-        nonlocal last
-        known, call = last
-        if known is not sizes:
-            call = partial(numpy, **bind(params, sizes))
-            last = (sizes, call)
-        return call
-
-    return bound
-
-
-def has_dim(value: Any) -> bool:
-    """Return whether a parameter holds a symbolic dimension."""
-    if isinstance(value, Dim):
-        return True
-    if isinstance(value, dict):
-        return any(map(has_dim, value.values()))
-    if isinstance(value, tuple):
-        return any(map(has_dim, value))
-    return isinstance(value, ArrayType) and has_dim(value.shape)
-
-
-def bind(value: Any, sizes: dict[str, int]) -> Any:
-    """Return a parameter with its symbolic dimensions replaced by their sizes."""
-    if isinstance(value, Dim):
-        return evaluate(value, sizes)
-    if isinstance(value, dict):
-        return {name: bind(part, sizes) for name, part in value.items()}
-    if isinstance(value, tuple):
-        return tuple([bind(part, sizes) for part in value])
-    if isinstance(value, ArrayType):
-        return array_type(value.dtype, bind(value.shape, sizes))
-    return value

@@ -11,7 +11,7 @@ import numpy as np
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.passes.divergent import fresh_symbol
-from lanewise.runtime.emit import bind
+from lanewise.runtime.binding import bind
 from lanewise.runtime.memory import Memory
 from lanewise.runtime.rows import ROWS, updated_operands
 

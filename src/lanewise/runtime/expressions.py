@@ -15,13 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Call, Dim, DimLike, bounds
 from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.elementwise import imag, real, where
 from lanewise.ops.exact import exact
 from lanewise.ops.indexing import gather
-from lanewise.ops.movement import cast, python_slices, reshape, slice_, transpose
+from lanewise.ops.movement import (
+    AxisSlice,
+    cast,
+    python_slice,
+    python_slices,
+    reshape,
+    slice_,
+    transpose,
+)
 
 #: Gives a name to an object that the source refers to.
 Refer = Callable[[Any], str]
@@ -122,7 +130,7 @@ def array_expression(op: Operation, operands: Sequence[str], refer: Refer) -> st
     match op.primitive:
         case primitive if primitive is gather:
             return f"{operands[0]}[{element_key(op.params['axis'], operands[1:])}]"
-        case primitive if primitive is slice_:
+        case primitive if primitive is slice_ and not _is_sized(op.params["index"]):
             return f"{operands[0]}[{refer(python_slices(op.params['index']))}]"
         case primitive if primitive is reshape and op.results[0].type is op.operands[0].type:
             return operands[0]
@@ -142,6 +150,60 @@ def array_expression(op: Operation, operands: Sequence[str], refer: Refer) -> st
     return None
 
 
+def size_expression(dim: DimLike) -> str | None:
+    """Return a dimension in Python source, with ``sizes`` to look symbols up in.
+
+    None if working it out may raise, which is for the operation that needs it.
+    """
+    if not isinstance(dim, Dim):
+        return str(dim)
+    terms = []
+    for monomial, coefficient in dim.terms:
+        factors = [str(coefficient)] if coefficient != 1 or not monomial else []
+        for atom in monomial:
+            factor = f"sizes[{atom!r}]" if isinstance(atom, str) else _call_expression(atom)
+            if factor is None:
+                return None
+            factors.append(factor)
+        terms.append(" * ".join(factors))
+    return " + ".join(terms)
+
+
+def _call_expression(call: Call) -> str | None:
+    args = [size_expression(arg) for arg in call.args]
+    if None in args:
+        return None
+    match call.name:
+        case "max":
+            return f"max({args[0]}, {args[1]})"
+        case "negative":
+            return f"({args[1]} if {args[0]} < 0 else {args[2]})"
+        case "floordiv" | "mod" if isinstance(call.args[1], int) and call.args[1] > 0:
+            return f"(({args[0]}) {'//' if call.name == 'floordiv' else '%'} {args[1]})"
+    return None
+
+
+def slice_key(index: Sequence[AxisSlice], size: Callable[[DimLike], str], refer: Refer) -> str:
+    """Return the key of a slice whose ends depend on sizes, which `size` gives names to."""
+    parts = []
+    for part in index:
+        if part is None:
+            parts.append(":")
+            continue
+        start, stop, step = part
+        ends = [size(end) for end in (start, stop)]
+        if step > 0 and all([_is_natural(end) for end in (start, stop)]):
+            parts.append(f"{ends[0]}:{ends[1]}" + (f":{step}" if step != 1 else ""))
+            continue
+        parts.append(f"{refer(python_slice)}({ends[0]}, {ends[1]}, {step})")
+    return ", ".join(parts) or "()"
+
+
+def _is_natural(dim: DimLike) -> bool:
+    least, _ = bounds(dim)
+    return least is not None and least >= 0
+
+
 def element_key(axis: int, indices: Sequence[str]) -> str:
     """Return the key that indexes consecutive axes, from `axis` on."""
     return ", ".join([*[":"] * axis, *indices]) or "()"
@@ -158,6 +220,11 @@ def _keeps_first(op: Operation) -> bool:
     """Return whether a reshape leaves the first axis, whose size is symbolic, and no other is."""
     old, new = op.operands[0].type.shape, op.params["shape"]
     return bool(old) and old[0] == new[0] and not _is_symbolic(new[1:])
+
+
+def _is_sized(index: tuple[Any, ...]) -> bool:
+    """Return whether a slice has ends that are known only when the graph runs."""
+    return any(_is_symbolic(part) for part in index if part is not None)
 
 
 def _is_symbolic(shape: tuple[Any, ...]) -> bool:

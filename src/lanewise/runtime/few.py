@@ -21,10 +21,12 @@ from lanewise.ir.dims import evaluate, symbols
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, CONTROL, scan
-from lanewise.ops.movement import update_slice
+from lanewise.ops.movement import concatenate, update_slice
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
-from lanewise.passes.elements import is_large, over_elements
+from lanewise.passes.elements import over_elements
 from lanewise.passes.pipeline import lower
+from lanewise.passes.rowwise import FEWEST as LONG
+from lanewise.passes.rowwise import is_large
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.spread import FEWEST, spread
@@ -245,7 +247,8 @@ def _moves_much(op: Operation) -> bool:
         return any([count(value) > LARGE for value in op.results]) and all(
             [_moves_much(member) or _is_of_few(member) for member in inner]
         )
-    return op.primitive.name in _MOVES
+    is_long = op.primitive is concatenate and count(op.results[0]) >= LONG
+    return is_long or op.primitive.name in _MOVES
 
 
 def _is_of_few(op: Operation) -> bool:

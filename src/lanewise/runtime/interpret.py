@@ -22,8 +22,10 @@ from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, example_type, map_
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead
+from lanewise.runtime.binding import bind
+from lanewise.runtime.clock import Clock
 from lanewise.runtime.divergent import divergent
-from lanewise.runtime.emit import Source, bind
+from lanewise.runtime.emit import Source
 from lanewise.runtime.memory import Memory, analyze
 
 
@@ -58,9 +60,11 @@ class Plan:
     given
         The positions of arguments that a run may write to; ``memory.written`` tells whether it
         does.
+    clock
+        What its operations read when they are done, where they are to be measured.
     """
 
-    __slots__ = ("_places", "_run", "_tells", "graph", "is_fresh", "memory")
+    __slots__ = ("_places", "_run", "_tells", "clock", "graph", "is_fresh", "memory")
 
     def __init__(
         self,
@@ -69,11 +73,13 @@ class Plan:
         sized: bool = False,
         tells: bool | None = None,
         given: Iterable[int] = (),
+        clock: Clock | None = None,
     ) -> None:
         self.graph = graph
+        self.clock = clock
         self.memory: Memory = analyze(graph, given)
         self._tells = graph.has_effects if tells is None else tells
-        source = Source(graph, self._runner, sized=sized, memory=self.memory)
+        source = Source(graph, self._runner, sized=sized, memory=self.memory, clock=clock)
         exec(compile(source.text, "<lanewise plan>", "exec"), source.names)
         # Taken out of its own globals, or each plan would be a cycle for the collector.
         self._run: FunctionType = source.names.pop("run")
@@ -121,9 +127,10 @@ class Plan:
 
         It may write to the operands at the positions `given`.
         """
+        clock = None if self.clock is None else self.clock.inside(op)
         if op.primitive is not map_:  # control flow nested very deep
             graph = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
-            plan = Plan(graph, sized=True, tells=self._tells)
+            plan = Plan(graph, sized=True, tells=self._tells, clock=clock)
             places = [graph.inputs.index(value) for value in op.operands]
             firsts = [places.index(i) for i in range(len(graph.inputs))]
             return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
@@ -134,10 +141,10 @@ class Plan:
         if op.params["order"] == DIVERGENT:
 
             def make(graph: Graph, given: Iterable[int] = ()) -> Plan:
-                return Plan(graph, sized=True, tells=self._tells, given=given)
+                return Plan(graph, sized=True, tells=self._tells, given=given, clock=clock)
 
             return divergent(op, given, make)
-        return sequential(op, self._tells)
+        return sequential(op, self._tells, clock)
 
 
 def _is_fresh(graph: Graph) -> bool:
@@ -174,16 +181,16 @@ def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:
     }
 
 
-def sequential(op: Operation, tells: bool) -> Callable[..., Any]:
+def sequential(op: Operation, tells: bool, clock: Clock | None = None) -> Callable[..., Any]:
     """Return the runner of a sequential map: examples, or chunks of them, one after the other."""
     (body,) = op.regions
     params = op.params
     chunk = params["chunk"]
     # The plan of an example takes the sizes of the graph around it; that of a chunk has its own.
     if chunk is None:
-        plan = Plan(eliminate_dead(body), sized=True, tells=tells)
+        plan = Plan(eliminate_dead(body), sized=True, tells=tells, clock=clock)
     else:
-        plan = Plan(lower(chunked_graph(op)), tells=tells)
+        plan = Plan(lower(chunked_graph(op)), tells=tells, clock=clock)
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
     types = [value.type for value in op.results]
 

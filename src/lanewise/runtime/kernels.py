@@ -161,6 +161,8 @@ class _Runner:
 
     def __call__(self, sizes: dict[str, int], *operands: Any) -> tuple[np.ndarray, ...]:
         size = evaluate(self._op.params["size"], sizes)
+        count = len(self._dtypes)
+        operands, results = operands[:count], operands[count:]  # to write to, if they are given
         arrays = [np.asarray(x, dtype) for x, dtype in zip(operands, self._dtypes, strict=True)]
         variant = self._variant(arrays)
         given = [
@@ -174,7 +176,7 @@ class _Runner:
             for axis, is_column in zip(self._in_dims, variant.columns, strict=True)
         ):
             self.cell[0] = variant.known
-        return variant.call(size, *given)
+        return variant.call(size, *given, *results)
 
     def _variant(self, arrays: Sequence[np.ndarray]) -> _Variant:
         """Return the kernel that runs a call."""

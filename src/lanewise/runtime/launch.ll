@@ -341,8 +341,11 @@ define internal ptr @attempt(ptr %table, ptr %arguments, i64 %count, ptr %mender
   %outputs.at = getelementptr i64, ptr %table, i64 2
   %outputs = load i64, ptr %outputs.at
   %taken = sub i64 %count, 1
-  %is.count = icmp eq i64 %taken, %inputs
-  br i1 %is.count, label %sized, label %unusable
+  %more = sub i64 %taken, %inputs
+  %is.count = icmp eq i64 %more, 0
+  %is.filling = icmp eq i64 %more, %outputs  ; behind the operands stand the arrays to write to
+  %is.right = or i1 %is.count, %is.filling
+  br i1 %is.right, label %sized, label %unusable
 sized:
   %size = call i64 @size_of(ptr %table, ptr %arguments)
   %is.negative = icmp slt i64 %size, 0
@@ -393,10 +396,20 @@ results:
   %is.all = icmp eq i64 %j, %outputs
   br i1 %is.all, label %ready, label %result
 result:
-  %new = call ptr @result(ptr %target, i64 %size, ptr %target.strides)
-  %is.missing = icmp eq ptr %new, null
+  br i1 %is.count, label %fresh, label %given
+fresh:
+  %array.new = call ptr @result(ptr %target, i64 %size, ptr %target.strides)
+  %is.missing = icmp eq ptr %array.new, null
   br i1 %is.missing, label %drop, label %made
+given:
+  %given.place = add i64 %inputs, %j
+  %given.behind = add i64 %given.place, 1
+  %given.at = getelementptr ptr, ptr %arguments, i64 %given.behind
+  %array.given = load ptr, ptr %given.at
+  call void @Py_IncRef(ptr %array.given)  ; the tuple takes it
+  br label %made
 made:
+  %new = phi ptr [ %array.new, %fresh ], [ %array.given, %given ]
   call i32 @PyTuple_SetItem(ptr %tuple, i64 %j, ptr %new)
   %new.data.at = getelementptr i8, ptr %new, i64 $DATA
   %new.data = load ptr, ptr %new.data.at
@@ -428,8 +441,9 @@ check:
   %is.fine = icmp eq i64 %code, 0
   br i1 %is.fine, label %done, label %fail
 fail:
+  %own.count = add i64 %inputs, 1
   %mended = call ptr @mend(ptr %mender, ptr %tuple, i64 %code, ptr %context, ptr %arguments,
-                           i64 %count)
+                           i64 %own.count)
   call void @Py_DecRef(ptr %tuple)
   ret ptr %mended
 done:

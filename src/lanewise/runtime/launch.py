@@ -149,6 +149,9 @@ def caller(
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Return ``call(size, *operands)``, which runs a kernel: a built-in function.
 
+    ``call(size, *operands, *results)`` writes to arrays in rows, of the right dtypes and shapes,
+    which whoever calls sees to; results in columns cannot be given.
+
     ``size`` is the number of examples; where something is mapped it may be anything else but an
     int, and is read off. The results have the examples along their first axis.
 

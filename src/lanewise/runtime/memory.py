@@ -159,12 +159,17 @@ class _Analysis:
         roots = self.roots[value]
         if not roots or not self.memory.is_own(roots) or self.last[value] != position:
             return False
-        return op.operands.count(value) == 1 and not any(
-            self.last.get(holder, -1) >= position
-            for root in roots
-            for holder in self.holders[root]
-            if holder is not value
-        )
+        # NumPy copes with a part of an array that is written to another part of it.
+        part = op.operands[1] if op.primitive is update_slice else None
+        if op.operands.count(value) > 1:
+            return False
+        for root in roots:
+            # Those that nobody uses from here on are not looked at again.
+            holders = [x for x in self.holders[root] if self.last.get(x, -1) >= position]
+            self.holders[root] = holders
+            if any(x is not value and self.last[x] >= position + (x is part) for x in holders):
+                return False
+        return True
 
     def branch(self, op: Operation, position: int) -> None:
         operands = op.operands[1:]

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+import lanewise.ops.paths  # noqa: F401  (what kernels are written of is in the registry, too)
 from lanewise.codegen.lift import lift
 from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim

@@ -21,6 +21,7 @@ from lanewise.ops.elementwise import complex_
 from lanewise.ops.movement import cast
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, fresh, is_traced
+from lanewise.trace.sizes import known_sizes
 from lanewise.trace.table.checks import checked, static
 from lanewise.trace.table.creation import given_dtype
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit, tensor_of, unwrapped
@@ -261,6 +262,7 @@ def _sized(function: Any, names: tuple[str, ...]) -> None:
     """Enter a function of the table whose arguments of these names must not be traced."""
 
     def traced(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = known_sizes(args), known_sizes(kwargs)
         given = dict(zip(names, args, strict=False)) | kwargs
         lengths = [given.get(name) for name in names if name]
         static(function, "lengths", lengths, _SIZE, shape_is_data=True)
@@ -285,33 +287,46 @@ for _function in (np.linspace, np.logspace, np.geomspace):
 for _function in (np.zeros_like, np.ones_like, np.empty_like):
     _sized(_function, ("", "", "", "", "shape"))
 _sized(np.full_like, ("", "", "", "", "", "shape"))
-_sized(np.indices, ("dimensions",))
-_enter(np.fromfunction, np.fromfunction)
 
 
-@constructs(np.eye)
-def eye(
-    N: Any,  # noqa: N803
-    M: Any = None,  # noqa: N803
-    k: Any = 0,
-    dtype: Any = float,
-    order: str = "C",
-    *,
-    device: Any = None,
-    like: Any = None,
-) -> Any:
-    """Return ``np.eye`` with a traced diagonal."""
-    static(np.eye, "lengths", (N, M), _SIZE, shape_is_data=True)
-    rows, columns = np.ogrid[:N, : N if M is None else M]
-    return np.astype(np.equal(columns - rows, k), given_dtype(dtype, np.dtype(float)))
+@constructs(np.indices)
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Return ``np.indices`` of sizes that are not known."""
+    shape = known_sizes(tuple(dimensions))
+    static(np.indices, "lengths", shape, _SIZE, shape_is_data=True)
+    last = len(shape) - 1
+    axes = [
+        np.reshape(TABLE[np.arange](n, dtype=dtype), (*(1,) * i, -1, *(1,) * (last - i)))
+        for i, n in enumerate(shape)
+    ]
+    if sparse:
+        return tuple(axes)
+    if not axes:
+        return as_tensor(np.indices((), dtype))
+    return np.stack([np.broadcast_to(places, shape) for places in axes])
 
 
-@constructs(np.tri)
-def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Any:  # noqa: N803
-    """Return ``np.tri`` with a traced diagonal."""
-    static(np.tri, "lengths", (N, M), _SIZE, shape_is_data=True)
-    rows, columns = np.ogrid[:N, : N if M is None else M]
-    return np.astype(np.less_equal(columns - rows, k), given_dtype(dtype, np.dtype(float)))
+@constructs(np.fromfunction)
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """Return ``np.fromfunction`` of sizes that are not known."""
+    if is_traced(shape):
+        return function(*indices(shape, dtype), **kwargs)
+    return np.fromfunction(function, shape, dtype=dtype, **kwargs)
+
+
+def _of_places(function: Any) -> None:
+    """Enter ``np.eye`` or ``np.tri``, whose diagonal may be data but not the size."""
+
+    def traced(N: Any, M: Any = None, k: Any = 0, *args: Any, **kwargs: Any) -> Any:  # noqa: N803
+        sizes = known_sizes((N, M))
+        static(function, "lengths", sizes, _SIZE, shape_is_data=True)
+        return TABLE[function](*sizes, k, *args, **kwargs)
+
+    _enter(function, traced)
+
+
+_of_places(np.eye)
+_of_places(np.tri)
 
 
 def _triangle(function: Any, offset: int) -> None:
@@ -321,7 +336,7 @@ def _triangle(function: Any, offset: int) -> None:
         m: Any = as_tensor(array(m)) if is_traced(m) else np.asanyarray(m)
         if m.ndim == 1:
             m = np.broadcast_to(m, (*m.shape, *m.shape))
-        below = tri(*m.shape[-2:], k=k + offset, dtype=bool)
+        below = TABLE[np.tri](*m.shape[-2:], k + offset, bool)
         return np.where(below if function is np.tril else ~below, m, np.zeros((), m.dtype))
 
     _enter(function, traced)

@@ -69,6 +69,13 @@ class EagerTrace(Trace):
             self.remember_capture(owner, snapshot, value)
         return value
 
+    def read(self, source: Any, array: np.ndarray) -> Value:
+        """Return the array that an object stands for now as a value."""
+        return super().read(source, array) if self.keeps else self.capture(array)
+
+    def own(self, source: Any, array: np.ndarray) -> None:
+        """Do nothing: what is carried out at once is not run again."""
+
     def scalar(self, value: Any, dtype: np.dtype) -> Value:
         """Return a Python number in a dtype; OverflowError if it is out of range."""
         if self.keeps:

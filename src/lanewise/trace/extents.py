@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import at
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.location import here
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import iota
@@ -299,8 +299,13 @@ def plain(index: Any) -> Any:
     return Tensor(require_trace("an index"), read(tensor))
 
 
-def _iota(length: int) -> Any:
+def _iota(length: DimLike) -> Any:
     return emit(iota, length=length, dtype=INTP)
+
+
+def axis_places(bound: DimLike) -> Any:
+    """Return the places of an axis."""
+    return np.arange(bound) if isinstance(bound, int) else _iota(bound)
 
 
 def step_of(entry: slice) -> int:

@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.errors import at
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, DimLike, bounds, dim_if_negative, dim_max, dim_min
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import AxisSlice
+from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
+from lanewise.trace.sizes import in_use, known_sizes, number_of
 from lanewise.trace.tensor import (
     Tensor,
     as_tensor,
@@ -68,6 +69,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     plan = _basic_plan_of(x._type, key)
     if plan is None:
         key = unwrapped(key)
+        key = known_sizes(key) if in_use() else key
         if data_shaped(key):
             return DATA_SHAPED[0].getitem(x, key)
         plan = _plan(x._type, key)
@@ -76,9 +78,10 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         # An element, all of its indices given, is a scalar: no view in NumPy.
         return viewed.copy() if plan.is_element else viewed
     viewed, axis = _bring_together(viewed, plan)
-    if plan.is_element or any(array.ndim for array in plan.arrays):
-        return emit(gather, viewed, *plan.arrays, axis=axis)
-    indices = tuple([as_tensor(array).copy() for array in plan.arrays])
+    arrays = [_as_index(array) for array in plan.arrays]
+    if plan.is_element or any(array.ndim for array in arrays):
+        return emit(gather, viewed, *arrays, axis=axis)
+    indices = tuple([as_tensor(array).copy() for array in arrays])
     return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
 
 
@@ -152,6 +155,7 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     plan = _basic_plan_of(x._type, key)
     if plan is None:
         key = unwrapped(key)
+        key = known_sizes(key) if in_use() else key
         if data_shaped(key):
             DATA_SHAPED[0].setitem(x, key, values, fn)
             return
@@ -167,7 +171,7 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
             store(viewed, fn(viewed) if fn.nin == 1 else fn(viewed, as_tensor(values)))
         return
     viewed, axis = _bring_together(viewed, plan)
-    indices = tuple([lift(array) for array in plan.arrays])
+    indices = tuple([lift(_as_index(array)) for array in plan.arrays])
     (target,) = gather.infer((viewed._type, *(index.type for index in indices)), {"axis": axis})
     written = fit(values, target) if fn is None else _combined(fn, values, target)
     operands = (read(viewed), written, *indices)
@@ -283,7 +287,7 @@ def _plan(x: ArrayType, key: Any) -> Plan:
             size = x.shape[axis]
             step = _slice(entry, size)
             plan.slices.append(step)
-            plan.shape.append(size if step is None else len(range(*step)))
+            plan.shape.append(size if step is None else slice_length(step))
         elif with_rank or isinstance(entry, Tensor):
             plan.consecutive &= last_array is None or last_array == position - 1
             last_array = position
@@ -293,7 +297,13 @@ def _plan(x: ArrayType, key: Any) -> Plan:
                 plan.arrays.append(entry.index)
                 continue
             if not isinstance(entry, _ARRAYS):
-                entry = np.asarray(_integer(entry))
+                entry = entry if type(entry) is Dim else np.asarray(_integer(entry))
+            if type(entry) is Dim:
+                plan.slices.append(None)
+                plan.arrays.append(_Place(entry))
+                plan.shape.append(x.shape[axis])
+                axis += 1
+                continue
             if entry.dtype.kind not in "iu":
                 raise IndexError("arrays used as indices must be of integer (or boolean) type")
             if isinstance(entry, np.ndarray):
@@ -303,10 +313,17 @@ def _plan(x: ArrayType, key: Any) -> Plan:
             plan.shape.append(x.shape[axis])
         else:
             size = x.shape[axis]
-            at_index = _integer(entry)
-            _check_range(np.asarray(at_index), axis, size)
-            start = at_index + size if at_index < 0 else at_index
-            plan.slices.append((start, start + 1, 1))
+            place = _known_place(entry, axis, size)
+            if place is not None:
+                plan.slices.append((place, place + 1, 1))
+                axis += 1
+                continue
+            plan.consecutive &= last_array is None or last_array == position - 1
+            last_array = position
+            plan.places.append(len(plan.shape))
+            plan.slices.append(None)
+            plan.arrays.append(_Place(entry if type(entry) is Dim else _integer(entry)))
+            plan.shape.append(size)
         axis += 1
     if plan.arrays and 0 not in _broadcast_indices(plan.arrays):
         for check in checks:
@@ -348,12 +365,66 @@ def _check_range(index: np.ndarray, axis: int, size: Any) -> None:
 def _slice(entry: slice, size: Any) -> AxisSlice:
     if entry.start is None and entry.stop is None and entry.step is None:
         return None
+    if Dim in map(type, (entry.start, entry.stop, size)):
+        return _sized_slice(entry, size)
     for part in (entry.start, entry.stop, entry.step):
         if part is not None:
             operator.index(part)  # a traced bound raises here, and says what to do
     bounds = entry.indices(operator.index(size))
     # Of no elements there is one form: a start before the array would count from its end.
     return bounds if len(range(*bounds)) else (0, 0, 1)
+
+
+def _sized_slice(entry: slice, size: DimLike) -> AxisSlice:
+    """Return a slice of which the ends, or the axis, have sizes that are not known."""
+    step = 1 if entry.step is None else operator.index(entry.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+
+    def end(bound: Any, default: DimLike) -> DimLike:
+        if bound is None:
+            return default
+        bound = bound if type(bound) is Dim else operator.index(bound)
+        return dim_min(dim_max(dim_if_negative(bound, bound + size, bound), low), high)
+
+    start = end(entry.start, low if step > 0 else high)
+    stop = end(entry.stop, high if step > 0 else low)
+    return None if (start, stop, step) == (0, size, 1) else (start, stop, step)
+
+
+def _known_place(entry: Any, axis: int, size: DimLike) -> DimLike | None:
+    """Return where an index lies, if it surely lies on its axis; None if that is to be seen."""
+    index = entry if type(entry) is Dim else _integer(entry)
+    if type(index) is int and type(size) is int:
+        _check_range(np.asarray(index), axis, size)
+        return index + size if index < 0 else index
+    least, most = bounds(index)
+    if most is not None and most < 0:
+        index = index + size
+        least, most = bounds(index)
+    inside = bounds(size - 1 - index)[0]
+    is_inside = least is not None and least >= 0 and inside is not None and inside >= 0
+    return index if is_inside else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """An index of one place on an axis, which NumPy is to check when the graph runs."""
+
+    index: DimLike
+    shape = ()
+    ndim = 0
+
+
+def _as_index(array: Any) -> Any:
+    """Return an index of a plan as an operand."""
+    if not isinstance(array, _Place):
+        return array
+    if type(array.index) is Dim:
+        return number_of(array.index)
+    trace = require_trace("an index")
+    return Tensor(trace, trace.scalar(array.index, np.dtype(np.intp)))
 
 
 def _apply_basic(x: Tensor, plan: Plan) -> Tensor:

@@ -18,7 +18,17 @@ from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import transpose
 from lanewise.ops.slicing import put_slice, take_slice
 from lanewise.trace import indexing
-from lanewise.trace.extents import Chosen, Extent, Span, check_bound, choose, ends, plain, step_of
+from lanewise.trace.extents import (
+    Chosen,
+    Extent,
+    Span,
+    axis_places,
+    check_bound,
+    choose,
+    ends,
+    plain,
+    step_of,
+)
 from lanewise.trace.provenance import distance
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
@@ -367,7 +377,7 @@ def _scatter_rows(data: Tensor, index: Ragged, values: Any) -> None:
     own = Ragged(rows, (extent, *(None,) * (data.ndim - 1)))
     assign(own, values)
     last = np.maximum(np.minimum(extent.count(), extent.bound) - 1, 0)
-    number = np.arange(extent.bound)
+    number = axis_places(extent.bound)
     order = np.minimum(as_tensor(number), last)
     places, new = index.data[order], own.data[order]
     places = choose(extent.is_any(), places, 0, places.dtype)

@@ -21,10 +21,6 @@ from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Trace, resolve, state
 
 
-class Stop(BaseException):
-    """Ends the trace of a branch that raises: no example goes on from there."""
-
-
 class Missing:
     """Stands for an entry or attribute that is not there."""
 

@@ -19,6 +19,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import Location, here
 from lanewise.ir.types import ArrayType
 from lanewise.ops.checks import checked
+from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.lists import Arena
 from lanewise.ops.movement import cast
@@ -149,6 +150,11 @@ class Tensor:
         why = ""
         if place is not None and not Location(*place).source:
             why = f" The source of {place[0].co_qualname!r} is not at hand, so it is not converted."
+            if place[0].co_filename == "<stdin>":
+                why += (
+                    " Python before 3.13 does not keep what is typed at its prompt: write it to a "
+                    "file, or use IPython or Jupyter."
+                )
         raise ConcretizationError(
             f"{use} needs the numbers of a traced {self._type!r}, which differ from example to "
             f"example and are not known while tracing{at(place)}.{why} {instead}"
@@ -391,6 +397,8 @@ def lift(operand: Any, what: str = "an operand") -> Value:
     if isinstance(operand, Tensor):
         return read(operand._tensor)
     trace = require_trace(what)
+    if type(operand) is Dim:
+        return trace.record(dimension, (), {"size": operand})[0]
     as_array = AS_ARRAY.get(type(operand))
     if as_array is not None:
         array = as_array(operand)
@@ -465,6 +473,8 @@ WEAK_DTYPES: dict[type, np.dtype] = {kind: np.dtype(kind) for kind in (bool, int
 def weak(tensor: Tensor, kind: type) -> Tensor:
     """Return the tensor that stands for the Python number of a kind that a scalar is."""
     assert not tensor.shape
+    if kind is int and tensor._weak is int and tensor._guard is None:
+        return tensor  # which may be known to be a size
     value = read(tensor)
     trace = require_trace("a Python number")
     if kind is int and value.type.dtype == np.dtype(np.uint64):  # half of which have no int64

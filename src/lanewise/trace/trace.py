@@ -22,6 +22,7 @@ from lanewise.errors import (
     at,
     function_name,
 )
+from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, Signature, Value
 from lanewise.ir.location import here, place_of
 from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
@@ -44,6 +45,10 @@ _ENDLESS = (
     "where only data end a recursion, both ways are recorded, and so it never ends: write a loop "
     "with the stack in an array, or pass a depth that is a plain number, and end there"
 )
+
+
+class Stop(BaseException):
+    """Ends the trace of a branch that raises: no example goes on from there."""
 
 
 class Concrete(Value):
@@ -70,6 +75,14 @@ class Trace(Builder):
         that trace), each with the region's input that stands for it.
     lent : dict of id to (container, name)
         Lists, dicts and objects of which the data decided that a variable is one of them.
+    randomness : str or None
+        Of a map's trace: whether its examples draw random numbers alike; see `lanewise.random`.
+    number : Value or None
+        Of a map's trace: the input that is the example's number, if something asks for it.
+    streams : dict of id to (Generator, stream)
+        Of a map's trace: where the numbers come from that it draws from generators outside of it.
+    states : dict of id to (object, value, line), or None
+        What objects hold that code in the trace has assigned (`lanewise.trace.variable`).
     """
 
     __slots__ = (
@@ -81,8 +94,14 @@ class Trace(Builder):
         "is_open",
         "lent",
         "names",
+        "number",
+        "owners",
         "parent",
+        "randomness",
         "reads",
+        "sizes",
+        "states",
+        "streams",
         "token",
     )  # fmt: skip
 
@@ -101,13 +120,23 @@ class Trace(Builder):
         self._by_value: dict[Value, Value] = {}
         self.lent: dict[int, tuple[Any, str]] = {}
         self._scalars: dict[Any, Value] = {}
+        #: The dimensions that numbers stand for (`lanewise.trace.sizes`).
+        self.sizes: dict[Value, Dim] = {}
         #: By id, objects that stand for an array, each with all values that were read of it.
         self.reads: dict[int, tuple[Any, dict[Value, None]]] | None = None
+        #: Of an outermost trace: by id, arrays that were read of objects, each with its object.
+        self.owners: dict[int, tuple[np.ndarray, Any]] | None = None
+        self.states: dict[int, tuple[Any, Any, Any]] | None = None
+        self.randomness: str | None = None
+        self.number: Value | None = None
+        self.streams: dict[int, tuple[Any, Any]] | None = None
 
     def __enter__(self) -> Self:
         """Open the trace inside the one that is open in this thread."""
         self.parent = state.trace
         state.trace = self
+        if state.watch is not None:
+            self._tell_watch(True)
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
@@ -116,8 +145,17 @@ class Trace(Builder):
         while state.trace is not self and state.trace is not None:
             state.trace.undo()  # a region that an error left open
         state.trace = self.parent
+        if state.watch is not None:
+            self._tell_watch(False)
         if error is None:
+            if self.states:
+                self._refuse_states()
             return
+        if isinstance(error, Stop):  # whoever can go on with that has caught it
+            raise UnsupportedError(
+                f"{function_name(self.function)} raises whatever it is given{at(here())}, which a "
+                "function with a rule of its own, or under lw.checkpoint, cannot. Raise outside"
+            ) from None
         if isinstance(error, ValueError) and isinstance(error.__cause__, ConcretizationError):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
             raise error.__cause__ from None
@@ -127,6 +165,20 @@ class Trace(Builder):
                 annotate(error, f"while tracing{place}")
                 if isinstance(error, RecursionError):
                     annotate(error, _ENDLESS)
+
+    def _tell_watch(self, is_opened: bool) -> None:
+        """Tell who watches that an outermost trace opens or ends; a tape is none."""
+        if not self.is_eager and (self.parent is None or self.parent.is_eager):
+            assert state.watch is not None
+            state.watch(is_opened)
+
+    def _refuse_states(self) -> None:
+        """Raise for what code in the trace has assigned, of which nobody has taken care."""
+        names = " and ".join([repr(variable.name) for variable, *_ in (self.states or {}).values()])
+        raise UnsupportedError(
+            f"{function_name(self.function)} assigns the variable {names}, but it may run more "
+            f"than once, or not at all{at(here())}. Return the value, and assign it outside"
+        )
 
     def undo(self) -> None:
         """Leave the trace unfinished."""
@@ -187,10 +239,33 @@ class Trace(Builder):
     def read(self, source: Any, array: np.ndarray) -> Value:
         """Return the array that an object stands for now as an input."""
         value = self.capture(array)
+        self.note_read(source, value)
+        self.own(source, array)
+        return value
+
+    def note_read(self, source: Any, value: Value) -> None:
+        """Remember that a value stood for an object."""
         if self.reads is None:
             self.reads = {}
         self.reads.setdefault(id(source), (source, {}))[1][value] = None
-        return value
+
+    def own(self, source: Any, array: np.ndarray) -> None:
+        """Remember, for the trace around all others, of which object an array was read."""
+        outermost = self
+        while outermost.parent is not None:
+            outermost = outermost.parent
+        if outermost.owners is None:
+            outermost.owners = {}
+        outermost.owners[id(array)] = array, source
+
+    def owners_of_captures(self) -> list[Any]:
+        """Return for each capture the object that it was read of, None for one that was not."""
+        by_snapshot = {
+            id(self._by_array[key][1]): source
+            for key, (_, source) in (self.owners or {}).items()
+            if key in self._by_array
+        }
+        return [by_snapshot.get(id(source)) for source, _ in self.captures]
 
     def known_capture(self, array: np.ndarray, owner: np.ndarray) -> Value | None:
         """Return the value that stands for an array, if it was captured as it is now."""
@@ -273,8 +348,18 @@ def _same_bits(first: np.ndarray, second: np.ndarray) -> bool:
 
 class _State(threading.local):
     trace: Trace | None = None
+    #: How many tapes are recording.
+    tapes: int = 0
+    #: The name of the function whose trace is kept, to run again.
+    function: str | None = None
+    #: Why no variable may be made now, if none may.
+    no_variables: str | None = None
+    #: Why no variable may be assigned outside of traces now, if none may.
+    no_assigning: str | None = None
     #: Returns the trace of what is done with concrete tensors outside of any trace.
     ambient: Any = None
+    #: Told when an outermost trace opens (True) and when it ends; see `lanewise.profile`.
+    watch: Callable[[bool], None] | None = None
 
 
 state = _State()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, differ
 from lanewise.ir.graph import Signature, Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
@@ -17,6 +18,7 @@ from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.gufunc_axes import core_axes
+from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_stored, store
@@ -42,6 +44,8 @@ def apply(ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None) -> Any:
     values: list[Any] = []
     is_weak = False
     for x in inputs:
+        if type(x) is Dim:
+            x = number_of(x)
         if type(x) is Tensor:
             values.append(read(x))
             is_weak = is_weak or x._weak is not None
@@ -69,6 +73,10 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
     def operator(self: Tensor, other: Any) -> Any:
         trace = state.trace
         kind = type(other)
+        if kind is Dim:
+            other, kind = number_of(other), Tensor
+        if ufunc is np.multiply and self._weak is int and (kind is list or kind is tuple):
+            return NotImplemented  # to repeat the sequence, for which Python asks for an int
         if self._weak is not None or (kind is Tensor and other._weak is not None):
             if weak_kind(self) is not None and weak_kind(other) is not None:
                 return python_operator(ufunc, *((other, self) if swapped else (self, other)))
@@ -324,7 +332,7 @@ def matmul(x: Any, y: Any) -> Tensor:
             "with signature (n?,k),(k,m?)->(n?,m?) requires 1)"
         )
     inner = 0 if y.ndim == 1 else y.ndim - 2
-    if x.shape[-1] != y.shape[inner]:
+    if differ(x.shape[-1], y.shape[inner]):
         raise ValueError(
             "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
             f"(n?,k),(k,m?)->(n?,m?) (size {y.shape[inner]} is different from {x.shape[-1]})"

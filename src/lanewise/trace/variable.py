@@ -6,23 +6,32 @@ import operator
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
-from weakref import WeakValueDictionary
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.errors import at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.trace.tensor import AS_ARRAY, Tensor
-from lanewise.trace.trace import Trace, current_trace, plain_array
+from lanewise.ops.custom import assigned as assigned_op
+from lanewise.ops.movement import cast
+from lanewise.trace.regions import Region, note_state
+from lanewise.trace.replay import constant_array
+from lanewise.trace.tensor import AS_ARRAY, Tensor, lift, read
+from lanewise.trace.trace import Trace, current_trace, plain_array, state
 
 _numbers = iter(range(1, 1 << 62))
-_owners: WeakValueDictionary[int, Variable] = WeakValueDictionary()
+_NUMBERS = (bool, int, float, complex)
+#: Held by what reads a variable and then assigns it: while a traced function runs that does so.
+assigning = threading.RLock()
 
 
 class Variable:
     """An array with a value that can be assigned; it works wherever an array does.
+
+    Traced functions read and assign it too, at every call, in the order of the program: also in
+    branches and loops that the data steer. A call that raises has assigned nothing. A mapped
+    function may assign what is the same for all examples; that happens once.
 
     Parameters
     ----------
@@ -34,6 +43,12 @@ class Variable:
         That of the value otherwise.
     name : str, optional
         For messages.
+
+    Raises
+    ------
+    ValueError
+        In a traced function: if it was traced before (make variables once, and keep them), or if
+        the value depends on its arguments.
 
     Examples
     --------
@@ -55,6 +70,11 @@ class Variable:
     def __init__(
         self, value: Any, trainable: bool = True, dtype: Any = None, name: str | None = None
     ) -> None:
+        trace = current_trace()
+        if trace is not None and state.no_variables is not None:
+            raise ValueError(f"a Variable is made{at(here())}: {state.no_variables}")
+        if trace is not None and not trace.is_eager and not isinstance(value, np.ndarray):
+            value = constant_array(lift(value, "the value of a Variable"), trace)
         array = plain_array(np.array(value, dtype), lambda: "the value of a Variable")
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         self._hold(array)
@@ -65,14 +85,23 @@ class Variable:
     def value(self) -> Any:
         """The value: an array that cannot be written to, or inside of a trace a tensor."""
         found, trace = _now(self), current_trace()
-        if trace is None or isinstance(found, Tensor):
-            return found
-        return Tensor(trace, trace.read(self, found))
+        if isinstance(found, Tensor):
+            return Tensor(found._trace, found._value, None, found._weak)
+        return found if trace is None else Tensor(trace, trace.read(self, found))
 
     @property
     def current(self) -> np.ndarray:
-        """The value as an array, or the array that stands for it, inside of traces too."""
+        """The array that is the value outside of traces, or that stands for it."""
+        if _replacements.values is None:
+            return self._array
         return np.asarray(_now(self), self.dtype)
+
+    @current.setter
+    def current(self, array: np.ndarray) -> None:
+        if _replacements.values is None:
+            self._hold(array)
+        else:
+            self.set_state([array])
 
     @property
     def dtype(self) -> np.dtype:
@@ -107,32 +136,32 @@ class Variable:
         self._change(operator.sub, delta, "assign_sub")
 
     def _change(self, function: Any, other: Any, what: str) -> None:
-        other = self._plain(other, what)
+        # Python's numbers as they are: they do not widen the dtype.
+        other = other if type(other) in _NUMBERS else _read(other)
+        if not isinstance(other, (*_NUMBERS, Tensor)):
+            other = plain_array(np.asarray(other), lambda: f"what is given to {what}")
         try:
-            fits = np.broadcast_shapes(other.shape, self.shape) == self.shape
+            result = function(self.value, other)
         except ValueError:
-            fits = False
-        if not fits:
+            result = None
+        if result is None or result.shape != self.shape:
             raise ValueError(
                 f"{what}: the variable {self.name!r} has shape {self.shape}, to which "
-                f"{other.shape} is not broadcast{at(here())}"
+                f"{np.shape(other)} is not broadcast{at(here())}"
             )
-        self._set(function(self._array, other), what)
-
-    def _plain(self, value: Any, what: str) -> np.ndarray:
-        trace = current_trace()
-        if trace is not None and not trace.is_eager:
-            raise RuntimeError(
-                f"{what} of the variable {self.name!r} within a traced function{at(here())}: "
-                "variables are assigned outside, with what the function returns"
-            )
-        return plain_array(np.asarray(value), lambda: f"what is given to {what}")
+        self._set(result, what)
 
     def _set(self, value: Any, what: str) -> None:
-        array = self._plain(value, what)
-        if array.shape != self._array.shape:
+        trace, value = current_trace(), _read(value)
+        is_recorded = trace is not None and not trace.is_eager
+        array: Any = (
+            Tensor(trace, lift(value, f"what is given to {what}"))
+            if is_recorded
+            else plain_array(np.asarray(value), lambda: f"what is given to {what}")
+        )
+        if array.shape != self.shape:
             raise ValueError(
-                f"{what}: the variable {self.name!r} has shape {self._array.shape}, not "
+                f"{what}: the variable {self.name!r} has shape {self.shape}, not "
                 f"{array.shape}{at(here())}"
             )
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
@@ -140,15 +169,57 @@ class Variable:
                 f"{what}: the variable {self.name!r} has dtype {self.dtype}, to which "
                 f"{array.dtype} is not converted{at(here())}"
             )
-        self._hold(array.astype(self.dtype))
+        if not is_recorded:
+            array = array.astype(self.dtype)
+        elif array.dtype != self.dtype:
+            array = Tensor(trace, trace.record(cast, (read(array),), {"dtype": self.dtype})[0])
+        self.become(array)
 
     def _hold(self, array: np.ndarray) -> None:
         """Make a new array the value: who has read the old one keeps that as it was."""
         array.flags.writeable = False
-        known = getattr(self, "_array", None)
-        _owners.pop(id(known), None)
         self._array = array
-        _owners[id(array)] = self
+
+    # --- as the state of traces -------------------------------------------------------------------
+
+    def become(self, x: Any) -> None:
+        """Make an array of one's own, or a tensor, of this shape and dtype the value."""
+        trace = current_trace()
+        if trace is None and state.no_assigning is not None:
+            raise UnsupportedError(
+                f"the variable {self.name!r} is assigned{at(here())}, {state.no_assigning}"
+            )
+        note_state(self)
+        if state.tapes and isinstance(x, Tensor) and trace is _home(trace):
+            x = Tensor(trace, trace.record(assigned_op, (read(x),), {})[0])  # ty: ignore
+        self.set_state([x])
+
+    def state_leaves(self) -> list[Any]:
+        """Return what a branch or a loop changes when it assigns: an array or a tensor."""
+        found, trace = _now(self), current_trace()
+        if trace is not None and not isinstance(found, Tensor):
+            trace.own(self, found)
+        return [found]
+
+    def set_state(self, leaves: Sequence[Any]) -> None:
+        """Make what is the only one of `leaves` the value, in the trace that is recorded."""
+        (x,) = leaves
+        trace, values = current_trace(), _replacements.values
+        home = _home(trace)
+        if values is not None and id(self) in values and values[id(self)][1] is home:
+            values[id(self)] = x, home
+            return
+        if home is None or (home.is_eager and home is trace):
+            if x is not self._array:
+                self._hold(np.array(x._value.array) if isinstance(x, Tensor) else x)
+            if home is not None and home.states is not None:
+                home.states.pop(id(self), None)
+            return
+        home.states = home.states or {}
+        if x is self._array:  # nothing is assigned
+            home.states.pop(id(self), None)
+        else:
+            home.states[id(self)] = self, x, here()
 
     def values_in(self, trace: Trace) -> list[Value]:
         """Return what stood for the variable in a trace, each time that it was another array."""
@@ -177,11 +248,17 @@ class Variable:
         return self.value[_read(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        plain = self._plain(value, "item assignment")
-        array = np.array(self._array)
+        trace, value = current_trace(), _read(value)
+        if trace is not None and not trace.is_eager:
+            changed = self.value
+            changed[_read(key)] = value
+            self.become(changed)
+            return
+        array = np.array(_now(self))
         # Python's numbers as they are: NumPy looks whether they fit.
-        array[_read(key)] = value if isinstance(value, (int, float, complex)) else plain
-        self._hold(array)
+        is_number = isinstance(value, (int, float, complex))
+        array[_read(key)] = value if is_number else np.asarray(value)
+        self.become(array)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -208,7 +285,7 @@ class Variable:
         return format(self.value, spec) if spec else str(self)
 
     def __repr__(self) -> str:
-        return f"Variable({self._array!r}, name={self.name!r})"
+        return f"Variable({_now(self)!r}, name={self.name!r})"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -216,34 +293,69 @@ class Variable:
         return getattr(self.value, name)
 
 
-class _Replaced(threading.local):
-    values: dict[int, Any] | None = None
+class _Replacements(threading.local):
+    #: By id of a variable what stands for it, and the trace in which that was said.
+    values: dict[int, tuple[Any, Trace | None]] | None = None
 
 
-_state = _Replaced()
+_replacements = _Replacements()
 
 
 @contextmanager
 def replaced(values: Sequence[tuple[Variable, Any]]) -> Generator[None]:
     """Let other arrays or tensors stand for the values of variables, in this thread."""
-    before = _state.values
-    _state.values = {**(before or {}), **{id(variable): x for variable, x in values}}
+    before, home = _replacements.values, _home(current_trace())
+    new = {id(variable): (x, home) for variable, x in values}
+    _replacements.values = {**(before or {}), **new}
     try:
         yield
     finally:
-        _state.values = before
+        _replacements.values = before
+
+
+def _home(trace: Trace | None) -> Trace | None:
+    """Return the trace that a region belongs to: it knows what is assigned in its regions too."""
+    while isinstance(trace, Region):
+        trace = trace.parent
+    return trace
 
 
 def _now(variable: Variable) -> Any:
-    """Return the value of a variable, or what stands for it."""
-    values = _state.values
-    return variable._array if values is None else values.get(id(variable), variable._array)
+    """Return the value of a variable: an array, or a tensor that was assigned or stands for it."""
+    values, trace = _replacements.values, current_trace()
+    replacement = None if values is None else values.get(id(variable))
+    last = None if replacement is None else replacement[1]
+    while trace is not last and trace is not None:
+        if trace.states is not None and id(variable) in trace.states:
+            found = trace.states[id(variable)][1]
+            if isinstance(found, Tensor):
+                found._trace.note_read(variable, found._value)
+            return found
+        trace = trace.parent
+    return variable._array if replacement is None else replacement[0]
 
 
-def owner(array: np.ndarray) -> Variable | None:
-    """Return the variable whose value an array is now, if it is one's."""
-    found = _owners.get(id(array))
-    return found if found is not None and found._array is array else None
+class Assigned(NamedTuple):
+    """A variable, its value at the end of a trace, and the user's line that assigned it last."""
+
+    variable: Variable
+    value: Value
+    line: tuple[Any, int] | None
+
+
+def taken(trace: Trace) -> list[Assigned]:
+    """Return what was assigned in a trace that is open still.
+
+    Whoever opened the trace has to see to it.
+    """
+    states, trace.states = trace.states, None
+    found = []
+    for variable, x, line in (states or {}).values():
+        before = _now(variable)
+        is_same = isinstance(before, Tensor) and before._value is x._value
+        if x is not before and not is_same:
+            found.append(Assigned(variable, lift(x), line))
+    return found
 
 
 def _read(x: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import at
+from lanewise.ir.dims import Dim, evaluate, symbols
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType, array_type
@@ -29,7 +30,7 @@ from lanewise.ops.movement import (
     update_slice,
 )
 from lanewise.ops.registry import Primitive
-from lanewise.ops.shapes import broadcast_shapes
+from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.slicing import take_slice
 from lanewise.trace.regions import note_tensor
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
@@ -153,10 +154,10 @@ def reshaped_view(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
 
 def reshape_shares_memory(x: Tensor, shape: tuple[Any, ...]) -> bool:
     """Ask NumPy whether reshaping an array laid out like x gives a view."""
-    if x._view is None or not all(isinstance(dim, int) for dim in (*x.shape, *shape)):
+    if x._view is None:
         return True
     layout = layout_of(x)
-    return layout.size == 0 or np.shares_memory(layout, layout.reshape(shape))
+    return layout.size == 0 or np.shares_memory(layout, layout.reshape(_usual(shape)))
 
 
 def root_of(x: Tensor) -> Tensor:
@@ -173,7 +174,7 @@ def layout_of(x: Tensor, root: np.ndarray | None = None) -> np.ndarray:
     while x._view is not None:
         chain.append(x)
         x = x._view.base
-    layout = np.empty(x.shape, np.int16) if root is None else root
+    layout = np.empty(_usual(x.shape), np.int16) if root is None else root
     for each in reversed(chain):
         layout = _layout_of_view(each, layout)
     return layout
@@ -183,23 +184,36 @@ def _layout_of_view(x: Tensor, base: np.ndarray) -> np.ndarray:
     """Return an array laid out as the view x of something laid out like `base`."""
     view = x._view
     if view.primitive is bitcast:
-        return base if base.shape == x.shape else np.empty(x.shape, np.int16)
+        return base if base.shape == _usual(x.shape) else np.empty(_usual(x.shape), np.int16)
     if view.primitive in (real, imag):
         part = int(view.primitive is imag)
         return base[..., None].view(np.int8)[..., part]
     if not base.ndim and view.primitive is slice_:
         return base  # NumPy's would be a scalar
     if not view.indices:
-        return view.primitive.numpy(base, **view.params)
+        return view.primitive.numpy(base, **_usual(view.params))
     if view.primitive is take_slice:  # somewhere as well
         at = (slice(None),) * view.params["axis"]
         return base[(*at, slice(None, None, view.params["step"]))][
             (*at, slice(view.params["length"]))
         ]
     if base.size == 0 or any(index.ndim for index in view.indices):
-        return np.empty(x.shape, np.int16)
+        return np.empty(_usual(x.shape), np.int16)
     key = (slice(None),) * view.params["axis"] + (0,) * len(view.indices)
     return base[key]  # somewhere: the strides are what matters
+
+
+def _usual(value: Any) -> Any:
+    """Return a shape or a parameter with numbers for sizes that are not known.
+
+    Layouts are asked for strides and shared memory only, which is the same for all sizes but those
+    of no or of one element. Twelve can be divided by many numbers.
+    """
+    if isinstance(value, Dim):
+        return evaluate(value, dict.fromkeys(symbols(value), 12))
+    if isinstance(value, dict):
+        return {name: _usual(part) for name, part in value.items()}
+    return tuple([_usual(part) for part in value]) if isinstance(value, tuple) else value
 
 
 def transpose_view(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -284,11 +298,7 @@ def fit(values: Any, type: ArrayType, casting: str = "unsafe") -> Value:
     shape = tensor.shape
     while len(shape) > len(type.shape) and shape[0] == 1:  # NumPy drops leading ones
         shape = shape[1:]
-    try:
-        fits = broadcast_shapes(shape, type.shape) == type.shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if not broadcasts_to(shape, type.shape):
         raise ValueError(
             f"could not broadcast input array from shape {tensor.shape} into shape {type.shape}"
         )

@@ -19,6 +19,7 @@ from lanewise.ops.checks import checked
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import PYTHON, exact
 from lanewise.ops.movement import cast
+from lanewise.trace.sizes import in_use, of_sizes
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, read
 from lanewise.trace.trace import Trace, require_trace
 
@@ -43,6 +44,10 @@ def weak_kind(x: Any) -> type | None:
 def python_operator(ufunc: np.ufunc, *operands: Any) -> Any:
     """Apply an operator to Python numbers, at least one of which is data."""
     trace = require_trace(ufunc.__name__)
+    if in_use():
+        known = of_sizes(ufunc, operands)
+        if known is not None:
+            return known
     kinds = [weak_kind(x) for x in operands]
     kind: type = max([kind for kind in kinds if kind is not None], key=_ORDER.index)
     shift = ufunc in (np.left_shift, np.right_shift)

@@ -14,7 +14,9 @@ from lanewise.ops.creation import constant
 from lanewise.ops.derivatives import unbroadcast
 from lanewise.ops.elementwise import masked_product
 from lanewise.ops.movement import broadcast_to, cast
+from lanewise.ops.reduction import sum_to
 from lanewise.ops.registry import Absent, Primitive
+from lanewise.ops.shapes import broadcast_shapes
 from lanewise.ops.tables import INTP
 from lanewise.trace.tensor import Tensor, emit
 from lanewise.trace.trace import Trace, current_trace
@@ -127,6 +129,10 @@ class Derivation(Trace):
             check_no_table(type_, self.place)
             x = unbroadcast(x, type_.shape)
         if x.shape != type_.shape:
+            if x.ndim == type_.ndim and broadcast_shapes(x.shape, type_.shape) != type_.shape:
+                # Sizes that are not known: which were repeated is seen when it runs.
+                pairs = zip(x.shape, type_.shape, strict=True)
+                x = emit(sum_to, x, shape=tuple([1 if a == 1 else b for a, b in pairs]))
             x = emit(broadcast_to, x, shape=type_.shape)
         return x
 

@@ -60,8 +60,8 @@ class Algorithms(Rules):
     def python_call(self, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:
         return python_calls.python_call(self, type_, operands, fn, rows)
 
-    def list_arena(self) -> Array:
-        return lists.Arena(self)
+    def list_arena(self, is_checked: bool = False) -> Array:
+        return lists.Arena(self, is_checked)
 
     def list_append(self, arena: Array, whole: Array, value: Array) -> Array:
         return lists.append(self, arena, whole, value)

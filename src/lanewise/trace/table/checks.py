@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.ops.checks import check
 from lanewise.ops.checks import checked as checked_op
-from lanewise.trace.tensor import Tensor, emit
+from lanewise.trace.tensor import Tensor, emit, read
+from lanewise.trace.trace import require_trace
 
 
 def holds_tensor(value: Any) -> bool:
@@ -40,6 +43,26 @@ def check_device(device: Any) -> None:
         raise ValueError(
             f'Device not understood. Only "cpu" is allowed, but received: {device}{at(here())}'
         )
+
+
+@dataclass(frozen=True)
+class _Raising:
+    """Makes an exception; equal where the exceptions are."""
+
+    kind: type[Exception]
+    message: str
+
+    def __call__(self) -> Exception:
+        return self.kind(self.message)
+
+
+def required(ok: Any, problem: Exception) -> None:
+    """Raise, now or at run time, where `ok` does not hold; also where no result depends on it."""
+    if isinstance(ok, Tensor):
+        emit_check = require_trace("a check").record
+        emit_check(check, (read(ok),), {"make": _Raising(type(problem), str(problem))})
+    elif not ok:
+        raise problem
 
 
 def checked(x: Any, ok: Any, problem: Exception) -> Any:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
-from lanewise.ops.movement import broadcast_to, cast
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, dim_max, dim_min
+from lanewise.ir.location import here
+from lanewise.ops.creation import iota
+from lanewise.ops.movement import broadcast_to, cast, slice_length
+from lanewise.trace.sizes import known_sizes, number_of, shape_from, size_from
 from lanewise.trace.table.checks import check_device, checked, static
 from lanewise.trace.table.registry import implements, refuse
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
@@ -30,13 +34,15 @@ def given_dtype(dtype: Any, otherwise: Any = None) -> Any:
 
 def array_like(x: Any) -> Any:
     """Return a tensor, or nested lists that hold one, as a tensor; anything else as an array."""
-    if isinstance(x, Tensor) or contains_tensor(x):
+    if isinstance(x, (Tensor, Dim)) or contains_tensor(x):
         return as_tensor(x)
     return np.asarray(x)
 
 
 def number_or_array(x: Any) -> Any:
     """Return a Python number as it is, to be promoted weakly, anything else as `array_like`."""
+    if isinstance(x, Dim):
+        return number_of(x)
     return x if type(x) in _PYTHON_NUMBERS else array_like(x)
 
 
@@ -55,7 +61,7 @@ def converted(x: Any, dtype: np.dtype) -> Tensor:
 
 def full_tensor(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
     """Return a tensor of one value, which may be data."""
-    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    dims = shape_from(shape)
     if any(isinstance(d, int) and d < 0 for d in dims):
         raise ValueError("negative dimensions are not allowed")
     if type(value) in (float, complex) and not np.can_cast(type(value), dtype, "same_kind"):
@@ -156,17 +162,26 @@ def eye(
     *,
     device: Any = None,
 ) -> Tensor:
-    return as_tensor(np.eye(N, M, k, given_dtype(dtype, float), device=device))
+    check_device(device)
+    return _compared_places(np.equal, N, M, k, given_dtype(dtype, np.dtype(float)))
 
 
 @implements(np.identity)
 def identity(n: int, dtype: Any = None) -> Tensor:
-    return as_tensor(np.identity(n, given_dtype(dtype)))
+    return _compared_places(np.equal, n, None, 0, given_dtype(dtype, np.dtype(float)))
 
 
 @implements(np.tri)
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:  # noqa: N803
-    return as_tensor(np.tri(N, M, k, given_dtype(dtype, float)))
+    return _compared_places(np.less_equal, N, M, k, given_dtype(dtype, np.dtype(float)))
+
+
+def _compared_places(compare: np.ufunc, rows: Any, columns: Any, k: Any, dtype: Any) -> Tensor:
+    """Return what comparing how far each column is behind the row with k gives."""
+    rows = size_from(rows)
+    columns = rows if columns is None else size_from(columns)
+    i, j = (emit(iota, length=dim_max(n, 0), dtype=np.dtype(np.intp)) for n in (rows, columns))
+    return np.astype(compare(j - i[:, None], k), dtype)
 
 
 @implements(np.fromfunction)
@@ -176,8 +191,38 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
 
 @implements(np.arange)
 def arange(*args: Any, **kwargs: Any) -> Tensor:
+    args, kwargs = known_sizes((args, kwargs))
     static(np.arange, "bounds", (args, kwargs), "how long it is would depend on the data")
+    if any([isinstance(x, Dim) for x in (*args, *kwargs.values())]):
+        return _sized_range(*args, **kwargs)
     return as_tensor(np.arange(*args, **kwargs))
+
+
+def _sized_range(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Tensor:
+    """Return the integers of a range whose ends are sizes."""
+    check_device(device)
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    if any([not isinstance(x, (int, np.integer, Dim)) for x in (start, stop, step)]):
+        raise UnsupportedError(
+            f"np.arange between a size that is not known and a float{at(here())}: write "
+            "start + step * np.arange(n), with n the number of elements"
+        )
+    step = size_from(step)
+    if not isinstance(step, int):
+        raise UnsupportedError(f"np.arange with a step that is a size{at(here())}")
+    if step == 0:
+        raise ZeroDivisionError("division by zero")
+    start, stop = size_from(start), size_from(stop)
+    length = slice_length((start, stop, step))
+    result = emit(iota, length=length, dtype=np.dtype(np.intp))
+    result = result if step == 1 else result * step
+    if isinstance(start, Dim) or start != 0:
+        result = result + start
+    return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
 
 
 @implements(np.array)
@@ -251,7 +296,9 @@ def linspace(
     device: Any = None,
 ) -> Any:
     check_device(device)
-    num = operator.index(num)
+    num = size_from(num)
+    if isinstance(num, Dim):
+        return _sized_linspace(start, stop, num, endpoint, retstep, dtype, axis)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     start, stop = number_or_array(start), number_or_array(stop)
@@ -275,6 +322,32 @@ def linspace(
         y = np.floor(y)
     y = np.astype(y, dtype, copy=False)
     return (y, step) if retstep else y
+
+
+def _sized_linspace(
+    start: Any, stop: Any, num: Dim, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    """Return `linspace` of as many numbers as a size says."""
+    start, stop = number_or_array(start), number_or_array(stop)
+    inexact = promoted(start, stop, 0.0)
+    dtype = given_dtype(dtype, inexact)
+    delta = apply(np.subtract, stop, start, dtype=inexact)
+    numbers = np.reshape(emit(iota, length=num, dtype=np.dtype(np.intp)), (-1, *(1,) * delta.ndim))
+    places = np.astype(numbers, inexact)
+    count = number_of(num)
+    div = count - 1 if endpoint else count
+    has_step = div > 0
+    parts = np.astype(np.maximum(div, 1), inexact)
+    step = delta / parts
+    y = np.where(np.any(step == 0), (places / parts) * delta, places * step)
+    y = np.where(has_step, y, places * delta) + start
+    if endpoint:
+        y = np.where(np.logical_and(numbers == div, has_step), stop, y)
+    y = _moved(y, axis)
+    if dtype.kind in "iu":
+        y = np.floor(y)
+    y = np.astype(y, dtype, copy=False)
+    return (y, np.where(has_step, step, math.nan)) if retstep else y
 
 
 @implements(np.logspace)
@@ -344,10 +417,14 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  #
     x = array_like(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = len(x) if N is None else operator.index(N)
+    columns = size_from(x.shape[0] if N is None else N)
     dtype = np.promote_types(x.dtype, int)
-    powers = np.repeat(np.astype(x, dtype)[:, None], max(columns - 1, 0), 1)
-    ones = full_tensor((len(x), min(columns, 1)), 1, dtype)
+    powers = emit(
+        broadcast_to,
+        np.astype(x, dtype)[:, None],
+        shape=(x.shape[0], dim_max(columns - 1, 0)),
+    )
+    ones = full_tensor((x.shape[0], dim_min(columns, 1)), 1, dtype)
     result = np.concatenate([ones, np.multiply.accumulate(powers, axis=1)], 1)
     return result if increasing else result[:, ::-1]
 

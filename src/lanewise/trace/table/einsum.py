@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import differ
 from lanewise.ops.contraction import dot_general
 from lanewise.ops.elementwise import where
 from lanewise.ops.movement import cast, diagonal, reshape
 from lanewise.trace.table.contraction import write_out
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
+from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit, lift
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import view
 
@@ -193,7 +194,7 @@ def _sizes(terms: list[list[Label]], shapes: list[tuple[Any, ...]]) -> dict[Labe
         for label, dim in zip(term, shape, strict=True):
             if sizes.setdefault(label, dim) == 1:
                 sizes[label] = dim
-            elif dim not in (1, sizes[label]):
+            elif dim != 1 and differ(dim, sizes[label]):
                 raise ValueError(
                     f"operands could not be broadcast together: the size of subscript {label!r} is "
                     f"{dim} in operand {i} of einsum and {sizes[label]} before"
@@ -225,7 +226,7 @@ def _take_diagonals(
         for _ in range(n - 1):
             i = term.index(label)
             j = term.index(label, i + 1)
-            if x.shape[i] != x.shape[j]:
+            if differ(x.shape[i], x.shape[j]):
                 where_ = "in single operand" if single else f"in operand {position}"
                 raise ValueError(
                     f"dimensions {where_} for collapsing index '{label}' don't match "
@@ -239,20 +240,24 @@ def _take_diagonals(
 
 def diagonal_view(x: Any) -> Tensor:
     """Return the diagonal of the last two, equal, axes; writing to it writes to x."""
-    mask = np.eye(x.shape[-1], dtype=bool)
 
     def write(base: Any, values: Any) -> Any:
         trace = require_trace("a view")
         column = (*x.shape[:-2], x.shape[-1], 1)
         (values,) = trace.record(reshape, (values,), {"shape": column})
-        return trace.record(where, (trace.capture(mask), values, base), {})[0]
+        size = x.shape[-1]
+        mask: Any = (
+            np.eye(size, dtype=bool) if type(size) is int else TABLE[np.eye](size, dtype=bool)
+        )
+        mask = lift(mask)
+        return trace.record(where, (mask, values, base), {})[0]
 
     return view(x, diagonal, write, offset=0)
 
 
 def _drop_broadcast(x: Any, term: list[Label], sizes: dict[Label, Any]) -> tuple[Any, list[Label]]:
     """Leave out axes of size 1 whose label is longer elsewhere: the others repeat along it."""
-    kept = [i for i, label in enumerate(term) if x.shape[i] == sizes[label]]
+    kept = [i for i, label in enumerate(term) if x.shape[i] != 1 or sizes[label] == 1]
     if len(kept) == x.ndim:
         return x, term
     return np.reshape(x, tuple(x.shape[i] for i in kept)), [term[i] for i in kept]

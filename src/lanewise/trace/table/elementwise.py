@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim
+from lanewise.ir.location import here
 from lanewise.ops.elementwise import i0 as i0_op
 from lanewise.ops.elementwise import sinc as sinc_op
 from lanewise.ops.elementwise import where as where_op
 from lanewise.ops.movement import cast
-from lanewise.ops.shapes import normalize_axis
+from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
 from lanewise.ops.sorting import packbits as packbits_op
 from lanewise.ops.sorting import unpackbits as unpackbits_op
 from lanewise.trace.table.creation import array_like, number_or_array, promoted
@@ -267,21 +270,33 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 @implements(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     x, y = array_like(a1), array_like(a2)
-    if x.shape != y.shape:
+    if not may_agree(x.shape, y.shape):
         return False
+    if x.shape != y.shape:
+        _refuse_unsure(np.array_equal, x.shape, y.shape)
     same = x == y
     if equal_nan:
         same = same | (np.isnan(x) & np.isnan(y))
     return np.all(same)
 
 
+def _refuse_unsure(function: Any, *shapes: Any) -> NoReturn:
+    names = " and ".join(str(shape) for shape in shapes)
+    raise UnsupportedError(
+        f"np.{function.__name__} of arrays of the shapes {names}{at(here())}, which are the same "
+        'or not when the graph runs. If they are, give the sizes one name: lw.TensorSpec(["n"])'
+    )
+
+
 @implements(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> Any:
     x, y = array_like(a1), array_like(a2)
     try:
-        np.broadcast_shapes(x.shape, y.shape)
+        shape = broadcast_shapes(x.shape, y.shape)
     except ValueError:
         return False
+    if any([isinstance(dim, Dim) and dim not in (*x.shape, *y.shape) for dim in shape]):
+        _refuse_unsure(np.array_equiv, x.shape, y.shape)
     return np.all(x == y)
 
 

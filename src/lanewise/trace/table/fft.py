@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import DimLike
 from lanewise.ops import fft as ops
 from lanewise.ops.registry import Primitive
 from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.sizes import dim_of
 from lanewise.trace.table.contraction import write_out
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -26,11 +28,16 @@ def _swap(norm: Any) -> str:
     return _SWAPPED[norm]
 
 
+def _length(n: Any) -> DimLike:
+    size = dim_of(n)
+    return operator.index(n) if size is None else size
+
+
 def _transform(
     primitive: Primitive, x: Tensor, n: int, axis: int, norm: Any, out: Any, **params: Any
 ) -> Any:
     result = emit(
-        primitive, x, n=operator.index(n), axis=normalize_axis(axis, x.ndim), norm=norm, **params
+        primitive, x, n=_length(n), axis=normalize_axis(axis, x.ndim), norm=norm, **params
     )
     if out is None:
         return result

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import DataDependentShapeError, at
+from lanewise.ir.dims import Shape
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
+from lanewise.trace.sizes import has_sizes
 from lanewise.trace.table.checks import checked, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
-from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit
 from lanewise.trace.views import as_stored
 
 
@@ -42,6 +44,11 @@ def _counts(places: Any, values: Any, length: int, dtype: Any) -> Tensor:
 # --- bincount and digitize ----------------------------------------------------------------------
 
 
+def _ones(shape: Shape) -> Any:
+    ones = TABLE[np.ones] if has_sizes(shape) else np.ones
+    return ones(shape, np.intp)
+
+
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     instead = "the length of the result would depend on the data. Write the greatest that there is"
@@ -60,7 +67,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     elif x.size:  # not traced: the greatest element is known
         length = max(length, int(x.max()) + 1)
     if weights is None:
-        return _counts(x.astype(np.intp), np.ones(x.shape, np.intp), length, np.intp)
+        return _counts(x.astype(np.intp), _ones(x.shape), length, np.intp)
     weights = array(weights)
     _must_cast(weights, float)
     _must_be_row(weights)

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, dim_max, product
 from lanewise.ir.location import here
 from lanewise.ops.indexing import take_along_axis as take_along_axis_op
 from lanewise.ops.movement import cast
 from lanewise.ops.movement import diagonal as diagonal_op
 from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.sizes import has_sizes, shape_from
 from lanewise.trace.table.checks import checked
 from lanewise.trace.table.creation import array_like, converted, number_or_array, promoted
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
+from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit
 from lanewise.trace.views import flat_view, read_only_view, store, transpose_view
 
 
@@ -291,7 +293,11 @@ def diag(v: Any, k: int = 0) -> Tensor:
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     k = operator.index(k)
-    size = len(x) + abs(k)
+    size = x.shape[0] + abs(k)
+    if isinstance(size, Dim):
+        row = np.pad(x, (0, k) if k > 0 else (-k, 0))
+        on_it = TABLE[np.eye](size, k=k, dtype=bool)
+        return np.where(on_it, row[:, None], np.zeros((), x.dtype))
     result = np.zeros_like(x, shape=(size, size))
     start = k if k >= 0 else -k * size
     flat_view(result[: size - k if k > 0 else size])[start :: size + 1] = x
@@ -316,6 +322,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise ValueError("All dimensions of input must be of equal length")
     else:
         step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
+    if has_sizes(a.shape) and a.ndim == 2 and not wrap and not np.ndim(val):
+        store(a, np.where(TABLE[np.eye](*a.shape, dtype=bool), val, a))
+        return
     places = flat_view(a)[:end:step]
     values = np.reshape(array_like(val), -1)
     if places.size and values.size:
@@ -326,7 +335,9 @@ def _triangle(m: Any, k: int, lower: bool) -> Tensor:
     x = as_tensor(m)
     if not x.ndim:
         raise TypeError("tri() missing 1 required positional argument: 'N'")
-    mask = np.tri(*x.shape[-2:], k=k if lower else k - 1, dtype=bool)
+    rows, columns = x.shape[-2:] if x.ndim > 1 else (x.shape[0], x.shape[0])
+    tri = TABLE[np.tri] if any([isinstance(n, Dim) for n in (rows, columns)]) else np.tri
+    mask = tri(rows, columns, k if lower else k - 1, bool)
     return np.where(mask if lower else ~mask, x, np.zeros((), x.dtype))
 
 
@@ -361,23 +372,23 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    dims = tuple(shape) if np.ndim(shape) else (operator.index(shape),)
+    dims = shape_from(tuple(shape) if isinstance(shape, np.ndarray) else shape)
     index = _only_integers(indices)
-    size = int(np.prod(dims, dtype=object))
+    size = product(dims)
     problem = ValueError(f"index is out of bounds for array with size {size}")
     index = checked(
         emit(cast, index, dtype=np.dtype(np.intp)), (index >= 0) & (index < size), problem
     )
     parts = []
     for dim in dims if order == "F" else dims[::-1]:
-        parts.append(index % max(dim, 1))
-        index = index // max(dim, 1)
+        parts.append(index % dim_max(dim, 1))
+        index = index // dim_max(dim, 1)
     return tuple(parts if order == "F" else parts[::-1])
 
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    sizes = tuple(dims) if np.ndim(dims) else (operator.index(dims),)
+    sizes = shape_from(tuple(dims) if isinstance(dims, np.ndarray) else dims)
     parts = [_only_integers(part) for part in multi_index]
     if len(parts) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, DimLike, dim_min
+from lanewise.ir.location import here
 from lanewise.ops.shapes import normalize_axis
-from lanewise.trace.table.checks import checked, static
+from lanewise.trace.sizes import known_sizes, number_of, shape_from
+from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.manipulation import broadcast_to
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor
-from lanewise.trace.views import slice_view
 
 
 def with_rank(x: Any, ndim: int) -> Any:
@@ -122,24 +124,24 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     axis = normalize_axis(axis, x.ndim)
     size = x.shape[axis]
     if np.ndim(indices_or_sections):
-        points = [0, *indices_or_sections, size]
+        points = [0, *known_sizes(list(indices_or_sections)), size]
     else:
         sections = int(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
-        each, extra = divmod(size, sections)
-        points = [i * each + min(i, extra) for i in range(sections + 1)]
-    before, behind = (None,) * axis, (None,) * (x.ndim - axis - 1)
-    bounds = [slice(a, b).indices(size) for a, b in pairwise(points)]
-    return [slice_view(x, (*before, part, *behind)) for part in bounds]
+        each, extra = size // sections, size % sections
+        points = [i * each + dim_min(i, extra) for i in range(sections + 1)]
+    before = (slice(None),) * axis
+    return [x[(*before, slice(a, b))] for a, b in pairwise(points)]
 
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if not contains_tensor(indices_or_sections) and not np.ndim(indices_or_sections):
         x = as_tensor(ary)
-        if x.shape[normalize_axis(axis, x.ndim)] % indices_or_sections:
-            raise ValueError("array split does not result in an equal division")
+        left = x.shape[normalize_axis(axis, x.ndim)] % indices_or_sections
+        problem = ValueError("array split does not result in an equal division")
+        required(True if left == 0 else number_of(left) == 0, problem)
     return array_split(ary, indices_or_sections, axis)
 
 
@@ -197,10 +199,28 @@ def _position(obj: Tensor, size: int, axis: int) -> Tensor:
     return np.where(obj < 0, obj + size, obj)
 
 
+def _around(function: Any, x: Tensor, place: Any, axis: int, count: Any) -> tuple[Any, Any]:
+    """Return what is before a place on an axis of unknown size, and what is not."""
+    place = known_sizes(place)
+    if type(place) is not int and not isinstance(place, Dim):
+        raise UnsupportedError(
+            f"np.{function.__name__} along an axis of unknown size at {place!r}{at(here())}: one "
+            "place may be given, as an int. Concatenate the parts otherwise"
+        )
+    size, index = x.shape[axis], number_of(place)
+    fits = np.logical_and(index >= -number_of(size), index < number_of(count))
+    required(fits, IndexError(f"index {place} is out of bounds for axis {axis}"))
+    whole = (slice(None),) * axis
+    return x[(*whole, slice(None, place))], x[(*whole, slice(place, None))]
+
+
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     x, axis = _along(arr, axis)
     size = x.shape[axis]
+    if isinstance(size, Dim):
+        before, behind = _around(np.delete, x, obj, axis, size)
+        return np.concatenate([before, behind[(*(slice(None),) * axis, slice(1, None))]], axis)
     if contains_tensor(obj):
         kept = np.arange(max(size - 1, 0))
         return np.take(x, kept + (kept >= _position(as_tensor(obj), size, axis)), axis)
@@ -212,6 +232,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     x, axis = _along(arr, axis)
     size = x.shape[axis]
     new = with_rank(converted(values, x.dtype), x.ndim)
+    if isinstance(size, Dim):
+        before, behind = _around(np.insert, x, obj, axis, size + 1)
+        new = np.moveaxis(new, 0, axis)
+        new = broadcast_to(new, (*x.shape[:axis], new.shape[axis], *x.shape[axis + 1 :]))
+        return np.concatenate([before, new, behind], axis)
     if contains_tensor(obj):
         obj = as_tensor(obj)
         # NumPy's own bounds: from -size to size, where size is behind the last.
@@ -250,9 +275,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    repeats = known_sizes(repeats)
     static(np.repeat, "counts", repeats, "the shape of the result would depend on the data. Repeat "
            "as often as at most, and use a mask", shape_is_data=True)  # fmt: skip
     x, axis = _along(a, axis) if axis is None or np.ndim(a) else (np.ravel(as_tensor(a)), 0)
+    if isinstance(repeats, Dim):
+        return _repeated(x, repeats, axis)
     counts = np.asarray(repeats)
     if isinstance(repeats, (np.ndarray, np.generic)) and counts.dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64')")
@@ -262,6 +290,11 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     count = int(counts.item())
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
+    return _repeated(x, count, axis)
+
+
+def _repeated(x: Tensor, count: DimLike, axis: int) -> Tensor:
+    """Return each element along an axis so many times."""
     before, size, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     wide = broadcast_to(np.expand_dims(x, axis + 1), (*before, size, count, *behind))
     return np.reshape(wide, (*before, size * count, *behind)).copy()
@@ -269,15 +302,16 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
 
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803
+    reps = known_sizes(reps)
     static(np.tile, "counts", reps, "the shape of the result would depend on the data",
            shape_is_data=True)  # fmt: skip
-    counts = tuple([operator.index(r) for r in (reps if np.ndim(reps) else [reps])])
+    counts = shape_from(tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else reps)
     x = as_tensor(A)
     x = with_rank(x, len(counts))
     counts = (1,) * (x.ndim - len(counts)) + counts
     if all(count == 1 for count in counts):
         return x.copy()
-    if min(counts) < 0:
+    if any([isinstance(count, int) and count < 0 for count in counts]):
         raise ValueError("negative dimensions are not allowed")
     apart = [n for size in x.shape for n in (1, size)]
     wide = [n for count, size in zip(counts, x.shape, strict=True) for n in (count, size)]

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim, product
+from lanewise.ir.dims import Dim, differ, product
 from lanewise.ir.location import here
+from lanewise.ops.creation import iota
 from lanewise.ops.movement import broadcast_to as broadcast_to_op
 from lanewise.ops.movement import cast
 from lanewise.ops.movement import concatenate as concatenate_op
-from lanewise.ops.shapes import normalize_axis
-from lanewise.trace.table.checks import check_device
+from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
+from lanewise.trace.sizes import number_of, shape_from
+from lanewise.trace.table.checks import check_device, required
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -42,17 +44,21 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def new_shape(size: Any, shape: Any) -> tuple[Any, ...]:
     """Return the shape that ``reshape`` is asked for, with -1 worked out."""
-    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    dims = tuple(d if isinstance(d, Dim) else operator.index(d) for d in dims)
+    dims = shape_from(shape)
     unknown = [i for i, d in enumerate(dims) if d == -1]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
     if not unknown:
         return dims
     known = product(d for d in dims if d != -1)
-    if known == 0 or size % known != 0:
+    is_sized = isinstance(known, Dim) or isinstance(size, Dim)  # NumPy finds out whether it fits
+    if known == 0 or (not is_sized and size % known != 0):
         text = str(dims).replace(" ", "")
         raise ValueError(f"cannot reshape array of size {size} into shape {text}")
+    if isinstance(known, Dim):
+        text = str(dims).replace(" ", "")
+        problem = ValueError(f"cannot reshape array of size {size} into shape {text}")
+        required(number_of(known) != 0, problem)  # NumPy does not guess where there are no elements
     return tuple(size // known if d == -1 else d for d in dims)
 
 
@@ -145,17 +151,23 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 def squeeze(a: Any, axis: Any = None) -> Tensor:
     x = as_tensor(a)
     if axis is None:
+        for dim in x.shape:
+            if isinstance(dim, Dim) and not differ(dim, 1):
+                raise UnsupportedError(
+                    f"np.squeeze drops an axis where its size is 1, and {dim} is not known while "
+                    f"tracing{at(here())}: say which axes to drop, np.squeeze(x, axis=0)"
+                )
         axes = tuple(i for i, dim in enumerate(x.shape) if dim == 1)
     else:
         axes = axes_of(axis, x.ndim)
-        if any(x.shape[i] != 1 for i in axes):
+        if any(differ(x.shape[i], 1) for i in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return reshaped_view(x, tuple(dim for i, dim in enumerate(x.shape) if i not in axes))
 
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tensor:
-    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    dims = shape_from(shape)
     if any(isinstance(d, int) and d < 0 for d in dims):
         raise ValueError("all elements of broadcast shape must be non-negative")
     return read_only_view(as_tensor(array), broadcast_to_op, shape=dims)
@@ -164,7 +176,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Tensor:
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [array_like(x) for x in args]
-    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    shape = broadcast_shapes(*[x.shape for x in arrays])
     return tuple([x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays])
 
 
@@ -211,7 +223,7 @@ def stack(
     tensors = [as_tensor(a) for a in arrays]
     if not tensors:
         raise ValueError("need at least one array to stack")
-    if len({t.shape for t in tensors}) != 1:
+    if not all([may_agree(t.shape, tensors[0].shape) for t in tensors]):
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis(axis, tensors[0].ndim + 1)
     expanded = [expand_dims(t, axis) for t in tensors]
@@ -298,7 +310,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     shifts = np.broadcast_to(shifts, (count,))
     for place, number in zip(axes * (count if len(axes) == 1 else 1), shifts, strict=True):
         size = x.shape[place]
-        if isinstance(number, Tensor):
+        if isinstance(size, Dim):
+            count = np.maximum(number_of(size), 1)
+            order = emit(iota, length=size, dtype=np.dtype(np.intp)) - number
+            x = np.take(x, order % count, place)
+        elif isinstance(number, Tensor):
             order = (np.arange(size) - np.astype(number, np.intp, copy=False)) % max(size, 1)
             x = np.take(x, order, place)
         elif size and (offset := int(number) % size):

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, known_size
 from lanewise.trace.views import layout_of, root_of
 
 
 def stand_in(x: Any) -> Any:
     """Return an array of the type of a tensor that takes no memory; anything else as it is."""
     if isinstance(x, Tensor):
-        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+        shape = [known_size(dim, "a size of its shape") for dim in x.shape]
+        return np.broadcast_to(np.zeros((), x.dtype), shape)
     if contains_tensor(x):
         return stand_in(as_tensor(x))
     return x
@@ -32,8 +33,24 @@ def _answered(function: Any) -> Any:
     return answer
 
 
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    return as_tensor(a).ndim
+
+
+def _of_types(function: Any) -> Any:
+    """Return what asks NumPy's own function about numbers of the tensors' dtypes."""
+
+    def answer(*args: Any) -> Any:
+        return function(*[np.zeros((), x.dtype) if isinstance(x, Tensor) else x for x in args])
+
+    return answer
+
+
+for _function in (np.common_type, np.iscomplexobj, np.isrealobj):
+    implements(_function)(_of_types(_function))
 for _function in (
-    np.ndim, np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj, np.diag_indices_from,
+    np.can_cast, np.diag_indices_from,
     np.tril_indices_from, np.triu_indices_from,
 ):  # fmt: skip
     implements(_function)(_answered(_function))

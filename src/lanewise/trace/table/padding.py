@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim
+from lanewise.ir.location import here
+from lanewise.ops.creation import iota
 from lanewise.ops.movement import pad as pad_op
-from lanewise.trace.table.checks import holds_tensor, static
+from lanewise.trace.sizes import has_sizes, known_sizes, number_of
+from lanewise.trace.table.checks import holds_tensor, required, static
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.manipulation import broadcast_to
 from lanewise.trace.table.registry import implements
@@ -29,6 +34,7 @@ _KEYWORDS = {
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Tensor:
     x = as_tensor(array)
+    pad_width = known_sizes(pad_width)
     static(np.pad, "widths", pad_width, "the shape of the result would depend on the data",
            shape_is_data=True)  # fmt: skip
     if isinstance(pad_width, dict):
@@ -36,6 +42,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Te
         for axis, width in pad_width.items():
             by_axis[axis] = (width, width) if isinstance(width, int) else width
         pad_width = by_axis
+    if has_sizes(pad_width):
+        if mode not in ("constant", "empty"):
+            raise UnsupportedError(
+                f"np.pad by a size that is not known{at(here())}, in mode {mode!r}: only the modes "
+                "'constant' and 'empty' are followed"
+            )
+        widths = _sized_widths(pad_width, x.ndim)
+        return _with_constants(x, widths, kwargs.get("constant_values", 0))
     given = np.asarray(pad_width)
     if given.dtype.kind != "i":
         raise TypeError("`pad_width` must be of integral type.")
@@ -68,8 +82,37 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Te
         return _by_axis(x, widths, [_odd_reflection(mode == "symmetric")] * x.ndim)
     for axis, pair in enumerate(widths):
         if any(pair):  # elements of x, in the order in which NumPy lays out their numbers
-            x = np.take(x, np.pad(np.arange(x.shape[axis]), pair, mode), axis)
+            x = np.take(x, _places(x.shape[axis], pair, mode), axis)
     return x if x is not array else x.copy()
+
+
+def _sized_widths(widths: Any, ndim: int) -> list[Any]:
+    """Return a pair of widths for each axis, as NumPy broadcasts what it is given."""
+    if not isinstance(widths, (list, tuple)):
+        return [(widths, widths)] * ndim
+    rows = [row if isinstance(row, (list, tuple)) else (row,) for row in widths]
+    if all([len(row) == 1 for row in rows]) and not isinstance(widths[0], (list, tuple)):
+        rows = [tuple(widths)]
+    pairs = [(row[0], row[-1]) for row in rows]
+    if len(pairs) not in (1, ndim) or any([len(row) > 2 for row in rows]):
+        raise ValueError(f"pad widths {widths} do not fit an array of {ndim} dimensions")
+    return pairs * ndim if len(pairs) == 1 else pairs
+
+
+def _places(size: Any, pair: tuple[int, int], mode: str) -> Any:
+    """Return for each place of an axis after padding the one that its element is from."""
+    if not isinstance(size, Dim):
+        return np.pad(np.arange(size), pair, mode)  # type: ignore[call-overload]
+    n = number_of(size)
+    required(n > 0, ValueError("can't extend an empty axis using modes other than 'constant'"))
+    places = emit(iota, length=size + sum(pair), dtype=np.dtype(np.intp)) - pair[0]
+    if mode == "edge":
+        return np.minimum(np.maximum(places, 0), n - 1)
+    if mode == "wrap":
+        return places % n
+    period = 2 * n if mode == "symmetric" else np.maximum(2 * n - 2, 1)
+    places = places % period
+    return np.where(places < n, places, period - places - (mode == "symmetric"))
 
 
 def _pairs(values: Any, ndim: int) -> list[Pair]:

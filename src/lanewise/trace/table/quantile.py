@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from lanewise.ir.dims import Dim, dim_max
+from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import where
-from lanewise.trace.table.checks import checked
+from lanewise.trace.sizes import number_of
+from lanewise.trace.table.checks import checked, required
 from lanewise.trace.table.reductions import broadcast_weights
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
@@ -82,6 +85,9 @@ def _median(x: Tensor, dtype: np.dtype | None) -> Tensor:
     size = x.shape[0]
     # The mean is taken in the dtype of an ``out=``, as if written there.
     out = None if dtype is None else np.zeros_like(x, shape=x.shape[1:], dtype=dtype)
+    if isinstance(size, Dim):
+        result = _sized_median(x, size)
+        return result if out is None else np.add(result, 0, out)
     if not size:
         return np.mean(x, axis=0, out=out)
     low, high = (size - 1) // 2, size // 2
@@ -90,6 +96,16 @@ def _median(x: Tensor, dtype: np.dtype | None) -> Tensor:
     ordered = np.partition(x, (low, high, -1), axis=0)
     result = np.mean(ordered[low : high + 1], axis=0, out=out)
     return choose(np.isnan(ordered[-1]), ordered[-1], result)  # NaNs sort last
+
+
+def _sized_median(x: Tensor, size: Dim) -> Tensor:
+    """Return medians of so many elements; a NaN stands behind them, for where there are none."""
+    x = x if x.dtype.kind in "fc" else x.astype(float)
+    nothing = np.full_like(x, np.nan, shape=(1, *x.shape[1:]))
+    ordered = np.concatenate([np.sort(x, axis=0), nothing])
+    last = dim_max(size - 1, 0)
+    result = np.mean(np.stack([ordered[last // 2], ordered[size // 2]]), axis=0)
+    return choose(np.isnan(ordered[last]), ordered[last], result)
 
 
 # --- methods of quantiles -----------------------------------------------------------------------
@@ -218,6 +234,16 @@ def arguments(
 def _quantile(x: Tensor, q: Any, method: str, weights: Any, weak: bool, out: Any) -> Tensor:
     """Return the quantiles along the first axis, q's axes in its place: NaN where there is one."""
     size = x.shape[0]
+    if isinstance(size, Dim) and weights is None:
+        problem = IndexError("index -1 is out of bounds for axis 0 with size 0")
+        required(number_of(size) > 0, problem)
+        ordered = np.sort(x, axis=0)
+        count = np.broadcast_to(emit(dimension, size=size), x.shape[1:])
+        result = between(ordered, count, as_tensor(q), method, weak, out)
+        if x.dtype.kind != "f":
+            return result
+        last = ordered[size - 1]
+        return choose(np.isnan(last), last, result)
     if not size and 0 not in x.shape[1:]:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     if not size or not q.size:

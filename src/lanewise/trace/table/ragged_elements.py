@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import Shape
 from lanewise.ops.movement import slice_
-from lanewise.trace.extents import Chosen, Extent, front
+from lanewise.trace.extents import Chosen, Extent, axis_places, front
 from lanewise.trace.ragged import (
     TABLE,
     Ragged,
@@ -35,6 +36,7 @@ from lanewise.trace.ragged_ufuncs import (
     product,
     reduce,
 )
+from lanewise.trace.sizes import has_sizes
 from lanewise.trace.table import registry
 from lanewise.trace.table.ragged import implements, last_of, only
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -201,7 +203,7 @@ def _tables(*tables: Any) -> list[Tensor]:
     for table in map(pack, tables):
         extent = table.extents[0]
         last = np.maximum(extent.count() - 1, 0)
-        order = np.minimum(as_tensor(np.arange(extent.bound)), last)
+        order = np.minimum(as_tensor(axis_places(extent.bound)), last)
         data = not_empty(table, (0,), table.data, "array of sample points is empty")
         results.append(data[order])
     return results
@@ -247,12 +249,21 @@ def nonzero(a: Any) -> Any:
         a = pack(a)
         extent: Extent = a.extents[0]
         holds = np.logical_and(extent.mask(), a.data.astype(bool))
-        return (_places(holds, np.arange(extent.bound)),)
+        return (_places(holds, axis_places(extent.bound)),)
     x = as_tensor(a)
     if not x.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(a)")
     holds = np.reshape(x.astype(bool), -1)
-    return tuple([_places(holds, places.ravel()) for places in np.indices(x.shape)])
+    return tuple([_places(holds, grid.ravel()) for grid in _grids(x.shape)])
+
+
+def _grids(shape: Shape) -> Any:
+    """Return for each axis the places of all elements on it."""
+    if not has_sizes(shape):
+        return np.indices(shape)
+    rank = len(shape)
+    rows = [np.reshape(axis_places(n), (-1, *(1,) * (rank - 1 - i))) for i, n in enumerate(shape)]
+    return [np.broadcast_to(as_tensor(row), shape) for row in rows]
 
 
 def _places(holds: Any, places: np.ndarray) -> Ragged:

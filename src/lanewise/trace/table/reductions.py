@@ -235,7 +235,9 @@ def average(
         axis = normalize_axis_tuple(axis, x.ndim, argname="axis")
     if weights is None:
         result = np.mean(x, axis, keepdims=keepdims)
-        scale: Any = result.dtype.type(x.size / result.size)
+        number = count(x, axis, False)
+        is_sized = isinstance(number, Tensor)
+        scale: Any = number.astype(result.dtype) if is_sized else result.dtype.type(number)
     else:
         weights = broadcast_weights(weights, x, axis)
         dtypes = [x.dtype, weights.dtype, *([np.dtype(float)] if x.dtype.kind in "biu" else [])]

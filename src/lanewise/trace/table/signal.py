@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, dim_max
 from lanewise.ir.location import here
 from lanewise.ops.contraction import correlate as correlate_op
 from lanewise.ops.indexing import gather
 from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.extents import axis_places
+from lanewise.trace.sizes import has_sizes, number_of
+from lanewise.trace.table.checks import required
 from lanewise.trace.table.creation import array_like, number_or_array
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -26,9 +30,17 @@ def _sliding(x: Tensor, v: Tensor, mode: Any) -> tuple[Tensor, bool]:
     for name, operand in (("first", x), ("second", v)):
         if operand.ndim > 1:
             raise ValueError("object too deep for desired array")
-        if not operand.size:
-            raise ValueError(f"{name} array argument cannot be empty")
-    swapped = v.size > x.size
+        problem = ValueError(f"{name} array argument cannot be empty")
+        required(number_of(operand.size) > 0, problem)
+    if mode != "full" and (isinstance(x.size, Dim) or isinstance(v.size, Dim)):
+        problem = ValueError(
+            f"the first array is shorter than the second in mode {mode!r}, which NumPy exchanges "
+            "then; that is not followed where sizes are not known while tracing"
+        )
+        required(number_of(x.size) >= number_of(v.size), problem)
+        swapped = False
+    else:
+        swapped = mode != "full" and v.size > x.size
     if swapped:
         x, v = v, x
     dtype = np.result_type(x.dtype, v.dtype)
@@ -50,9 +62,9 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Tensor:
 def convolve(a: Any, v: Any, mode: Any = "full") -> Tensor:
     x, v = (np.atleast_1d(as_tensor(t)) for t in (a, v))
     for name, operand in (("a", x), ("v", v)):
-        if not len(operand):
-            raise ValueError(f"{name} cannot be empty")
-    if len(v) > len(x):
+        required(number_of(operand.shape[0]) > 0, ValueError(f"{name} cannot be empty"))
+    sizes = x.shape[0], v.shape[0]
+    if mode != "full" and not has_sizes(sizes) and sizes[1] > sizes[0]:
         x, v = v, x
     return _sliding(x, v[::-1], mode)[0]
 
@@ -130,11 +142,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         x = x.astype(np.float64)
     results = []
     for place, h in zip(axes, spacings, strict=True):
-        if x.shape[place] < edge_order + 1:
-            raise ValueError(
-                "Shape of array too small to calculate a numerical gradient, "
-                "at least (edge_order + 1) elements are required."
-            )
+        problem = ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+        required(number_of(x.shape[place]) >= edge_order + 1, problem)
         results.append(_gradient(np.moveaxis(x, place, -1), h, edge_order, dtype, place))
     return results[0] if len(axes) == 1 else tuple(results)
 
@@ -187,9 +199,9 @@ def sliding_window_view(
         )
     for place, window in zip(axes, windows, strict=True):
         count = result.shape[place] - window + 1
-        if count <= 0:
-            raise ValueError("window shape cannot be larger than input array shape")
-        index = as_tensor(np.arange(count)[:, None] + np.arange(window))
+        problem = ValueError("window shape cannot be larger than input array shape")
+        required(number_of(count) > 0, problem)
+        index = as_tensor(axis_places(dim_max(count, 0))[:, None] + np.arange(window))
         wide = read_only_view(result, gather, index, axis=place)
         order = [i for i in range(wide.ndim) if i != place + 1]
         result = transpose_view(wide, (*order, place + 1))

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import Dim, differ
 from lanewise.ops.elementwise import complex_, imag, real, where
 from lanewise.ops.movement import diagonal
 from lanewise.ops.searching import interp as interp_op
-from lanewise.trace.table.checks import checked
+from lanewise.trace.sizes import number_of
+from lanewise.trace.table.checks import checked, required
 from lanewise.trace.table.quantile import choose
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
@@ -52,7 +54,9 @@ def cov(
         weights = other if weights is None else weights * other
     mean, total = np.average(x, axis=1, weights=weights, returned=True)
     if weights is None:
-        factor: Any = np.float64(x.shape[1] - ddof)
+        number = number_of(x.shape[1]) - ddof
+        is_sized = isinstance(number, Tensor)
+        factor: Any = number.astype(float) if is_sized else np.float64(number)
     elif ddof == 0 or other is None:
         factor = total[0] - ddof
     else:
@@ -129,9 +133,8 @@ def interp(
         if points.ndim != 1:
             depth = "of too small depth" if points.ndim == 0 else "too deep"
             raise ValueError(f"object {depth} for desired array")
-    if not xp.shape[0]:
-        raise ValueError("array of sample points is empty")
-    if xp.shape[0] != fp.shape[0]:
+    required(number_of(xp.shape[0]) > 0, ValueError("array of sample points is empty"))
+    if differ(xp.shape[0], fp.shape[0]):
         raise ValueError("fp and xp are not of the same length.")
     if period is not None:
         if not isinstance(period, Tensor) and period == 0:
@@ -139,7 +142,9 @@ def interp(
         x, xp, fp = _periodic(x, xp, fp, np.absolute(period))
         left = right = None
     # A table that is not traced is the same for all examples: NumPy's own function does.
-    is_one_table = not any(isinstance(part, Tensor) for part in (xp, fp, left, right))
+    is_one_table = isinstance(xp.shape[0], Dim) or not any(
+        isinstance(part, Tensor) for part in (xp, fp, left, right)
+    )
     left = fp[0] if left is None else _end(left, dtype)
     right = fp[-1] if right is None else _end(right, dtype)
     if xp.shape[0] == 1:

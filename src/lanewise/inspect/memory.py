@@ -1,0 +1,190 @@
+"""How much memory a program takes: worked out from its graph, before or after it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lanewise.api.threads import get_num_threads
+from lanewise.inspect.kernels import size_of
+from lanewise.inspect.rows import VIEWS, chunk_of
+from lanewise.ir.dims import evaluate
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.control import BRANCHES
+from lanewise.ops.creation import constant
+from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
+from lanewise.passes.pipeline import lower
+from lanewise.runtime.memory import analyze
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of one program, in bytes.
+
+    Attributes
+    ----------
+    arguments
+        Of what it takes, arrays that the function captures among them.
+    results
+        Of what it gives.
+    peak
+        Of intermediates and results together, at most at one time.
+    chunk
+        The ``chunk_size``, if the map has one that is less than the batch.
+    whole
+        What the peak would be without chunks.
+    """
+
+    arguments: int
+    results: int
+    peak: int
+    chunk: int | None = None
+    whole: int | None = None
+
+
+def physical() -> int | None:
+    """Return the bytes of memory that this machine has, where that can be found out."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return None
+
+
+def advice(memory: Memory, examples: int) -> str | None:
+    """Return what to say of a map that needs more than half of the machine's memory.
+
+    Parameters
+    ----------
+    memory
+        Of the map.
+    examples
+        How many it has.
+
+    Examples
+    --------
+    >>> advice(Memory(0, 0, 100), 1000) is None
+    True
+    """
+    whole, fixed = physical(), memory.arguments + memory.results
+    if whole is None or memory.chunk is not None or memory.arguments + memory.peak <= whole / 2:
+        return None
+    inside = memory.peak - memory.results
+    if examples < 2 or inside <= 0 or fixed >= whole / 2:
+        return None
+    # A power of two with which intermediates take a quarter of what is left, or less.
+    size = int(examples * (whole - fixed) / 4 / inside)
+    if size >= examples:
+        return None
+    chunk = 1 << max(size.bit_length() - 1, 0)
+    return f"that is much of this machine's {size_of(whole)}; chunk_size={chunk} would need less"
+
+
+def memory_of(
+    recorded: Graph,
+    lowered: Graph,
+    sizes: Mapping[str, int],
+    scratch: Callable[[Operation], int],
+) -> Memory:
+    """Return the memory of a program.
+
+    Parameters
+    ----------
+    recorded, lowered
+        Its graph, as it was recorded and as it runs.
+    sizes
+        Of its symbolic dimensions.
+    scratch
+        Gives the bytes that a thread works in while it runs a native map.
+    """
+    known = dict(sizes)
+    chunk = whole = None
+    chunked = [op for op in lowered.operations if _is_chunked(op, known)]
+    if chunked:
+        chunk = max(op.params["chunk"] for op in chunked)
+        whole = peak(lower(_without_chunks(recorded)), known, scratch)
+    return Memory(
+        sum([_size(value, known) for value in lowered.inputs]),
+        sum([_size(value, known) for value in dict.fromkeys(lowered.outputs)]),
+        peak(lowered, known, scratch),
+        chunk,
+        whole,
+    )
+
+
+def _is_chunked(op: Operation, sizes: dict[str, int]) -> bool:
+    chunk = op.params.get("chunk") if op.primitive is map_ else None
+    return chunk is not None and chunk < evaluate(op.params["size"], sizes)
+
+
+def _without_chunks(graph: Graph) -> Graph:
+    """Return a recorded graph with its outermost maps in one piece."""
+    operations: list[Operation] = []
+    for op in graph.operations:
+        if op.primitive is map_ and op.params["chunk"] is not None:
+            signature = op.primitive.signature(
+                [value.type for value in op.operands], {**op.params, "chunk": None}, op.regions
+            )
+            op = op.with_operands(op.operands, signature)
+        operations.append(op)
+    return Graph(graph.inputs, operations, graph.outputs)
+
+
+def peak(graph: Graph, sizes: dict[str, int], scratch: Callable[[Operation], int]) -> int:
+    """Return the most bytes that values of a lowered graph take at one time, its inputs aside.
+
+    A value takes memory from the operation that gives it to the last that reads it, or a view of
+    it; where a plan writes in place there is no new one. Within an operation with regions there is
+    what its regions take: of control flow the largest, as if all examples went that way.
+    """
+    in_place = analyze(graph).in_place
+    base: dict[Value, Value] = {}
+    last: dict[Value, int] = {}
+    for position, op in enumerate(graph.operations):
+        if op.primitive in VIEWS or op in in_place:
+            base[op.results[0]] = base.get(op.operands[0], op.operands[0])
+        for value in op.operands:
+            last[base.get(value, value)] = position
+    for value in graph.outputs:
+        last[base.get(value, value)] = len(graph.operations)
+    ends: dict[int, list[Value]] = {}
+    live = most = 0
+    for position, op in enumerate(graph.operations):
+        if op.primitive is not constant:
+            made = [value for value in op.results if value not in base]
+            live += sum([_size(value, sizes) for value in made])
+            most = max(most, live + _inside(op, sizes, scratch))
+            for value in made:
+                ends.setdefault(last.get(value, position), []).append(value)
+        live -= sum([_size(value, sizes) for value in ends.pop(position, ())])
+    return most
+
+
+def _inside(op: Operation, sizes: dict[str, int], scratch: Callable[[Operation], int]) -> int:
+    """Return what an operation takes beside its results while it runs."""
+    if not op.regions:
+        return 0
+    if op.primitive is map_:
+        order, size = op.params["order"], evaluate(op.params["size"], sizes)
+        if order == NATIVE:
+            return scratch(op) * get_num_threads()
+        if op.params["chunk"] is not None:
+            part, inner = chunk_of(op, sizes)
+            return peak(lower(part), inner, scratch)
+        within = _most(op.regions, sizes, scratch)
+        return within if order == SEQUENTIAL else within * size
+    within = _most(op.regions, sizes, scratch)
+    if op.primitive in BRANCHES:  # what a branch gives are the results
+        within -= sum([_size(value, sizes) for value in op.results])
+    return max(within, 0)
+
+
+def _most(
+    graphs: Sequence[Graph], sizes: dict[str, int], scratch: Callable[[Operation], int]
+) -> int:
+    return max([peak(graph, sizes, scratch) for graph in graphs], default=0)
+
+
+def _size(value: Value, sizes: dict[str, int]) -> int:
+    return evaluate(value.type.nbytes, sizes) if isinstance(value.type, ArrayType) else 0

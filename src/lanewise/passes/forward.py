@@ -1,0 +1,201 @@
+"""Reads of what was just written, and choices that are made twice.
+
+In-place code on views is recorded as NumPy runs it: ``a[i] *= 2`` writes a row, takes it out again
+and writes it once more. Here what is read at a place is what was written there, what is overwritten
+is not written, and under a mask only what the mask lets through is computed. A graph gives the same
+results and the same errors: where the check of an index would be lost, it is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+
+import numpy as np
+
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.creation import constant
+from lanewise.ops.elementwise import where
+from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.movement import cast, reshape
+from lanewise.ops.paths import Path, integers_of, step_shape, update_view
+from lanewise.passes.edges import is_total
+from lanewise.passes.paths import Ends, Masks, step_of_view
+from lanewise.passes.simplify import eliminate_dead, merge_repeated
+
+#: Views of views of views are followed for so many steps, so that long chains take no longer.
+MOST_STEPS = 8
+#: An array, and how to get from it to a view: steps, and the integers that they take.
+_View = tuple[Value, Path, tuple[Value, ...]]
+
+
+def forwarded(graph: Graph) -> Graph:
+    """Return the graph without reads of what was just written and without what is overwritten.
+
+    The graph, of which all outputs are needed, is one that `direct` gave.
+    """
+    regions = [
+        op.with_regions(tuple([forwarded(region) for region in op.regions])) if op.regions else op
+        for op in graph.operations
+    ]
+    graph = merge_repeated(Graph(graph.inputs, regions, graph.outputs))
+    found = merge_repeated(eliminate_dead(_read(graph)))
+    found = eliminate_dead(_under_masks(eliminate_dead(_overwritten(found))))
+    return found if _checked(graph) <= _checked(found) else graph
+
+
+def _read(graph: Graph) -> Graph:
+    """Return the graph with what was written where that is read; and of reshapes only the last."""
+    renamed: dict[Value, Value] = {}
+    views: dict[Value, _View] = {}
+    makers: dict[Value, Operation] = {}
+    kept: list[Operation] = []
+    for op in graph.operations:
+        operands = tuple([renamed.get(value, value) for value in op.operands])
+        if op.primitive is reshape and (made := makers.get(operands[0])) is not None:
+            operands = made.operands if made.primitive is reshape else operands
+        if operands != op.operands:
+            op = op.with_operands(operands)
+        step = step_of_view(op)
+        if step is not None:
+            base, path, integers = views.get(operands[0], (operands[0], (), ()))
+            if len(path) >= MOST_STEPS:
+                base, path, integers = operands[0], (), ()
+            view = base, (*path, step), (*integers, *operands[1:])
+            written = makers.get(base)
+            if op.primitive is reshape and operands[0].type is op.results[0].type:
+                renamed[op.results[0]] = operands[0]
+                continue
+            if written is not None and _target(written) == view[1:]:
+                renamed[op.results[0]] = written.operands[1]
+                continue
+            views[op.results[0]] = view
+        elif op.primitive is update_view and _is_there(op, views, makers.get(operands[0])):
+            renamed[op.results[0]] = operands[0]
+            continue
+        kept.append(op)
+        if len(op.results) == 1:
+            makers[op.results[0]] = op
+    return Graph(graph.inputs, kept, [renamed.get(value, value) for value in graph.outputs])
+
+
+def _target(op: Operation) -> tuple[Path, tuple[Value, ...]] | None:
+    """Return where an operation writes all of a view."""
+    if op.primitive is not update_view or op.params["span"] is not None:
+        return None
+    return op.params["path"], op.operands[2:]
+
+
+def _is_there(op: Operation, views: dict[Value, _View], before: Operation | None) -> bool:
+    """Whether what an operation writes to an array is what that holds there already."""
+    view = views.get(op.operands[1])
+    if view is not None and view[0] is op.operands[0] and view[1:] == _target(op):
+        return True
+    return (
+        before is not None and _is_same_place(before, op) and before.operands[1] is op.operands[1]
+    )
+
+
+def _is_same_place(before: Operation, op: Operation) -> bool:
+    """Whether an operation writes where another one did."""
+    is_write = before.primitive is op.primitive is update_view and before.params == op.params
+    return is_write and before.operands[2:] == op.operands[2:]
+
+
+def _overwritten(graph: Graph) -> Graph:
+    """Return the graph without writes of which the next write leaves nothing."""
+    uses = Counter([v for op in graph.operations for v in op.operands])
+    uses.update(graph.outputs)
+    makers: dict[Value, Operation] = {}
+    kept: list[Operation] = []
+    for op in graph.operations:
+        if op.primitive is update_view:
+            before = makers.get(op.operands[0])
+            if before is not None and _is_same_place(before, op) and uses[op.operands[0]] == 1:
+                op = op.with_operands((before.operands[0], *op.operands[1:]))
+            makers[op.results[0]] = op
+        kept.append(op)
+    return Graph(graph.inputs, kept, graph.outputs)
+
+
+def _under_masks(graph: Graph) -> Graph:
+    """Return the graph without choices by masks, where only what a mask lets through matters.
+
+    Of ``where(m, f(where(m, x, e)), y)`` with an elementwise f that is ``where(m, f(x), y)``: what
+    stands elsewhere, the copies of elements that keep padding from giving warnings, is not used.
+    """
+    masks = Masks(graph)
+    everywhere = object()
+    wanted: dict[Value, Hashable] = dict.fromkeys(graph.outputs, everywhere)
+    renamed: dict[Value, Value] = {}
+
+    def want(value: Value, mask: Hashable) -> None:
+        wanted[value] = mask if wanted.get(value, mask) == mask else everywhere
+
+    for op in reversed(graph.operations):
+        result = op.results[0] if len(op.results) == 1 else None
+        mask = everywhere if result is None else wanted.get(result, everywhere)
+        if op.primitive is where and result is not None:
+            condition, x, y = op.operands
+            own = masks.on(condition, result) or condition
+            is_whole = x.type is result.type
+            if is_whole and mask == own:
+                renamed[result] = x
+                want(x, mask)
+                continue
+            want(condition, everywhere)
+            is_alike = isinstance(own, Ends) or condition.type.shape == result.type.shape
+            want(x, own if is_whole and is_alike else everywhere)
+            want(y, everywhere)
+            continue
+        if op.primitive is update_view and op.params["span"] is not None:
+            target, values, low, high, *places = op.operands
+            size = values.type.shape[op.params["span"]]
+            want(values, masks.between(op.params["span"], size, low, high))
+            for value in (target, low, high, *places):
+                want(value, everywhere)
+            continue
+        is_elementwise = op.primitive.ufunc is not None or op.primitive is cast
+        passes = mask is not everywhere and is_elementwise and is_total(op)
+        for value in op.operands:
+            is_whole = result is not None and value.type.shape == result.type.shape
+            want(value, mask if passes and is_whole else everywhere)
+    kept = [op for op in graph.operations if len(op.results) != 1 or op.results[0] not in renamed]
+
+    def new(value: Value) -> Value:
+        while value in renamed:
+            value = renamed[value]
+        return value
+
+    operations = [op.with_operands(tuple([new(value) for value in op.operands])) for op in kept]
+    return Graph(graph.inputs, operations, [new(value) for value in graph.outputs])
+
+
+def _checked(graph: Graph) -> set[tuple[Value, int]]:
+    """Return which indices are checked, and for which sizes, outside of regions."""
+    known: dict[Value, int] = {}
+    found: set[tuple[Value, int]] = set()
+
+    def check(index: Value, size: int) -> None:
+        if not index.type.shape and not 0 <= known.get(index, -1) < size:
+            found.add((index, size))
+
+    for op in graph.operations:
+        if op.primitive is constant and not op.results[0].type.shape:
+            data = np.frombuffer(op.params["data"], op.results[0].type.dtype)
+            known[op.results[0]] = int(data[0]) if data.dtype.kind in "iu" else -1
+        elif op.primitive in (gather, scatter):
+            sizes = op.operands[0].type.shape[op.params["axis"] :]
+            indices = op.operands[1 if op.primitive is gather else 2 :]
+            for index, size in zip(indices, sizes, strict=False):
+                check(index, size)
+        elif op.primitive is update_view:
+            integers = iter(op.operands[2 + 2 * (op.params["span"] is not None) :])
+            shape = op.operands[0].type.shape
+            for step in op.params["path"]:
+                taken = [next(integers) for _ in range(integers_of(step))]
+                if step[0] == "place":
+                    for index, size in zip(taken, shape[step[1] :], strict=False):
+                        check(index, size)
+                shape = step_shape(shape, step)
+    return found

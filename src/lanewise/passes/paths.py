@@ -1,0 +1,303 @@
+"""Chains of views as one operation: what kernels are written of, so that they copy nothing.
+
+``a[1:-1, j] = v`` is recorded as a slice of a, that with another column, and the slice put back:
+two whole arrays are made to write a column. Where such a chain ends it becomes `update_view`, which
+writes to the array itself. And masks of the places before or behind a number, as those of ``a[:n]``
+with an n that is data, become ends: loops over what they let through run between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.types import ArrayType
+from lanewise.ops.creation import constant, iota
+from lanewise.ops.elementwise import where
+from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.movement import reshape, slice_, transpose, update_slice
+from lanewise.ops.paths import Path, Step, between, update_view
+from lanewise.ops.slicing import put_slice, take_slice
+from lanewise.passes.points import integer
+from lanewise.passes.simplify import eliminate_dead
+
+#: What puts a part back that was taken, and what takes it.
+_TAKES = {update_slice: slice_, scatter: gather, put_slice: take_slice}
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Between which numbers the places of an axis lie that a mask lets through; None: no end."""
+
+    axis: int
+    size: int
+    low: Value | None = None
+    high: Value | None = None
+
+    def recorded(self, values: Mapping[Value, Value]) -> tuple[Value, Value]:
+        """Record the two numbers."""
+        low = integer(0) if self.low is None else values[self.low]
+        return low, integer(self.size) if self.high is None else values[self.high]
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An array that is another one, `base`, but for a view into which values were written."""
+
+    base: Value
+    values: Value
+    path: Path = ()
+    integers: tuple[Value, ...] = ()
+    ends: Ends | None = None
+
+
+def has_writes(graph: Graph) -> bool:
+    """Whether anything is written to, or chosen from, in a graph: else it has no such chains."""
+    return any(
+        op.primitive in _TAKES or op.primitive is where or any(map(has_writes, op.regions))
+        for op in graph.operations
+    )
+
+
+def direct(graph: Graph, most: int) -> Graph:
+    """Return the graph with chains of views that are written to as one operation each.
+
+    Arrays of at most so many elements are left as they are.
+    """
+    chains = _Chains(graph)
+    return _rewritten(graph, most, lambda region: direct(region, most), chains.recorded)
+
+
+def bounded(graph: Graph, most: int) -> Graph:
+    """Return the graph with choices between arrays and a number by masks that are ends as such.
+
+    Arrays of at most so many elements are left as they are.
+    """
+    masks = Masks(graph)
+
+    def recorded(op: Operation, values: Mapping[Value, Value]) -> Value | None:
+        if op.primitive is not where:
+            return None
+        condition, x, fill = op.operands
+        ends = masks.on(condition, op.results[0])
+        if ends is None or x.type is not op.results[0].type or fill.type.shape:
+            return None
+        if fill.type.dtype != x.type.dtype:
+            return None
+        return between(values[x], *ends.recorded(values), values[fill], axis=ends.axis)
+
+    return _rewritten(graph, most, lambda region: bounded(region, most), recorded)
+
+
+def _rewritten(
+    graph: Graph,
+    most: int,
+    within: Callable[[Graph], Graph],
+    recorded: Callable[[Operation, Mapping[Value, Value]], Value | None],
+) -> Graph:
+    """Return the graph with large arrays as a rule records them, where it does, and its regions."""
+    builder = Builder()
+    values = {value: builder.input(value.type) for value in graph.inputs}
+    with building(builder):
+        for op in graph.operations:
+            if op.regions:
+                op = op.with_regions(tuple([within(region) for region in op.regions]))
+            builder.location = op._place
+            found = None
+            if len(op.results) == 1 and _count(op.results[0]) > most:
+                found = recorded(op, values)
+            if found is None:
+                builder.copy(op, values)
+            else:
+                values[op.results[0]] = found
+    return eliminate_dead(builder.finish([values[value] for value in graph.outputs]))
+
+
+def _count(value: Value) -> int:
+    """Return how many elements an array has; 0 of what has no known size."""
+    type_ = value.type
+    if not isinstance(type_, ArrayType) or not all(isinstance(d, int) for d in type_.shape):
+        return 0
+    return math.prod(type_.shape)
+
+
+class Masks:
+    """Which masks of a graph let through what lies between two numbers."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+        self._known: dict[Value, Ends] = {}
+        for op in graph.operations:
+            found = self._ends(op)
+            if found is not None:
+                self._known[op.results[0]] = found
+
+    def on(self, mask: Value, value: Value) -> Ends | None:
+        """Return what a mask lets through of a value, if it says that for one of its axes."""
+        known = self._known.get(mask)
+        if known is None:
+            return None
+        axis = known.axis + value.type.ndim - mask.type.ndim
+        size = value.type.shape[axis] if axis >= 0 else None
+        is_whole = isinstance(size, int) and size == known.size > 1
+        return replace(known, axis=axis) if is_whole else None
+
+    def between(self, axis: int, size: int, low: Value, high: Value) -> Ends:
+        """Return the ends of an axis that two numbers are."""
+        is_low = _is_integer(self._makers.get(low), 0)
+        is_high = _is_integer(self._makers.get(high), size)
+        return Ends(axis, size, None if is_low else low, None if is_high else high)
+
+    def _ends(self, op: Operation) -> Ends | None:
+        ufunc = op.primitive.ufunc
+        if op.primitive is reshape:
+            known = self._known.get(op.operands[0])
+            if known is None or not _is_by_ones(op):
+                return None
+            axes = [axis for axis, n in enumerate(op.results[0].type.shape) if n != 1]
+            return replace(known, axis=axes[0]) if len(axes) == 1 else None
+        if ufunc is np.logical_and:
+            a, b = (self._known.get(value) for value in op.operands)
+            if a is None or b is None or (a.axis, a.size) != (b.axis, b.size):
+                return None
+            if (a.low and b.low) or (a.high and b.high):
+                return None
+            return replace(a, low=a.low or b.low, high=a.high or b.high)
+        if ufunc not in (np.less, np.greater_equal):
+            return None
+        places, end = op.operands
+        made = self._makers.get(places)
+        is_end = made is not None and made.primitive is iota and not end.type.shape
+        if not is_end or (places.type.dtype, end.type.dtype) != (np.int64, np.int64):
+            return None
+        (size,) = places.type.shape
+        if not isinstance(size, int):
+            return None
+        return Ends(0, size, None, end) if ufunc is np.less else Ends(0, size, end)
+
+
+def _is_integer(made: Operation | None, value: int) -> bool:
+    """Whether an operation gives a certain integer of 64 bits."""
+    if made is None or made.primitive is not constant or made.results[0].type.dtype != np.int64:
+        return False
+    return made.params["data"] == np.array(value, np.int64).tobytes()
+
+
+class _Chains:
+    """What the operations of a graph write, seen from the array at the beginning of each chain."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+        self.masks = Masks(graph)
+        self.written: dict[Value, _Written] = {}
+        for op in graph.operations:
+            written = None
+            if len(op.results) == 1 and _count(op.results[0]):
+                written = self._written(op)
+            if written is not None:
+                self.written[op.results[0]] = written
+
+    def recorded(self, op: Operation, values: Mapping[Value, Value]) -> Value | None:
+        """Record what an operation writes as one; None where it stays as it is."""
+        written = self.written.get(op.results[0])
+        if written is None or not written.path:
+            return None
+        span, ends = None, written.ends
+        numbers = [] if ends is None else list(ends.recorded(values))
+        if ends is not None:
+            span = ends.axis
+        numbers += [values[v] for v in written.integers]
+        base, given = values[written.base], values[written.values]
+        return update_view(base, given, *numbers, path=written.path, span=span)
+
+    def _written(self, op: Operation) -> _Written | None:
+        """Return what an operation writes, if it does."""
+        name, result = op.primitive, op.results[0]
+        if name is where:
+            condition, values, base = op.operands
+            ends = self.masks.on(condition, result)
+            if ends is None or not base.type is values.type is result.type:
+                return None
+            return _Written(base, values, ends=ends)
+        if name in (reshape, transpose):
+            inner = self.written.get(op.operands[0])
+            made = None if inner is None else self.makers.get(inner.base)
+            if inner is None or made is None or made.primitive is not name:
+                return None
+            (base,) = made.operands
+            if base.type is not result.type or not _is_undone(made, op):
+                return None
+            return self._around(inner, base, _step(made))
+        if name not in _TAKES or op.params.get("fn") is not None:
+            return None
+        base, values, *places = op.operands
+        if any([place.type.shape for place in places]) or not (places or name is update_slice):
+            return None
+        inner = self.written.get(values)
+        made = None if inner is None else self.makers.get(inner.base)
+        params = {key: value for key, value in op.params.items() if key != "fn"}
+        if (
+            inner is not None
+            and made is not None
+            and made.primitive is _TAKES[name]
+            and made.params == params
+            and made.operands == (base, *places)
+        ):
+            return self._around(inner, base, _step(made), places)
+        step = _step_of(_TAKES[name], params, len(places))
+        return _Written(base, values, (step,), tuple(places))
+
+    @staticmethod
+    def _around(inner: _Written, base: Value, step: Step, places: Sequence[Value] = ()) -> _Written:
+        """Return what is written to a view as seen from what it is a view of."""
+        return replace(
+            inner, base=base, path=(step, *inner.path), integers=(*places, *inner.integers)
+        )
+
+
+def step_of_view(op: Operation) -> Step | None:
+    """Return the step that an operation takes from its first operand to a view of it, if it does.
+
+    The other operands are the integers that the step takes.
+    """
+    if op.primitive not in (slice_, gather, take_slice, reshape, transpose):
+        return None
+    if any([value.type.shape for value in op.operands[1:]]):
+        return None
+    if op.primitive is reshape and not _is_by_ones(op):
+        return None
+    return _step(op)
+
+
+def _is_by_ones(op: Operation) -> bool:
+    """Whether a reshape adds and drops axes of size 1 alone."""
+    old, new = op.operands[0].type.shape, op.results[0].type.shape
+    if not all([isinstance(d, int) for d in (*old, *new)]):
+        return False
+    return [d for d in old if d != 1] == [d for d in new if d != 1]
+
+
+def _step(made: Operation) -> Step:
+    return _step_of(made.primitive, made.params, len(made.operands) - 1)
+
+
+def _step_of(primitive: object, params: dict, count: int) -> Step:
+    if primitive is gather:
+        return "place", params["axis"], count
+    if primitive is take_slice:
+        return "window", params["axis"], params["step"], params["length"]
+    if primitive is reshape:
+        return "reshape", params["shape"]
+    return ("transpose", params["axes"]) if primitive is transpose else ("slice", params["index"])
+
+
+def _is_undone(taken: Operation, back: Operation) -> bool:
+    """Whether one reshape or transpose undoes another; of reshapes only those by axes of size 1."""
+    if taken.primitive is reshape:
+        return _is_by_ones(taken)
+    axes = taken.params["axes"]
+    return all(axes[axis] == place for place, axis in enumerate(back.params["axes"]))

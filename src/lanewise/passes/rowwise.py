@@ -1,0 +1,265 @@
+"""Which operations compute each row of a large array apart from the others, and from what.
+
+A *row* is what an array has at one place of its leading axis, or of some of its leading axes. An
+elementwise operation is rowwise along all axes that its operands have whole; a reduction, a sort or
+a running sum along those before its own. A *total* takes rows together, as a sum along the first
+axis does: it is rowwise up to the last step, which adds what blocks of rows give.
+
+Views between arrays are looked through: the rows of ``x[1:-1, 2:]`` are parts of rows of ``x``. So
+the parts of an array that a stencil takes are read where they lie, and are not copied first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lanewise.ir.graph import Operation, Value
+from lanewise.ir.types import ArrayType
+from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.movement import (
+    broadcast_to,
+    concatenate,
+    reshape,
+    slice_,
+    transpose,
+    update_slice,
+)
+from lanewise.ops.reduction import accumulate, argreduce, reduce
+from lanewise.ops.sorting import argsort, sort
+
+#: Arrays of fewer elements than this are left as they are.
+FEWEST = 1 << 14
+#: A map has at least so many examples.
+LEAST = 8
+#: What is added up in so many places at most: of so many numbers in one.
+BINS = 8
+#: Operations whose first operand is read, or written, where the data say.
+TABLES = (gather, scatter)
+#: Operations along one axis, which leave the axes before it as they are.
+ALONG = (accumulate, argreduce, argsort, concatenate, sort)
+#: Operations on elements, beside ufuncs.
+_ELEMENTWISE = {"where", "cast", "real", "imag", "complex", "exact", "checked", "random_draw"}
+#: Functions whose steps in a reduction may be grouped at will.
+GROUPED = frozenset(
+    (np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
+     np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
+)  # fmt: skip
+
+Shape = tuple[int, ...]
+Makers = Mapping[Value, Operation]
+
+
+def is_rowwise(op: Operation) -> bool:
+    """Whether an operation on arrays of known size takes rows, and does nothing else."""
+    return (
+        not op.must_run
+        and not op.regions
+        and all([_is_array(value) for value in (*op.operands, *op.results)])
+        and (is_elementwise(op) or is_count(op) or op.primitive is reduce or op.primitive in ALONG)
+    )
+
+
+def is_large(op: Operation) -> bool:
+    """Whether an operation is rowwise, on arrays that are worth a map of their own."""
+    if not is_rowwise(op):
+        return False
+    shape = widest(op)
+    return math.prod(shape) >= FEWEST and math.prod(shape[: leading(op)]) >= LEAST
+
+
+def is_elementwise(op: Operation) -> bool:
+    """Whether each element of a result is computed of one element of each operand.
+
+    Reading a table at places that are data is: each takes the whole table.
+    """
+    if op.primitive is gather:
+        return op.operands[0].type.ndim == 1 == len(op.operands) - 1
+    return op.primitive.ufunc is not None or op.primitive.name in _ELEMENTWISE
+
+
+def is_count(op: Operation) -> bool:
+    """Whether an operation adds up numbers in much fewer places, which the data choose."""
+    return (
+        op.primitive is scatter
+        and op.params["fn"] is np.add
+        and len(op.operands) == 3
+        and all([value.type.ndim == 1 for value in op.operands])
+        and op.results[0].type.dtype.kind in "iufc"
+        and op.results[0].type.dtype != np.float16
+        and op.results[0].type.shape[0] * BINS <= op.operands[2].type.shape[0]
+    )
+
+
+def is_reduction(op: Operation) -> bool:
+    """Whether an operation gives less than it takes."""
+    return op.primitive in (reduce, argreduce, scatter)
+
+
+def is_total(op: Operation) -> bool:
+    """Whether an operation takes rows together, in any order."""
+    return is_count(op) or (
+        op.primitive is reduce
+        and 0 in op.params["axes"]
+        and op.params["fn"] in GROUPED
+        and op.results[0].type.dtype != np.float16  # its sums are kept in single precision
+    )
+
+
+def _is_array(value: Value) -> bool:
+    type_ = value.type
+    return isinstance(type_, ArrayType) and all(isinstance(n, int) for n in type_.shape)
+
+
+def widest(op: Operation) -> Shape:
+    """Return the shape of which an operation takes the rows."""
+    if op.primitive in (reduce, argreduce):
+        return op.operands[0].type.shape
+    return op.operands[2].type.shape if op.primitive is scatter else op.results[0].type.shape
+
+
+def leading(op: Operation) -> int:
+    """Return along how many leading axes an operation on arrays of known size is rowwise."""
+    if op.primitive in ALONG:
+        return op.params["axis"]
+    if op.primitive is reduce:
+        axes = op.params["axes"]
+        if not is_total(op):
+            return min(axes, default=len(widest(op)))
+        return next(axis for axis in range(len(axes) + 1) if axis not in axes)
+    if op.primitive in TABLES:
+        return len(widest(op))
+    if op.primitive is update_slice:
+        return next(axis for axis, part in enumerate(op.params["index"]) if part is not None)
+    shape: Shape = op.results[0].type.shape
+    return min([_run(value.type.shape, shape) for value in op.operands], default=0)
+
+
+def _run(given: Shape, shape: Shape) -> int:
+    """Return along how many leading axes an operand of a result is all whole, or all repeated."""
+    if math.prod(given) == 1 or given == shape:
+        return len(shape)
+    if len(given) > len(shape):  # it is not broadcast, as the truth values of a check are not
+        return 0
+    whole = len(given) == len(shape) and given[0] == shape[0]
+    given = (1,) * (len(shape) - len(given)) + given
+    run = 0
+    for n, size in zip(given, shape, strict=True):
+        if (n == size) != whole or not (whole or n == 1):
+            break
+        run += 1
+    return run
+
+
+def rows(op: Operation) -> Shape:
+    """Return the leading axes along which an operation is rowwise, by their sizes."""
+    return widest(op)[: leading(op)]
+
+
+def has_rows(op: Operation, place: int) -> bool:
+    """Whether a row of what a rowwise operation gives takes but a row of an operand."""
+    if op.primitive in TABLES and place == 0:
+        return False
+    shape, own = widest(op), op.operands[place].type.shape
+    return len(own) == len(shape) and own[:1] == shape[:1] and math.prod(own) > 1
+
+
+def has_gaps(op: Operation) -> bool:
+    """Whether an operation gives a view whose elements do not lie one behind the other.
+
+    A map over its elements would copy it first. (Of a part of a row, or of some rows, no.)
+    """
+    if op.primitive is transpose:
+        return True
+    if op.primitive is not slice_ or not op.params["index"]:
+        return False
+    first, *rest = op.params["index"]
+    return any([part is not None for part in rest]) or (first is not None and first[2] != 1)
+
+
+def path(value: Value, makers: Makers) -> list[Operation]:
+    """Return the views that lead to an array from one whose rows its own are parts of.
+
+    It is empty where the array has no gaps, and is read as it is.
+    """
+    found: list[Operation] = []
+    gaps = 0
+    while (maker := makers.get(value)) is not None and keeps_rows(maker):
+        found.append(maker)
+        gaps = len(found) if has_gaps(maker) else gaps
+        value = maker.operands[0]
+    return found[gaps - 1 :: -1] if gaps else []
+
+
+def links(value: Value, makers: Makers) -> list[Operation]:
+    """Return the views that lead to an array from what an operation in the same map gives."""
+    found: list[Operation] = []
+    while (maker := makers.get(value)) is not None and keeps_rows(maker) and not outer(maker):
+        found.append(maker)
+        value = maker.operands[0]
+    return found[::-1]
+
+
+def keeps_rows(op: Operation) -> bool:
+    """Whether an operation is a view of which each row is a part of one row."""
+    if op.primitive not in (slice_, reshape) or not all(map(_is_array, op.operands)):
+        return False
+    (given,), (made,) = [v.type.shape for v in op.operands], [v.type.shape for v in op.results]
+    if op.primitive is reshape:
+        return given[:1] == made[:1] != () and 0 not in given
+    first = outer(op)
+    return bool(given) and 0 not in made and (first is None or first[2] == 1)
+
+
+def outer(op: Operation) -> tuple[int, int, int] | None:
+    """Return which rows a view takes, if not all."""
+    return op.params["index"][0] if op.primitive is slice_ and op.params["index"] else None
+
+
+def is_unreadable(value: Value, makers: Makers) -> bool:
+    """Whether an array has gaps, and rows that are not parts of another's."""
+    maker = makers.get(value)
+    return maker is not None and has_gaps(maker) and not keeps_rows(maker)
+
+
+def repeated(value: Value, makers: Makers) -> Value:
+    """Return the single number that fills an array, or the array."""
+    maker = makers.get(value)
+    while maker is not None and maker.primitive in (slice_, reshape):
+        maker = makers.get(maker.operands[0])
+    if maker is not None and maker.primitive is broadcast_to and _is_array(maker.operands[0]):
+        (source,) = maker.operands
+        if math.prod(source.type.shape) == 1:
+            return source
+    return value
+
+
+def is_inside(op: Operation, makers: Makers) -> bool:
+    """Whether an operation writes what is made row by row to the inside of most of an array's rows.
+
+    Then whole rows are made, with what is around in them, and written as they are.
+    """
+    if op.primitive is not update_slice or not all(map(_is_array, op.operands)):
+        return False
+    if not op.operands[1].type.shape or not op.params["index"]:
+        return False
+    (size, *_), (first, *rest) = op.results[0].type.shape, op.params["index"]
+    value, count = op.operands[1], op.operands[1].type.shape[0]
+    if not any(rest) or (first is not None and first[2] != 1) or not _is_most(count, size):
+        return False
+    while (maker := makers.get(value)) is not None and keeps_rows(maker):
+        value = maker.operands[0]
+    return maker is not None and is_large(maker)
+
+
+def _is_most(count: int, size: int) -> bool:
+    return count >= LEAST and 4 * count >= 3 * size
+
+
+def common(shapes: Sequence[Shape]) -> Shape:
+    """Return the leading axes that shapes have in common."""
+    first = min(shapes, key=len)
+    same = [len({shape[axis] for shape in shapes}) == 1 for axis in range(len(first))]
+    return first[: [*same, False].index(False)]

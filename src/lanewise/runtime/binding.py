@@ -1,0 +1,108 @@
+"""Sizes that are not known until a plan runs: where they come from, and what depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+from lanewise.ir.dims import Dim, Shape, evaluate, symbols
+from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.movement import python_slices
+
+
+def input_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
+    """Return for each symbolic dimension an input, by its position, and an axis that has it."""
+    return {
+        str(dim): (position, axis)
+        for position, value in enumerate(graph.inputs)
+        if isinstance(value.type, ArrayType)
+        for axis, dim in enumerate(value.type.shape)
+        if isinstance(dim, Dim)
+    }
+
+
+def learned_symbols(graph: Graph) -> set[str]:
+    """Return the symbols of dimensions that an operation in a graph or its regions brings in."""
+    known = set().union(*[_symbols_of(value.type) for value in graph.inputs])
+    found: set[str] = set()
+    for op in graph.operations:
+        for region in op.regions:
+            found |= learned_symbols(region)
+        made = set().union(*map(_symbols_of, op.signature.types))
+        if not op.regions and not made <= known:
+            known = known.union(*[_symbols_of(value.type) for value in op.operands])
+            known |= _symbols_of(tuple(op.params.values()))
+            found |= made - known
+            known |= made
+    return found
+
+
+def _symbols_of(value: Any) -> frozenset[str]:
+    """Return the symbols of the dimensions in a type, a parameter, or a tuple of those."""
+    if isinstance(value, ArrayType):
+        return _shape_symbols(value.shape)
+    if isinstance(value, Dim):
+        return frozenset(symbols(value))
+    if isinstance(value, tuple):
+        return frozenset().union(*map(_symbols_of, value))
+    return frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _shape_symbols(shape: Shape) -> frozenset[str]:
+    return frozenset().union(*map(symbols, shape))
+
+
+def plain(op: Operation) -> Callable[..., Any]:
+    """Return an operation's meaning in NumPy with its parameters bound."""
+    ufunc = op.primitive.ufunc
+    if ufunc is not None and op.params.get("dtype") is None:
+        return ufunc
+    return partial(op.primitive.numpy, **op.params) if op.params else op.primitive.numpy
+
+
+def sized(op: Operation) -> Callable[[dict[str, int]], Callable[..., Any]]:
+    """Return what binds the sizes to the parameters of an operation; it keeps the last binding."""
+    numpy, params = op.primitive.numpy, op.params
+    last: tuple[Any, Any] = (None, None)
+
+    def bound(sizes: dict[str, int]) -> Callable[..., Any]:
+        nonlocal last
+        known, call = last
+        if known is not sizes:
+            call = partial(numpy, **bind(params, sizes))
+            last = (sizes, call)
+        return call
+
+    return bound
+
+
+def sized_slices(index: tuple[Any, ...], sizes: dict[str, int]) -> tuple[slice, ...]:
+    """Return the slices of an index with ends that depend on sizes."""
+    return python_slices(bind(index, sizes))
+
+
+def has_dim(value: Any) -> bool:
+    """Return whether a parameter holds a symbolic dimension."""
+    if isinstance(value, Dim):
+        return True
+    if isinstance(value, dict):
+        return any(map(has_dim, value.values()))
+    if isinstance(value, tuple):
+        return any(map(has_dim, value))
+    return isinstance(value, ArrayType) and has_dim(value.shape)
+
+
+def bind(value: Any, sizes: dict[str, int]) -> Any:
+    """Return a parameter with its symbolic dimensions replaced by their sizes."""
+    if isinstance(value, Dim):
+        return evaluate(value, sizes)
+    if isinstance(value, dict):
+        return {name: bind(part, sizes) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple([bind(part, sizes) for part in value])
+    if isinstance(value, ArrayType):
+        return array_type(value.dtype, bind(value.shape, sizes))
+    return value

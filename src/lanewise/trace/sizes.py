@@ -1,0 +1,147 @@
+"""Sizes that are not known while tracing, as numbers that Python code can compute with.
+
+``x.shape[0]`` of an array of any size is data: a tensor that stands for a Python int. What is
+computed of such numbers by ``+``, ``-``, ``*``, ``//``, ``%``, ``min`` and ``max`` is a size too,
+and the trace remembers which dimension it is: so ``np.zeros(n + 1)`` and ``x[:n // 2]`` have shapes
+that are known as polynomials, and ``n - 1 < n`` is known altogether.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import DataDependentShapeError, at
+from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min
+from lanewise.ir.location import here
+from lanewise.ops.creation import dimension
+from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import require_trace, state
+
+
+def number_of(size: DimLike) -> Any:
+    """Return a size as a number: an int if it is one, or a tensor that stands for it."""
+    if not isinstance(size, Dim):
+        return size
+    trace = require_trace("a size")
+    (value,) = trace.record(dimension, (), {"size": size})
+    trace.sizes[value] = size
+    return Tensor(trace, value, None, int)
+
+
+def sizes(found: Any) -> Any:
+    """Return what an attribute (``x.shape``, ``x.size``) gave, with sizes as numbers."""
+    kind = type(found)
+    if kind is Dim:
+        return number_of(found)
+    if kind is tuple and any([type(part) is Dim for part in found]):
+        return tuple([number_of(part) if type(part) is Dim else part for part in found])
+    return found
+
+
+def in_use() -> bool:
+    """Whether any number of the current trace, or of one around it, stands for a dimension."""
+    trace = state.trace
+    while trace is not None:
+        if trace.sizes:
+            return True
+        trace = trace.parent
+    return False
+
+
+def dim_of(number: Any) -> DimLike | None:
+    """Return the size that a number stands for; None for anything else."""
+    kind = type(number)
+    if kind is int or kind is Dim:
+        return number
+    if kind is Tensor:
+        return number._trace.sizes.get(number._value) if number._weak is int else None
+    return int(number) if isinstance(number, np.integer) else None
+
+
+def known_sizes(given: Any) -> Any:
+    """Return arguments with dimensions in place of the numbers that stand for them."""
+    kind = type(given)
+    if kind is Tensor and given._weak is int:
+        size = dim_of(given)
+        return given if size is None else size
+    if kind is tuple or kind is list:
+        return kind([known_sizes(part) for part in given])
+    if kind is slice:
+        return slice(*map(known_sizes, (given.start, given.stop, given.step)))
+    if kind is dict:
+        return {name: known_sizes(part) for name, part in given.items()}
+    return given
+
+
+def has_sizes(given: Any) -> bool:
+    """Whether a dimension stands anywhere in nested tuples and lists."""
+    if isinstance(given, (list, tuple)):
+        return any(map(has_sizes, given))
+    return isinstance(given, Dim)
+
+
+def size_from(number: Any, what: str = "a size") -> DimLike:
+    """Return an argument that is a size, as ``operator.index`` does for ints.
+
+    Raises
+    ------
+    DataDependentShapeError
+        If it is data, but not computed of sizes alone.
+    """
+    size = dim_of(number)
+    if size is not None:
+        return size
+    if isinstance(number, Tensor) and number.dtype.kind in "iu" and not number.ndim:
+        raise DataDependentShapeError(
+            f"{what} is data{at(here())}: how many elements there are would depend on it. Make as "
+            "many as there can be, and mask those that are not used"
+        )
+    return operator.index(number)
+
+
+def shape_from(shape: Any) -> tuple[DimLike, ...]:
+    """Return an argument that is a shape, or one size, as a tuple of sizes."""
+    if isinstance(shape, (tuple, list)):
+        return tuple([size_from(part) for part in shape])
+    return (size_from(shape),)
+
+
+_ARITHMETIC: dict[Any, Callable[..., DimLike]] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.negative: operator.neg, np.positive: lambda size: size,
+    np.maximum: dim_max, np.minimum: dim_min,
+}  # fmt: skip
+_DIVISIONS: dict[Any, Callable[..., DimLike]] = {
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod,
+}  # fmt: skip
+_COMPARISONS: dict[Any, Callable[[int, int], bool]] = {
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
+
+
+def _compared(compare: Callable[[int, int], bool], difference: DimLike) -> bool | None:
+    """Return what comparing two sizes gives, if that is known of all that they may be."""
+    least, most = bounds(difference)
+    # Where there is no bound, a number on that side of zero stands for all of them.
+    low, high = -1 if least is None else least, 1 if most is None else most
+    found = {compare(value, 0) for value in {low, high, *([0] if low <= 0 <= high else [])}}
+    return found.pop() if len(found) == 1 else None
+
+
+def of_sizes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
+    """Return what an operator gives for sizes: a size again, or what is known of it; else None."""
+    dims: list[Any] = [dim_of(x) for x in operands]
+    if None in dims or not any([isinstance(dim, Dim) for dim in dims]):
+        return None
+    if ufunc in _ARITHMETIC:
+        return number_of(_ARITHMETIC[ufunc](*dims))
+    if ufunc in _DIVISIONS and type(dims[1]) is int and dims[1] > 0:
+        return number_of(_DIVISIONS[ufunc](*dims))
+    if ufunc in _COMPARISONS:
+        return _compared(_COMPARISONS[ufunc], dims[0] - dims[1])
+    return None

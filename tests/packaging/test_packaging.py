@@ -1,0 +1,85 @@
+"""The wheel and the source distribution: what is in them, and that what is in the wheel works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email import message_from_bytes
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+import lanewise as lw
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with both, made by the build backend that is installed: no index is asked."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> zipfile.ZipFile:
+    (path,) = built.glob("*.whl")
+    assert path.name == f"lanewise-{lw.__version__}-py3-none-any.whl"
+    return zipfile.ZipFile(path)
+
+
+def test_the_wheel_is_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    inside = {name for name in wheel.namelist() if not name.split("/")[0].endswith(".dist-info")}
+    package = ROOT / "src" / "lanewise"
+    sources = {p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    assert inside == {p.relative_to(ROOT / "src").as_posix() for p in sources}
+    assert "lanewise/py.typed" in inside
+
+
+def test_the_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = message_from_bytes(wheel.read(name))
+    assert isinstance(metadata, Message)
+    assert metadata["Version"] == lw.__version__
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "# Lanewise" in metadata.get_payload()
+    required = [r for r in metadata.get_all("Requires-Dist", []) if "extra ==" not in r]
+    names = {r.split(">=")[0].strip() for r in required}
+    assert names == {"numpy", "scipy", "llvmlite", "optree"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in readme for name in names), "the README says what each is for"
+    assert "Typing :: Typed" in metadata.get_all("Classifier", [])
+    assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
+
+
+def test_the_source_distribution_has_what_tests_and_builds_need(built: Path) -> None:
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for name in ("pyproject.toml", "Makefile", "README.md", "LICENSE", "tests/conftest.py"):
+        assert name in names
+    assert not [n for n in names if n.startswith((".ci/", ".venv/", "examples/out/", "build/"))]
+
+
+def test_what_is_in_the_wheel_works(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path / "site")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "packaging" / "smoke.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"works in {tmp_path / 'site' / 'lanewise'}" in done.stdout
