@@ -16,6 +16,7 @@ from lanewise.runtime.dispatch import Program, observing
 
 MATRICES = np.random.default_rng(0).uniform(0, 0.1, size=(50, 4, 4)) + np.eye(4) / 2
 ROWS = MATRICES[:, 0]
+KEYS = lw.random.split(lw.random.key(0), 50)
 TWO = {"solve", "lstsq", "floor_divide", "remainder", "fmod", "divmod", "hypot"}
 SPECIAL: dict[str, tuple[Callable[..., Any], Any]] = {
     "svdvals": (lambda a: np.linalg.svd(a, compute_uv=False), MATRICES),
@@ -24,6 +25,7 @@ SPECIAL: dict[str, tuple[Callable[..., Any], Any]] = {
     "searchsorted": (lambda a: np.searchsorted(np.arange(4.0), a), ROWS),
     "arccosh": (np.arccosh, ROWS + 1),
     "ufunc.gammaln": (scipy.special.gammaln, ROWS),
+    "random_draw": (lambda key: lw.random.Generator.from_key(key).random(2), KEYS),
 }
 
 

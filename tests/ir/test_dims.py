@@ -197,3 +197,9 @@ def test_whether_sizes_are_equal_is_told_only_where_it_is_known():
         with pytest.raises(TypeError, match="known only when the graph runs"):
             compare()
     assert Holder(N) != Holder(M) and Holder(N) == Holder(N)
+
+
+def test_sizes_that_are_nearly_alike_are_told_apart_by_their_hashes():
+    n = Dim.symbol("n")
+    shorter = [n - 1, n - 2, dim_max(n - 1, 0), dim_max(n - 2, 0), n * -1, n * -2]
+    assert len({hash(dim) for dim in shorter}) == len(shorter)

@@ -41,7 +41,7 @@ class Call:
         return isinstance(other, Call) and self.name == other.name and self.args == other.args
 
     def __hash__(self) -> int:
-        return hash((self.name, self.args))
+        return hash((self.name, *[_distinct(arg) for arg in self.args]))
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.args))})"
@@ -63,6 +63,11 @@ class Call:
         return _call(self.name, first, *others)
 
 
+def _distinct(x: Any) -> Any:
+    """Return what to hash of an int: to Python -1 and -2 are alike, and n-1 and n-2 come often."""
+    return str(x) if type(x) is int else x
+
+
 Atom: TypeAlias = str | Call
 Monomial: TypeAlias = tuple[Atom, ...]
 
@@ -79,7 +84,7 @@ class Dim:
 
     def __init__(self, terms: Iterable[tuple[Monomial, int]]) -> None:
         self.terms = tuple(sorted(terms, key=_term_order))
-        self._hash = hash(self.terms)
+        self._hash = hash(tuple([(m, _distinct(c)) for m, c in self.terms]))
 
     @staticmethod
     def symbol(name: str) -> Dim:
