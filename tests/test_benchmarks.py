@@ -286,9 +286,10 @@ def test_memory_that_calls_keep_is_seen() -> None:
     def leaking() -> Callable[..., Any]:
         return lambda x: kept.append(np.ones(4 * memory.MEBIBYTE)) or x * x
 
-    grown, result_bytes = memory.growth(square(mapped=leaking), 1000, calls=3)
+    # Some may find room in what other tests have given back, which is no growth.
+    grown, result_bytes = memory.growth(square(mapped=leaking), 1000, calls=6)
     assert result_bytes == 8000
-    assert grown > 3 * 30 * memory.MEBIBYTE
+    assert grown > 4 * 30 * memory.MEBIBYTE
     grown, _ = memory.growth(square(), 1000)
     assert grown < 8 * memory.MEBIBYTE
 
