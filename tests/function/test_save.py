@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import subprocess
 import sys
@@ -367,3 +368,19 @@ def test_what_has_no_form_in_a_file_is_refused_by_name(func, args, words):
         saved(concrete)
     for word in words:
         assert word in str(raised.value)
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_an_object_among_the_arguments_is_refused_while_it_lives_and_later(is_gone, tmp_path):
+    class Unit:
+        factor = 2
+
+    unit: Unit | None = Unit()
+    scaled = lw.function(lambda x, unit: x * unit.factor)
+    concrete = scaled.get_concrete_function(lw.TensorSpec([None]), unit)
+    if is_gone:
+        unit = None
+        gc.collect()
+    with pytest.raises(lw.UnsupportedError, match="cannot be saved, because of its argument unit"):
+        lw.save(concrete, tmp_path / "scaled.lw")
+    del unit

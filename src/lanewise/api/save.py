@@ -277,8 +277,11 @@ class _Writer:
             if leaf.value is None:
                 rows.append({"array": self._graphs.type(array_type(*leaf.key))})
                 continue
+            value = leaf.value()
             try:
-                rows.append({"value": encoded(leaf.value())})
+                if value is None and any([isinstance(part, ref) for part in leaf.key]):
+                    raise UnwritableError("an object that is gone has no form in a file")
+                rows.append({"value": encoded(value)})
             except UnwritableError as problem:
                 self._refuse_part(f"its argument {path}", problem)
         return rows
