@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import importlib
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import lanewise as lw
@@ -18,6 +20,7 @@ from benchmarks.suite.peers import PEERS
 from benchmarks.suite.report import milliseconds, table
 
 NUMPY, LANEWISE = "NumPy", "Lanewise"
+ROOT = Path(__file__).parents[2]
 #: How Numba is asked, each measured; the table has the faster one.
 NUMBA = {
     "njit(parallel=True, fastmath=True)": {"parallel": True, "fastmath": True},
@@ -96,7 +99,8 @@ def measure(program: Program, plan: Plan, scale: float = 1.0) -> Row:
             program.check(found, expected)
         except Exception as error:  # a peer's failure is a fact to show, not the end of the run
             row.timings.pop(name, None)
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            told = str(error).replace(f"{ROOT}{os.sep}", "")  # paths as in the repository
+            lines = [line.strip() for line in told.splitlines() if line.strip()]
             row.missing[name] = f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
             continue
         contenders.append(contender)
