@@ -257,6 +257,14 @@ def test_uniform_assignments_beside_what_varies_in_loops(wrap):
     assert count.value == 5 and total.value == 3
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, lw.function], ids=["each call", "traced"])
+def test_a_map_over_no_examples_assigns_nothing(wrap):
+    v = lw.Variable(1.0)
+    mapped = wrap(lw.vmap(lambda x: (v.assign_add(1), x)[1]))
+    assert mapped(np.ones((0, 2))).shape == (0, 2) and v.value == 1
+    assert mapped(np.ones((1, 2))).shape == (1, 2) and v.value == 2
+
+
 def direct(v, x):
     v.assign(x)
 

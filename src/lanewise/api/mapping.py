@@ -160,6 +160,8 @@ def run_map(
             outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
         assigned = taken(trace) if trace.states else []
     assignments = _uniform(func, trace, in_dims, assigned) if assigned else []
+    if isinstance(size, int) and not size:  # no example assigns
+        assignments = []
     if any(dims):
         _check_out_dims(func, result, outputs, dims)
     if None in dims:
