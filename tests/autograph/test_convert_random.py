@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 import warnings
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autograph import plain_hooks
 from autograph.comparing import define, same, same_lines
 from lanewise.autograph.convert import convert
-
-#: Set it to look for bugs with more programs: LANEWISE_EXAMPLES=20000.
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
+from searching import searching
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -193,7 +190,7 @@ def program(seed):
             return None
 
 
-@settings(max_examples=int(EXAMPLES or 60), deadline=None)
+@searching(60)
 @given(st.integers(0, 2**32), st.integers(-2, 3), st.integers(-2, 3))
 def test_random_programs(seed, a, b):
     func = program(seed)

@@ -19,6 +19,7 @@ from codegen.backends import backend
 from codegen.guarded import assert_done, guarding, run_apart
 from control import test_random_writes
 from numpy_api import test_indexing
+from searching import searching
 
 #: What draws programs, what checks one, and how many of them.
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Callable[..., Any], int]] = {
@@ -49,7 +50,7 @@ def run_guarded() -> None:
     kind = sys.argv[1]
     strategy, check, count = KINDS[kind]
 
-    @native.searching(count)
+    @searching(count)
     @given(strategy)
     def run(drawn: Any) -> None:
         print("BEGIN", drawn, flush=True)

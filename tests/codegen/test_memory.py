@@ -19,7 +19,6 @@ from codegen.test_random_native import (
     check_graph,
     check_program,
     check_writes,
-    searching,
 )
 from control import test_random_writes
 from lanewise.codegen.emitter import Emitter
@@ -29,6 +28,7 @@ from lanewise.codegen.memory import LINE, MOST_SCRATCH, Memory
 from lanewise.runtime import dispatch
 from lanewise.runtime.kernels import KERNELS
 from random_programs import cases
+from searching import searching
 
 
 @searching(200)

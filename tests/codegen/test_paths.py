@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
@@ -19,6 +19,7 @@ from lanewise.passes.forward import forwarded
 from lanewise.passes.paths import bounded, direct
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.interpret import interpret
+from searching import searching
 
 ROWS, COLUMNS = 7, 9
 
@@ -148,7 +149,7 @@ def test_each_statement(statement):
     check((statement,), np.int64)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@searching(12)
 @given(
     st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=4),
     st.sampled_from([np.float64, np.int32]),

@@ -6,13 +6,12 @@ mathematical functions up to `backends.ULP`, and what sums of floats have a part
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import lanewise as lw
@@ -35,22 +34,10 @@ from compose.test_random_programs import _assert_close, _cut
 from control import test_random_writes
 from lanewise.runtime.dispatch import compile
 from random_graphs import random_graph
+from searching import EXAMPLES, searching
 
-#: Set it to look for bugs with other programs each time: LANEWISE_EXAMPLES=20000.
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
 SIZES = (0, 1, 7, 8, 9, 31, 33, 100)
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
-
-
-def searching(count: int) -> Callable[[Any], Any]:
-    """Return hypothesis' settings for `count` programs, or as many as the environment asks for."""
-    return settings(
-        max_examples=int(EXAMPLES or count),
-        derandomize=EXAMPLES is None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-    )
 
 
 def anything(dtype: str, shape: Sequence[int], seed: int = 0) -> np.ndarray:

@@ -6,20 +6,17 @@ same order, and where examples raise, the map must raise what one of them does, 
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 
 import lanewise as lw
 from random_control_flow import Case, Level, cases
-
-#: Set it to look for bugs with other programs each time: LANEWISE_EXAMPLES=20000.
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
+from searching import searching
 
 SCALAR = lw.TensorSpec((), float)
 #: An array that is bound anew in one branch and written to in another is not always followed.
@@ -139,13 +136,7 @@ def check_map_fn(case: Case, expected: tuple[np.ndarray, ...]) -> None:
     assert_alike(lw.map_fn(around, rows), expected)
 
 
-@settings(
-    max_examples=int(EXAMPLES or 150),
-    derandomize=EXAMPLES is None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    print_blob=True,
-)
+@searching(150)
 @given(cases())
 def test_programs(case: Case) -> None:
     check(case)

@@ -6,21 +6,18 @@ tolerance. A program that raises on an example must raise the same error when it
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 
 import lanewise as lw
 import random_numerics
 from random_programs import Case, Map, cases, example
-
-#: Set it to look for bugs with other programs each time: LANEWISE_EXAMPLES=20000.
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
+from searching import searching
 
 #: What a write can raise; which comes first, where several things are wrong, is left open.
 WRONG = (TypeError, ValueError, IndexError, OverflowError)
@@ -124,17 +121,6 @@ def _cut(array: np.ndarray, position: int, maps: list[Map]) -> np.ndarray:
         if level.size == 0:
             cut = np.take(cut, [], axis)
     return cut
-
-
-def searching(count: int) -> Callable[[Any], Any]:
-    """Return hypothesis' settings for `count` programs, or as many as the environment asks for."""
-    return settings(
-        max_examples=int(EXAMPLES or count),
-        derandomize=EXAMPLES is None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-    )
 
 
 @searching(1000)

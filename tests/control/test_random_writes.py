@@ -6,13 +6,14 @@ What a plan writes in place, and what it hands to branches whole, must not show.
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from by_hand import I8, add, alone, for_, if_, less, loop, mapped, mod, number, run, set_at
 from lanewise.ir.types import array_type
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import reshape, slice_, transpose, update_slice
+from searching import searching
 
 SIMPLE = ["set", "set at", "count", "add", "flip", "alias", "view", "swap", "rows"]
 NESTED = ["if", "for", "while"]
@@ -138,7 +139,7 @@ def check_program(program, seed, run=run):
         np.testing.assert_array_equal(x, y)
 
 
-@settings(max_examples=200, deadline=None)
+@searching(200)
 @given(programs(2), st.integers(0, 2**32))
 def test_random_programs(program, seed):
     check_program(program, seed)

@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from by_hand import (
@@ -54,6 +54,7 @@ from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
 from lanewise.runtime.diagnose import explain_failure
 from lanewise.runtime.interpret import Plan
+from searching import searching
 
 
 def assert_as_alone(function, arguments, *types, in_dims=None):
@@ -608,7 +609,7 @@ def test_maps_in_regions_and_regions_in_maps():
     assert_as_alone(function, arguments, array_type(F8, (3,)), INT)
 
 
-@settings(max_examples=60, deadline=None)
+@searching(60)
 @given(
     st.lists(st.integers(-3, 40), max_size=30),
     st.lists(st.integers(-20, 20), min_size=30, max_size=30),

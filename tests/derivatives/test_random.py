@@ -17,8 +17,10 @@ import random_numerics
 import random_programs
 
 sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("compose", "function")]
-from test_random import first_examples, outcome, searching  # noqa: E402
+from test_random import first_examples, outcome  # noqa: E402
 from test_random_control_flow import REFUSED, Notes  # noqa: E402
+
+from searching import searching  # noqa: E402
 
 #: Mostly what has derivatives.
 FLOATS = ("f8", "f8", "f8", "i8", "?")

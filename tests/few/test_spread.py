@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from few.loops_of_turns import DEPENDENT, SPREAD
 from few.spreading import loops_left, of_one, one_by_one, plainly
+from searching import searching
 
 N = 80
 
@@ -147,7 +148,7 @@ def test_turns(turns, step):
 places = st.tuples(st.sampled_from([0, 1, -1, 2]), st.integers(-3, 6))
 
 
-@settings(max_examples=120, deadline=None)
+@searching(120)
 @given(
     write=places,
     own=places,

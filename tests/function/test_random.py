@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import lanewise as lw
 import random_control_flow
@@ -19,20 +18,10 @@ import random_programs
 sys.path.insert(0, str(Path(__file__).parents[1] / "compose"))
 from test_random_control_flow import REFUSED, Notes
 
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
+from searching import searching
+
 #: By the bytes of a float: how far sums in another order may be off.
 TOLERANCE = {2: 0.05, 4: 1e-3, 8: 1e-8}
-
-
-def searching(count: int) -> Any:
-    """Return hypothesis' settings for `count` programs, or as many as the environment asks for."""
-    return settings(
-        max_examples=int(EXAMPLES or count),
-        derandomize=EXAMPLES is None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-    )
 
 
 def outcome(call: Any) -> tuple[Any, Exception | None]:

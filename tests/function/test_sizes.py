@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lanewise as lw
+from searching import searching
 from sized_programs import CORE, OTHERS, Program, arguments, assert_same, outcome
 
 SPEC = lw.TensorSpec
@@ -42,7 +43,7 @@ BOUND = st.one_of(st.none(), st.integers(-7, 7))
 SLICE = st.builds(slice, BOUND, BOUND, st.sampled_from([None, 1, 2, 3, -1, -2, -3]))
 
 
-@settings(deadline=None, max_examples=40)
+@searching(40)
 @given(SLICE, SLICE)
 @example(slice(-5, -2, None), slice(None, None, -1))
 def test_slices(monkeypatch_module, first, second):
@@ -55,7 +56,7 @@ def test_slices(monkeypatch_module, first, second):
     assert f.experimental_get_tracing_count() == 1
 
 
-@settings(deadline=None, max_examples=25)
+@searching(25)
 @given(SLICE, st.integers(-4, 4))
 def test_writing_to_slices(monkeypatch_module, part, shift):
     def write(x):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import lanewise as lw
 from lanewise.inspect.estimates import flops
@@ -19,9 +18,7 @@ from lanewise.ops.registry import REGISTRY, Absent
 from lanewise.runtime import dispatch, tiers
 from lanewise.runtime.interpret import read_sizes
 from random_control_flow import Case, cases
-
-#: Set it to look for bugs with other programs each time: LANEWISE_EXAMPLES=2000.
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
+from searching import searching
 
 X = np.linspace(-1.0, 1.0, 32).reshape(8, 4)
 W = np.ones(4)
@@ -288,13 +285,7 @@ def test_places_of_several_files():
     assert places([]) == ""
 
 
-@settings(
-    max_examples=int(EXAMPLES or 10),
-    derandomize=EXAMPLES is None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    print_blob=True,
-)
+@searching(10)
 @given(cases())
 def test_random_programs(case: Case) -> None:
     """What runs natively is explained as such: each kernel, and what is in each."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lanewise.inspect.layout import GAP, RISE, WIDTH, layered
+from searching import searching
 
 sizes = st.tuples(st.floats(10, 300), st.floats(10, 200))
 
@@ -23,7 +24,7 @@ def graphs(draw):
 
 
 @given(graphs())
-@settings(max_examples=150, deadline=None)
+@searching(150)
 def test_boxes_are_apart_and_lines_lead_down(graph):
     boxes, edges = graph
     found = layered(boxes, edges)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 import lanewise as lw
 import random_control_flow
 import random_programs
-
-#: Set it to look for bugs with other programs each time: LANEWISE_EXAMPLES=2000.
-EXAMPLES = os.environ.get("LANEWISE_EXAMPLES")
-SETTINGS = settings(
-    max_examples=int(EXAMPLES or 4),
-    derandomize=EXAMPLES is None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+from searching import searching
 
 
 @pytest.fixture(params=["interpret", "native"], autouse=True)
@@ -28,13 +19,13 @@ def backend(request, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
 
 
-@SETTINGS
+@searching(4)
 @given(random_control_flow.cases())
 def test_control_flow(case):
     look(case.function(lambda x: x), case)
 
 
-@SETTINGS
+@searching(4)
 @given(random_programs.cases())
 def test_programs(case):
     look(case.program.function(), case)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lanewise.ir.dims import (
@@ -24,6 +24,7 @@ from lanewise.ir.dims import (
     substitute,
     symbols,
 )
+from searching import searching
 
 N, M = Dim.symbol("n"), Dim.symbol("m")
 SIZES = st.fixed_dictionaries({"n": st.integers(1, 9), "m": st.integers(1, 9)})
@@ -68,7 +69,7 @@ def compute(expression: object, leaves: dict[str, DimLike]) -> DimLike:
     return leaves[expression] if isinstance(expression, str) else expression  # type: ignore
 
 
-@settings(deadline=None)
+@searching(100)
 @given(EXPRESSIONS, SIZES)
 def test_polynomials_evaluate_as_integers_do(expression, sizes):
     symbolic = compute(expression, {"n": N, "m": M})
@@ -76,7 +77,7 @@ def test_polynomials_evaluate_as_integers_do(expression, sizes):
     assert set(symbols(symbolic)) <= {"n", "m"}
 
 
-@settings(deadline=None)
+@searching(100)
 @given(CHOICES, CHOICES)
 def test_functions_of_one_size(first, second):
     x, y = (compute(e, {"n": N}) for e in (first, second))
@@ -116,7 +117,7 @@ def test_sizes_that_do_not_broadcast():
         evaluate(dim_broadcast(N, M), {"n": 3, "m": 4})
 
 
-@settings(deadline=None)
+@searching(100)
 @given(EXPRESSIONS, EXPRESSIONS, SIZES)
 def test_what_is_decided_holds_for_every_size(left, right, sizes):
     first, second = (compute(e, {"n": N, "m": M}) for e in (left, right))
@@ -130,7 +131,7 @@ def test_what_is_decided_holds_for_every_size(left, right, sizes):
         assert decided == compare(evaluate(first, sizes), evaluate(second, sizes))
 
 
-@settings(deadline=None)
+@searching(100)
 @given(EXPRESSIONS, EXPRESSIONS, EXPRESSIONS)
 def test_arithmetic_has_one_normal_form(a, b, c):
     x, y, z = (compute(e, {"n": N, "m": M}) for e in (a, b, c))

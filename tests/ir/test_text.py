@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
@@ -24,6 +24,7 @@ from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.registry import REGISTRY
 from lanewise.passes import pipeline
 from lanewise.runtime.interpret import interpret
+from searching import searching
 
 N = Dim.symbol("n")
 
@@ -153,7 +154,7 @@ def test_constants(array, text):
     assert parsed.operations[0].params["data"] == array.tobytes()
 
 
-@settings(deadline=None)
+@searching(100)
 @given(st.sampled_from("e f d F D l B ?".split()), st.binary(min_size=32, max_size=32))
 def test_every_bit_of_a_constant_is_kept(character, data):
     dtype = np.dtype(character)

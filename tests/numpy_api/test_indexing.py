@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, DataDependentShapeError, UnsupportedError
 from oracle import assert_maps, assert_maps_everywhere
+from searching import searching
 
 X = np.arange(2 * 3 * 4 * 5, dtype=float).reshape(2, 3, 4, 5)
 MASK = np.array([True, False, True])
@@ -510,7 +511,7 @@ def check_index(drawn):
     assert got.shape[1:] == example[key].shape
 
 
-@settings(max_examples=250, deadline=None)
+@searching(250)
 @given(indexed())
 def test_any_index(drawn):
     check_index(drawn)
@@ -541,13 +542,13 @@ def check_write(drawn, broadcast):
         np.testing.assert_array_equal(g, np.stack(e))
 
 
-@settings(max_examples=250, deadline=None)
+@searching(250)
 @given(indexed(), st.booleans())
 def test_any_write(drawn, broadcast):
     check_write(drawn, broadcast)
 
 
-@settings(max_examples=100, deadline=None)
+@searching(100)
 @given(indexed())
 def test_any_index_with_its_arrays_traced(drawn):
     shape, key, _ = drawn

@@ -16,6 +16,7 @@ from lanewise.runtime import dispatch
 from lanewise.runtime.dispatch import observing
 from lanewise.runtime.launch import CHUNK, INLINE, Entry
 from lanewise.runtime.pool import get_threads, set_threads
+from leaks import blocks_left
 
 
 @pytest.fixture(autouse=True)
@@ -172,12 +173,9 @@ def test_nothing_leaks():
     turn()
     things = (X, Y, swapped, short, *large, np.dtype(float), np.dtype(bool), np.ndarray, call)
     gc.collect()
-    before, blocks = [sys.getrefcount(x) for x in things], sys.getallocatedblocks()
-    for _ in range(200):
-        turn()
-    gc.collect()
+    before = [sys.getrefcount(x) for x in things]
+    assert blocks_left(turn, 200) < 0.5
     assert [sys.getrefcount(x) for x in things] == before
-    assert sys.getallocatedblocks() < blocks + 150
 
 
 def test_failures_leak_nothing():
@@ -188,18 +186,13 @@ def test_failures_leak_nothing():
 
     call = call_of(checked, np.zeros(4))
     x = np.arange(8.0) - 5
-    for _ in range(900):  # Python's free lists take some hundred blocks at first
-        with pytest.raises(dispatch.KernelFailed):
-            call(None, x)
-    gc.collect()
-    blocks = sys.getallocatedblocks()
-    for _ in range(900):
+
+    def turn():
         with pytest.raises(dispatch.KernelFailed) as info:
             call(None, x)
         assert 0 <= info.value.first <= 6
-        del info
-    gc.collect()
-    assert sys.getallocatedblocks() < blocks + 150
+
+    assert blocks_left(turn, 900) < 0.5
 
 
 def test_a_call_lives_no_longer_than_its_plan(monkeypatch):

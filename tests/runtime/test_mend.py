@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 import threading
@@ -18,6 +17,7 @@ from lanewise.codegen import refill
 from lanewise.runtime import diagnose, dispatch, few, kernels, mend
 from lanewise.runtime.kernels import KERNELS
 from lanewise.runtime.pool import get_threads, set_threads
+from leaks import blocks_left
 
 
 @pytest.fixture
@@ -343,15 +343,14 @@ def test_nothing_leaks(interpreted):
         return np.linalg.inv(a), np.linalg.det(a) > 0
 
     x = matrices(200, [3, 150])
-    for _ in range(3):
+
+    def turn():
         lw.vmap(func)(x)
-    gc.collect()
-    blocks, before = sys.getallocatedblocks(), sys.getrefcount(x)
-    for _ in range(100):
-        lw.vmap(func)(x)
-    interpreted.clear()
-    gc.collect()
-    assert sys.getallocatedblocks() < blocks + 150
+        interpreted.clear()
+
+    turn()
+    before = sys.getrefcount(x)
+    assert blocks_left(turn, 100) < 0.5
     assert sys.getrefcount(x) == before
 
 
