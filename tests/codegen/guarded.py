@@ -24,8 +24,10 @@ import numpy as np
 
 from lanewise.codegen.kernel import FAILED, HEAD, STOPPED
 from lanewise.codegen.lowering import Lowering
-from lanewise.ir.dims import evaluate
+from lanewise.ir.dims import Dim, DimLike, evaluate
 from lanewise.ir.graph import Operation
+from lanewise.passes.fitting import fits
+from lanewise.passes.specialize import replaced
 from lanewise.runtime import dispatch
 from lanewise.runtime import kernels as kernel_runner
 from lanewise.runtime.failed import KernelFailed
@@ -37,6 +39,7 @@ PAGE = mmap.PAGESIZE
 EMPTY = 0xA5
 #: Where a kernel's text says that a page of its local memory is not to be touched.
 _GAP = re.compile(r"; nobody's page: (\d+)")
+_allocate = Lowering._allocate
 _libc = ctypes.CDLL(None, use_errno=True)
 _poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(lambda context: 0)
 
@@ -81,9 +84,10 @@ class Block:
 class _Kernel:
     """The kernel of a native map, for operands as these lie."""
 
-    def __init__(self, op: Operation, given: Sequence[np.ndarray]) -> None:
+    def __init__(self, op: Operation, given: Sequence[np.ndarray], sizes: dict[str, int]) -> None:
         (body,) = op.regions
-        self.in_dims, self.results = op.params["in_dims"], [value.type for value in body.outputs]
+        self.in_dims = op.params["in_dims"]
+        self.results = [replaced(value.type, sizes) for value in body.outputs]
         wanted = [prefers_columns(x, axis) for x, axis in zip(given, self.in_dims, strict=True)]
         wanted += op.params["columns"] or (False,) * len(self.results)
         self.kernel = kernel_for(body, self.in_dims, op.params["fastmath"], tuple(wanted))
@@ -92,11 +96,21 @@ class _Kernel:
             ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
         )(self.code.address(self.kernel.name))
         self.lanes = self.kernel.lanes if self.kernel.in_lanes else 1
+        self.scratch = self.kernel.scratch + evaluate(self.kernel.unknown, sizes)
+        #: What it is told of sizes, behind its operands.
+        self.told: list[np.ndarray] = []
+        if self.kernel.sizes is not None:
+            if not fits(body, sizes):
+                raise KernelFailed(None, op)
+            table = [evaluate(size, sizes) for size in self.kernel.sizes]
+            self.told.append(np.array(table, np.int64))
+            self.in_dims = (*self.in_dims, None)
 
     def run(
         self, size: int, given: Sequence[np.ndarray], at_end: bool
     ) -> tuple[int, list[np.ndarray]]:
         """Return what the kernel does, and its results."""
+        given = [*given, *self.told]
         dtypes = [x.dtype for x in given]
         shapes = [x.shape for x in given]
         axes: list[int | None] = [
@@ -123,7 +137,7 @@ class _Kernel:
         for view, x in zip(views, given, strict=False):
             view[...] = x
         operands = [block.bytes.tobytes() for block in blocks[: len(given)]]
-        scratch = Block(self.kernel.scratch, at_end)
+        scratch = Block(-(-self.scratch // PAGE) * PAGE, at_end)
         scratch.bytes[:1] = at_end
         for page in _GAP.findall(self.kernel.text):
             scratch.forbid(PAGE + int(page))
@@ -171,7 +185,7 @@ class Guarded:
                 np.asarray(x, value.type.dtype)
                 for x, value in zip(operands, body.inputs, strict=True)
             ]
-            kernel = _Kernel(op, given)
+            kernel = _Kernel(op, given, sizes)
             self.calls += 1
             answer, results = 0, []
             for at_end in self.at_ends:
@@ -186,12 +200,14 @@ class Guarded:
         return guarded
 
     @staticmethod
-    def allocate(k: Lowering, size: int) -> tuple[str, None]:
+    def allocate(k: Lowering, size: DimLike) -> Any:
         """Take local memory, and a page of nobody behind it; see `Lowering._allocate`.
 
         At which end of its pages it lies is read when the kernel runs: the first byte of all local
-        memory says it, which has a page to itself.
+        memory says it, which has a page to itself. What is of unknown size lies behind all others.
         """
+        if isinstance(size, Dim):
+            return _allocate(k, size)
         e = k.e
         first = max(k.scratch, PAGE)
         end = first + -(-max(size, 1) // PAGE) * PAGE

@@ -18,6 +18,7 @@ from codegen import test_random_native as native
 from codegen.backends import backend
 from codegen.guarded import assert_done, guarding, run_apart
 from control import test_random_writes
+from function import test_random, test_sizes, test_sizes_composed
 from numpy_api import test_indexing
 from searching import searching
 
@@ -42,6 +43,21 @@ KINDS: dict[str, tuple[st.SearchStrategy[Any], Callable[..., Any], int]] = {
         lambda drawn: test_indexing.check_write(*drawn),
         30,
     ),
+    "unknown sizes": (
+        st.tuples(
+            st.sampled_from(sorted(test_sizes.ALL)), st.lists(st.integers(0, 40), min_size=4)
+        ),
+        lambda drawn: test_sizes.check(test_sizes.ALL[drawn[0]], (5, *drawn[1])),
+        60,
+    ),
+    "maps of unknown sizes": (
+        st.tuples(
+            st.sampled_from(test_sizes_composed.MAPPED), st.lists(st.integers(0, 40), min_size=3)
+        ),
+        lambda drawn: test_sizes_composed.check_map(drawn[0], (5, *drawn[1])),
+        60,
+    ),
+    "programs of any size": (native.PROGRAMS, test_random.check_any_size, 40),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from few.loops_of_turns import DEPENDENT, SPREAD
+from few.loops_of_turns import DEPENDENT, SPREAD, time_steps
 from few.spreading import loops_left, of_one, one_by_one, plainly
 from searching import searching
 
@@ -49,6 +49,15 @@ def test_loops_of_independent_turns_are_spread(function, left):
     assert_close(
         one_by_one(function, *[x[:1] for x in given_], native=True), [row[:1] for row in want]
     )
+
+
+def test_a_loop_within_another_is_spread_where_it_is_much_work():
+    """Else both are in one kernel, as a kernel for each turn of the outer one costs more."""
+    for size, left in ((200, 2), (5000, 1)):
+        given_ = [np.linspace(0, 1, 2 * size).reshape(2, size), *batches()[1:]]
+        assert loops_left(time_steps, *given_) == left
+        want = plainly(time_steps, *given_)
+        assert_close(one_by_one(time_steps, *given_, native=True), want)
 
 
 @pytest.mark.parametrize("function", DEPENDENT, ids=lambda x: x.__name__)

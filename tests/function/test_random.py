@@ -81,6 +81,38 @@ def test_programs(backend: str) -> None:
     check()
 
 
+def of_any_size(case: Any) -> tuple[lw.TensorSpec, ...]:
+    """Return a signature for a case that names its sizes: those that are equal have one name."""
+    return tuple(
+        lw.TensorSpec([f"n{n}" if n > 1 else n for n in a.shape], a.dtype)
+        for a in first_examples(case)
+    )
+
+
+def check_any_size(case: Any) -> None:
+    """Trace a program for any size, and compare what it gives where it is traced."""
+    arrays = first_examples(case)
+    f = case.program.function()
+    want, error = outcome(lambda: f(*[a.copy()[()] for a in arrays]))
+    traced = lw.function(f, input_signature=of_any_size(case))
+    for _ in range(3):
+        got, other = outcome(lambda: traced(*arrays))
+        if "while tracing" in str(other):  # it is meant for certain sizes, or asks for them
+            return
+        if error is not None:
+            assert other is not None, f"nothing raised; Python gives {error!r}"
+            return
+        assert other is None, f"only the trace raises {other!r}"
+        for name, g, w in zip(case.program.outputs, got, want, strict=True):
+            # Kernels for any size add up in an order of their own.
+            assert_close(g, w, True)
+            assert name in case.program.outputs
+
+
+def test_programs_of_any_size(backend: str) -> None:
+    searching(60)(given(random_programs.cases())(check_any_size))()
+
+
 def test_control_flow(backend: str) -> None:
     @searching(40)
     @given(random_control_flow.cases())

@@ -15,6 +15,7 @@ from sized_programs import CORE, OTHERS, Program, arguments, assert_same, outcom
 
 SPEC = lw.TensorSpec
 SIZES = (5, 0, 1, 2, 3, 17)
+ALL = {**CORE, **OTHERS}
 
 
 def check(program: Program, sizes: tuple[int, ...], calls: int = 1) -> None:
@@ -27,16 +28,16 @@ def check(program: Program, sizes: tuple[int, ...], calls: int = 1) -> None:
     assert f.experimental_get_tracing_count() == 1
 
 
-@pytest.mark.parametrize("name", {**CORE, **OTHERS})
+@pytest.mark.parametrize("name", ALL)
 def test_programs(name, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
-    check({**CORE, **OTHERS}[name], SIZES)
+    check(ALL[name], SIZES)
 
 
-@pytest.mark.parametrize("name", CORE)
+@pytest.mark.parametrize("name", ALL)
 def test_programs_natively(name, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
-    check(CORE[name], (4, 0, 1), calls=2)  # where sizes come again, kernels may be made for them
+    check(ALL[name], (4, 0, 1, 2, 7, 33), calls=2)
 
 
 BOUND = st.one_of(st.none(), st.integers(-7, 7))

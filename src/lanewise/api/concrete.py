@@ -179,6 +179,11 @@ class _Runner:
         return self._graph
 
 
+def _is_compiled(graph: Graph) -> bool:
+    """Whether all of a graph that was recorded for any size is compiled for any size."""
+    return not Executable(graph).uncompiled()
+
+
 class ConcreteFunction:
     """A function traced for certain dtypes, shapes and Python values; it can be called.
 
@@ -270,8 +275,9 @@ class ConcreteFunction:
         general: Graph | None = self.graph
         if not recording.has_effects and needs_sizes(self.graph):
             general = at_any_size(inline(self.graph), compiled=self._must_compile)
-            self._special = {} if general is None else None
-        is_special = self._must_compile and general is None
+            if general is None and not (self._must_compile and _is_compiled(self.graph)):
+                self._special = {}
+        is_special = self._must_compile and self._special is not None
         executable = Executable(self.graph) if is_special else make(general or self.graph)
         self._runner = _Runner(executable, self.graph)
         self._rank = -1  # of the result, if it is one array and nothing else
@@ -330,35 +336,42 @@ class ConcreteFunction:
         return tuple(dict.fromkeys([x for x in found if x is not None]))
 
     def _specialized(self, arrays: Sequence[Any]) -> _Runner:
-        """Return what runs on arrays of these sizes, where kernels would need to know them.
+        """Return what runs on arrays of these sizes, where kernels are better if they know them.
 
-        That is made when sizes come a second time, for so many sizes; or at once, where kernels
-        must run.
+        That is made when sizes come a second time, for so many sizes, and runs when compiling it
+        pays if there are kernels for any size until then; or at once, where kernels must run.
         """
         assert self._special is not None
         shapes = tuple([array.shape for array in arrays])
         known = self._special.get(shapes)
-        if known is not None:
-            return known
-        if self._must_compile or shapes in self._special:
-            sizes = {
-                str(dim): size
-                for shape, wanted in zip(shapes, self._shapes, strict=True)
-                for size, dim in zip(shape, wanted, strict=True)
-                if isinstance(dim, Dim)
-            }
-            try:
-                graph = specialized(self.graph, sizes)
-            except (ValueError, IndexError):  # where it fails, the recorded graph says when it runs
-                self._special[shapes] = self._runner
-                return self._runner
-            self._special[shapes] = known = _Runner(self._make(graph), graph)
+        if known is None and (self._must_compile or shapes in self._special):
+            known = self._special[shapes] = self._made_for(shapes)
             if self._must_compile and len(self._special) > MOST_SPECIAL:
                 self._special.pop(next(iter(self._special)))
-            return known
-        if len(self._special) < MOST_SPECIAL:
-            self._special[shapes] = None
+        if known is not None:
+            is_needed = self._must_compile or self._runner.executable.native is None
+            return known if is_needed or known.executable.is_due(arrays) else self._runner
+        if len(self._special) >= MOST_SPECIAL:  # what came once only makes room
+            once = next((key for key, runner in self._special.items() if runner is None), None)
+            if once is None:
+                return self._runner
+            self._special.pop(once, None)
+        self._special[shapes] = None
         return self._runner
+
+    def _made_for(self, shapes: Sequence[tuple[int, ...]]) -> _Runner:
+        """Return what runs on arrays of certain sizes only."""
+        sizes = {
+            str(dim): size
+            for shape, wanted in zip(shapes, self._shapes, strict=True)
+            for size, dim in zip(shape, wanted, strict=True)
+            if isinstance(dim, Dim)
+        }
+        try:
+            graph = specialized(self.graph, sizes)
+        except (ValueError, IndexError):  # where it fails, the recorded graph says when it runs
+            return self._runner
+        return _Runner(self._make(graph), graph)
 
     def _assembled(self, outputs: list[Any]) -> Any:
         """Return what the function returns, made of the outputs of its graph."""

@@ -11,6 +11,7 @@ from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.memory import LINE
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, LLVM, Vec
+from lanewise.ir.dims import Dim
 
 #: How many bytes ahead of what is read the caches are told to fetch.
 #:
@@ -57,7 +58,8 @@ class Affine(Vec):
         return Affine(self.e, self.base - other, self.step)
 
     def __mul__(self, other: Vec | float | bool) -> Vec:
-        known = other.value if isinstance(other, Vec) else other
+        other = self._other(other)
+        known = other.value
         if known is None:
             return Vec.__mul__(self, other)
         return Affine(self.e, self.base * known, self.step * int(known))
@@ -66,11 +68,14 @@ class Affine(Vec):
         return self * other
 
 
-#: An index or an offset: known, the same for all lanes, or another in each.
+#: An index or an offset: known, the same for all lanes, or another in each. A size that a kernel is
+#: told of is a `Dim` until it meets one of these: a Vec that holds it.
 Index: TypeAlias = int | Vec
 
 
-def as_index(e: Emitter, index: Index) -> Vec:
+def as_index(e: Emitter, index: Index | Dim) -> Vec:
+    if isinstance(index, Dim):
+        return e.size(index)
     return e.constant("i64", index) if isinstance(index, int) else index
 
 
@@ -124,6 +129,8 @@ def load(
     A uniform offset gives a uniform number. What lies so many bytes `ahead` is likely to be read
     soon, too.
     """
+    if isinstance(offset, Dim):
+        offset = as_index(e, offset)
     memory = _stored(kind)
     scalar, size = LLVM[memory], size_of(kind)
     if isinstance(offset, int) or not offset.varying:
@@ -178,6 +185,8 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
 
     At a uniform offset the value must be uniform, and the mask is not looked at.
     """
+    if isinstance(offset, Dim):
+        offset = as_index(e, offset)
     kind = value.kind
     size = size_of(kind)
     if kind == "b":

@@ -8,9 +8,9 @@ nobody else refers to its buffer; a `Buffer` counts who does.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,11 +32,13 @@ from lanewise.codegen.addresses import load as load_at
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.numbers import Number, of_vecs, vecs
 from lanewise.codegen.vector import Vec
+from lanewise.ir.dims import DimLike, product
 
-Shape = tuple[int, ...]
+#: Of ints, and of Dims where a kernel is told of sizes.
+Shape = tuple[Any, ...]
 
 
-def row_major(shape: Iterable[int]) -> tuple[int, ...]:
+def row_major(shape: Iterable[Any]) -> tuple[Any, ...]:
     """Return the distance between neighbours along each axis, in elements.
 
     Examples
@@ -44,8 +46,8 @@ def row_major(shape: Iterable[int]) -> tuple[int, ...]:
     >>> row_major((2, 3, 4))
     (12, 4, 1)
     """
-    strides: list[int] = []
-    step = 1
+    strides: list[DimLike] = []
+    step: DimLike = 1
     for size in reversed(tuple(shape)):
         strides.append(step)
         step *= size
@@ -61,8 +63,9 @@ class Array:
     shape: Shape
 
     @property
-    def size(self) -> int:
-        return math.prod(self.shape)
+    def size(self) -> Any:
+        """How many elements there are: an int, where sizes are known."""
+        return product(self.shape)
 
     @property
     def ndim(self) -> int:
@@ -212,7 +215,7 @@ class Buffer:
     wide: bool
     mask: Vec | None
     readers: int = 0
-    places: tuple[tuple[int, int], ...] = ()
+    places: tuple[tuple[DimLike, DimLike], ...] = ()
     depth: int = 0
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from lanewise.codegen.elementwise.ufuncs import cost
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
+from lanewise.codegen.sizes import usual
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
@@ -441,8 +442,8 @@ def _bits(value: Value) -> int:
 
 
 def count(value: Value) -> int:
-    """Return how many elements a value has."""
-    return math.prod(value.type.shape) if isinstance(value.type, ArrayType) else 0
+    """Return how many elements a value has, or may have where that is not known."""
+    return usual(value.type.shape) if isinstance(value.type, ArrayType) else 0
 
 
 def _largest(op: Operation) -> int:

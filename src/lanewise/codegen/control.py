@@ -7,7 +7,6 @@ goes on until the last has left; what a lane carries is not touched after it lef
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,10 +20,12 @@ from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering, Variable
 from lanewise.codegen.numbers import choose, vecs
+from lanewise.codegen.sizes import is_unknown, usual
 from lanewise.codegen.uniformity import varying_carry, varying_scan
 from lanewise.codegen.vector import Vec, select
+from lanewise.ir.dims import Undecided
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import cond, scan, switch, while_
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent
@@ -81,6 +82,10 @@ def run(
                 except CannotCompile as error:
                     error.trail.append(op)
                     raise
+                except Undecided as error:
+                    refused = CannotCompile(f"{op.primitive.name} has to know the sizes")
+                    refused.trail.append(op)
+                    raise refused from error
                 for value, result in zip(op.results, results, strict=True):
                     bind(value, k.settled(result, uses.get(value, 0)))
                     given.append(env[value])
@@ -102,14 +107,11 @@ def operation(
     k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]
 ) -> Sequence[Array]:
     """Write one operation; return its results."""
-    for value in op.results:
-        if not isinstance(value.type, ArrayType) or not all(
-            isinstance(d, int) for d in value.type.shape
-        ):
-            raise CannotCompile(
-                f"{op.primitive.name} gives {value.type}, not numbers of known size"
-            )
-    primitive = op.primitive
+    primitive, types = op.primitive, [value.type for value in (*op.operands, *op.results)]
+    if not all([isinstance(type_, ArrayType) for type_ in types]):
+        raise CannotCompile(f"{primitive.name} takes or gives what are no numbers")
+    if not primitive.any_size and not op.regions and has_dim((*types, *op.params.values())):
+        raise CannotCompile(f"{primitive.name} has a native form for known sizes only")
     if primitive is cond:
         return _cond(k, op, operands)
     if primitive is switch:
@@ -123,8 +125,7 @@ def operation(
     rule = primitive.lanes
     if isinstance(rule, Absent):
         raise CannotCompile(f"{primitive.name} has no native form: {rule.reason}")
-    types = [value.type for value in op.results]
-    found = rule(k, types, *operands, **op.params)
+    found = rule(k, types[len(operands) :], *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
 
 
@@ -167,8 +168,8 @@ def _is_short(region: Graph) -> bool:
     for op in region.operations:
         if op.regions or op.must_run or op.primitive.name in _MAY_FAIL or _is_costly(op):
             return False
-    work = sum([_count(value) for op in region.operations for value in op.results])
-    return work <= SHORT and sum(map(_count, region.outputs)) <= 2 * SHORT
+    work = sum([usual(value.type.shape) for op in region.operations for value in op.results])
+    return work <= SHORT and sum([usual(value.type.shape) for value in region.outputs]) <= 2 * SHORT
 
 
 #: Operations that may end the run, so that they must not run for lanes that do not take them.
@@ -468,7 +469,8 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
             k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
         ]
         turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
-        for i in k.range(*turns, unroll=length * len(body.operations) <= WRITTEN_OUT):
+        is_short = isinstance(length, int) and length * len(body.operations) <= WRITTEN_OUT
+        for i in k.range(*turns, unroll=is_short):
             old = [x.get() for x in state]
             slices = [taken(k, x, 0, i) for x in xs]
             found = run(k, body, [*captures, *old, *slices])
@@ -488,12 +490,14 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
     if not isinstance(size, int):
         raise CannotCompile("the size of an inner map is not known")
     operands = [k.addressable(x) for x in operands]
+    if any(is_unknown(v.type.shape) for v in (*op.operands, *op.results)):
+        raise CannotCompile("the sizes of an inner map are not known")
     if not size:
         return [
             k.lazy(v.type.dtype, v.type.shape, lambda *i, v=v: k.constant(v.type.dtype, 0))
             for v in op.results
         ]
-    largest = max([_count(v) for o in body.operations for v in o.results], default=1)
+    largest = max([usual(v.type.shape) for o in body.operations for v in o.results], default=1)
     runs_in_lanes = not k.in_lanes and size >= k.e.group and largest <= 4 * size
     if runs_in_lanes:
         operands = [
@@ -523,10 +527,6 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
             for j in k.range(size):
                 turn(j)
     return list(results)
-
-
-def _count(value: Value) -> int:
-    return math.prod(value.type.shape)
 
 
 def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
+from lanewise.ir.dims import DimLike
 
 #: Where functions have their stack begin, in bytes. LLVM by itself does not see to it that vectors
 #: which do not find a register are kept within lines of the cache.
@@ -58,6 +60,10 @@ class Emitter:
         self.lines: list[str] = []
         self.block = "entry"
         self._count = 0
+        #: Where the sizes lie that the function is told when it is called; see `size`.
+        self.table: str | None = None
+        #: Which sizes those are, and whether they count from the end of the memory of known size.
+        self.sizes: dict[tuple[DimLike, bool], Vec] = {}
 
     @property
     def lanes(self) -> int:
@@ -120,6 +126,22 @@ class Emitter:
 
     def uniform(self, kind: str, name: str) -> Vec:
         return Vec(self, kind, False, (name,))
+
+    def size(self, dim: DimLike, is_place: bool = False) -> Vec:
+        """Return a size that the function is told when it is called.
+
+        With `is_place` it is one of memory: a place behind what is of known size.
+        """
+        known = self.sizes.get((dim, is_place))
+        if known is None:
+            if self.table is None:
+                raise CannotCompile(f"the size {dim} is known only when it runs")
+            place, name = self.name(), self.name()
+            offset = 8 * len(self.sizes)
+            self.entry.append(f"  {place} = getelementptr i8, ptr {self.table}, i64 {offset}")
+            self.entry.append(f"  {name} = load i64, ptr {place}")
+            known = self.sizes[dim, is_place] = self.uniform("i64", name)
+        return known
 
     def lane_index(self, kind: str = "i64") -> Vec:
         """Return the number of each lane: 0, 1, 2, ..."""

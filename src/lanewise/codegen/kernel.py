@@ -2,15 +2,14 @@
 
 The function is called with a context, the first example and the one behind the last, and memory to
 work in. Behind the context's head, which belongs to the thread pool, stand a pointer for each
-operand and for each result, and then of those that are columns (see `blocks`) the bytes from
-neighbour to neighbour along each axis of an example. It returns 0, or `FAILED` plus four times the
-first example of the block in which an example failed, or `STOPPED`.
+operand, one for sizes if it is told of any, and one for each result; then of those that are columns
+(see `blocks`) the bytes from neighbour to neighbour along each axis of an example. It returns 0, or
+`FAILED` plus four times the first example of the block in which an example failed, or `STOPPED`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,13 +28,16 @@ from lanewise.codegen.choices import (
 )
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
+from lanewise.codegen.sizes import USUAL, is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
+from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType
 from lanewise.passes.forward import forwarded
 from lanewise.passes.paths import bounded, direct, has_writes
 from lanewise.passes.simplify import eliminate_dead
+from lanewise.passes.specialize import specialized, unknown_sizes
 
 #: Of more results than this each is stored as soon as it is there: else all their numbers would be
 #: at hand until the end, and LLVM long at work to find places for them.
@@ -68,6 +70,11 @@ class Kernel:
         One that refills its lanes has any examples at hand when it fails: it notes their numbers in
         its scratch, from this byte on, a number of 64 bits for each lane, -1 for none; and behind
         them from which example on none has begun.
+    unknown
+        How many bytes of scratch it takes beside those, by sizes that are known when it is called.
+    sizes
+        Those that it is told then, as one array of 64-bit integers behind its operands; None if it
+        knows all.
     """
 
     text: str
@@ -79,6 +86,8 @@ class Kernel:
     work: float = 1.0
     name: str = "kernel"
     lost: int | None = None
+    unknown: DimLike = 0
+    sizes: tuple[DimLike, ...] | None = None
 
 
 def write(
@@ -113,7 +122,7 @@ def write(
     CannotCompile
         If something in the region has no native form.
     """
-    if has_writes(body):
+    if has_writes(body) and not unknown_sizes(body):
         brief = direct(eliminate_dead(body), IN_REGISTERS)
         brief = bounded(forwarded(brief), IN_REGISTERS)
         try:
@@ -134,17 +143,20 @@ def _written(
 ) -> Kernel:
     """Write the kernel of a map as its region stands; see `write`."""
     lists.check(body)
-    columns = _columns(body, in_dims, columns)
-    in_lanes = runs_in_lanes(body, in_dims, columns)
-    if not in_lanes:
-        columns = (False,) * len(columns)
-    group, parts = shape_of_lanes(body, in_dims, in_lanes, lanes, columns)
+    unknown = unknown_sizes(body)
+    # What is best depends on sizes: where they are not known it is decided by usual ones.
+    usual = _of_usual_sizes(body, unknown)
+    columns = () if unknown else _columns(body, in_dims, columns)
+    in_lanes = runs_in_lanes(usual, in_dims, columns)
+    if unknown or not in_lanes:
+        columns = (False,) * (len(body.inputs) + len(body.outputs))
+    group, parts = shape_of_lanes(usual, in_dims, in_lanes, lanes, columns)
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
-    examples = _Examples(k, body, in_dims, in_lanes, columns)
+    examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown))
     begin, end = examples.begin, examples.end
-    plan = refill.plan(body, in_dims, e.lanes) if in_lanes else None
+    plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
     if plan is not None:
         k.first = begin
         k.note = refill.write(k, plan, examples.operand, in_dims, begin, end)
@@ -165,10 +177,36 @@ def _written(
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
     if len(e.lines) > MOST_LINES:
         raise TooLong(f"its kernel of {len(e.lines)} instructions would compile for too long")
-    work = nanoseconds(body, in_dims, e.lanes)
+    work = nanoseconds(usual, in_dims, e.lanes)
     refills = plan is not None
     text = module.text()
-    return Kernel(text, e.lanes, in_lanes, k.scratch, columns, refills, work, lost=lost)
+    if unknown:
+        # Between operands and results stands what it is told of sizes.
+        columns = (*columns, False)
+    known = k.scratch
+    sizes = tuple([known + dim if is_place else dim for dim, is_place in e.sizes])
+    return Kernel(
+        text,
+        e.lanes,
+        in_lanes,
+        known,
+        columns,
+        refills,
+        work,
+        lost=lost,
+        unknown=k.memory.unknown,
+        sizes=sizes if unknown else None,
+    )
+
+
+def _of_usual_sizes(body: Graph, unknown: Set[str]) -> Graph:
+    """Return a region with usual sizes in place of unknown ones."""
+    if not unknown:
+        return body
+    try:
+        return specialized(body, dict.fromkeys(unknown, USUAL))
+    except (ValueError, IndexError) as error:  # they are not sizes that it is meant for
+        raise CannotCompile("it has to know the sizes") from error
 
 
 def _columns(
@@ -195,6 +233,7 @@ class _Examples:
         in_dims: Sequence[int | None],
         in_lanes: bool,
         columns: Sequence[bool],
+        is_told: bool,
     ) -> None:
         e = k.e
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
@@ -202,9 +241,14 @@ class _Examples:
         self._types = [value.type for value in (*body.inputs, *body.outputs)]
         for type_ in self._types:
             is_array = isinstance(type_, ArrayType) and type_.dtype.kind != "O"
-            if not is_array or not all(isinstance(d, int) for d in type_.shape):
-                raise CannotCompile(f"it takes or gives {type_}, not numbers of known size")
-        self._pointers = [_argument(e, "ptr", HEAD + 8 * i) for i in range(len(self._types))]
+            if not is_array:
+                raise CannotCompile(f"it takes or gives {type_}, not numbers")
+        places = [*range(len(self._types))]
+        if is_told:
+            place = len(body.inputs)
+            e.table = _argument(e, "ptr", HEAD + 8 * place)
+            places[place:] = range(place + 1, len(self._types) + 1)
+        self._pointers = [_argument(e, "ptr", HEAD + 8 * place) for place in places]
         self._strides: dict[int, list[Index]] = {}
         offset = HEAD + 8 * len(self._types)
         for number, is_column in enumerate(columns):
@@ -216,7 +260,7 @@ class _Examples:
                 offset += 8 * rank
         self._numbers: dict[int, Array] = {}
         for number, axis in enumerate(in_dims):
-            if axis is None and math.prod(self._types[number].shape) == 1:
+            if axis is None and count(body.inputs[number]) == 1:
                 # It is loaded here, outside of all loops.
                 self._numbers[number] = self._in_registers(self._given(number, None))
 
@@ -265,15 +309,17 @@ class _Examples:
         """Write a result of an example, or of a block of them in lanes, to where it belongs."""
         k = self.k
         target = self._given(len(self.in_dims) + number, example)
-        if self.in_lanes and value.size > 1:
+        if self.in_lanes and not is_few(value.shape, 1) and not is_unknown(value.shape):
             assert isinstance(example, Affine)
             unpack(k, value, target, example, self.end)
         elif isinstance(value, Elements):
             for place, item in zip(np.ndindex(*target.shape), value.items, strict=True):
                 target.store(place, item, k.mask)
-        elif value.size and not self._is_long(target):
+        elif is_empty(value.shape):
+            return
+        elif not self._is_long(target):
             k.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
-        elif value.size:
+        else:
             aligned = self._aligned(target)
             k.each(target.shape, lambda *i: target.stream(i, value.at(*i), aligned))
 
@@ -283,6 +329,7 @@ class _Examples:
         rows = row_major(target.shape)
         return (
             not self.in_lanes
+            and not is_unknown(target.shape)
             and target.size * size >= LONG
             and target.dtype.kind in "iuf"
             and target.shape[-1] % self.k.e.lanes == 0
@@ -298,7 +345,7 @@ class _Examples:
     def _example(self, number: int, example: Index) -> Array:
         """Return what an example has of a mapped operand, in lanes if they are examples."""
         x = self._given(number, example)
-        if not self.in_lanes or not x.size:
+        if not self.in_lanes or is_empty(x.shape) or is_unknown(x.shape):
             return x
         if x.size == 1:
             return self._in_registers(x)
@@ -357,7 +404,8 @@ class KernelLowering(Algorithms):
         place = None
         if self.note is not None and self._may_fail:
             memory = self.local(np.dtype(np.int64), (2,), True)
-            place = next((offset for offset, _ in memory.buffer.places), None)
+            places = [offset for offset, _ in memory.buffer.places]
+            place = next((offset for offset in places if isinstance(offset, int)), None)
             for row, numbers in enumerate(self.note()):
                 memory.store(row, numbers, None)
         code = self._failure.get() * 4 + FAILED

@@ -23,8 +23,10 @@ from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
+from lanewise.codegen.sizes import is_few, is_long, usual
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
+from lanewise.ir.dims import Dim, DimLike, product
 from lanewise.ops.elementwise import loop_dtypes
 
 #: A small array that takes more operations than this in all is computed by loops, into memory.
@@ -82,10 +84,12 @@ class Lowering:
 
     # --- numbers ------------------------------------------------------------------------------
 
+    usual = staticmethod(usual)
+
     def constant(self, dtype: Any, value: Any) -> Number:
         return numbers.constant(self.e, np.dtype(dtype), value)
 
-    def index(self, index: Index) -> Vec:
+    def index(self, index: Index | Dim) -> Vec:
         return as_index(self.e, index)
 
     def ufunc(self, fn: np.ufunc, *operands: Number, dtype: np.dtype | None = None) -> Any:
@@ -175,10 +179,7 @@ class Lowering:
 
     def is_small(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape is kept in registers."""
-        count = 1
-        for size in shape:
-            count *= size
-        return count <= IN_REGISTERS
+        return is_few(shape, IN_REGISTERS)
 
     def settled(self, x: Array, uses: int) -> Array:
         """Return an array in the form in which it is kept for `uses` later uses."""
@@ -237,7 +238,7 @@ class Lowering:
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
             return result
-        if max(x.shape, default=0) > UNROLLED:
+        if any([is_long(size, UNROLLED + 1) for size in x.shape]):
             self._spill_for_loops(x)
         self.each(x.shape, lambda *i: result.store(linear(i, strides), x.at(*i), self.tail(result)))
         return result
@@ -262,9 +263,7 @@ class Lowering:
 
         It has a place for each lane if it is `wide`, by default where lanes run.
         """
-        size = 1
-        for extent in shape:
-            size *= extent
+        size = product(shape)
         wide = self.in_lanes if wide is None else wide
         kinds = kinds_of(dtype)
         bytes_of_part = size * (dtype.itemsize // len(kinds)) * (self.e.lanes if wide else 1)
@@ -276,12 +275,15 @@ class Lowering:
             self._made.append(buffer)
         return Stored(self.e, dtype, tuple(shape), buffer, lambda: self.mask)
 
-    def _allocate(self, size: int) -> tuple[str, tuple[int, int] | None]:
+    def _allocate(self, size: DimLike) -> tuple[str, tuple[DimLike, DimLike] | None]:
         """Return a pointer to local memory, and which it is for who hands it on."""
         # What is written ahead of all examples is there while others come and go.
         offset = self.memory.take(size, fresh=self._is_ahead)
+        where = str(offset)
+        if isinstance(size, Dim):
+            (where,) = self.e.size(offset, is_place=True).parts
         name = self.e.name()
-        self.e.entry.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {offset}")
+        self.e.entry.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {where}")
         return name, (offset, size)
 
     @contextmanager
@@ -384,7 +386,7 @@ class Lowering:
                 body(*index)
                 return
             first, last = within.get(axis, (0, shape[axis]))
-            if axis == len(shape) - 1 and not self.in_lanes and shape[axis] >= self.e.group:
+            if axis == len(shape) - 1 and not self.in_lanes and is_long(shape[axis], self.e.group):
                 with self.lane_loop(first, last) as i:
                     body(*index, i)
                 return
@@ -467,7 +469,7 @@ class Lowering:
         With `combine`, which joins two sets of numbers, the steps may be grouped at will: `start`
         then is its neutral element. Without it they are taken in order. `within` is as for `each`.
         """
-        if combine is not None and not self.in_lanes and shape and shape[-1] >= self.e.group:
+        if combine is not None and not self.in_lanes and shape and is_long(shape[-1], self.e.group):
             return self._fold_in_lanes(shape, start, step, combine, within)
         if self.is_small(shape) and not within:
             found = list(start)

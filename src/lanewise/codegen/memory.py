@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from lanewise.codegen.errors import CannotCompile
+from lanewise.ir.dims import Dim, DimLike
 
 #: A kernel's local memory, for each lane block; beyond it a map is left to NumPy.
 MOST_SCRATCH = 64 << 20
@@ -27,7 +28,9 @@ class Memory:
     Attributes
     ----------
     size
-        How many bytes there are.
+        How many bytes there are, of pieces of known size.
+    unknown
+        How many there are behind them, of pieces whose size is known only when the kernel runs.
 
     Examples
     --------
@@ -38,15 +41,27 @@ class Memory:
     (True, True)
     """
 
-    __slots__ = ("_free", "size")
+    __slots__ = ("_free", "_spare", "size", "unknown")
 
     def __init__(self) -> None:
         self.size = 0
+        self.unknown: DimLike = 0
+        #: Where pieces of an unknown size begin that nobody has.
+        self._spare: dict[Dim, list[DimLike]] = {}
         #: Where pieces begin and end that nobody has, in order, no two of them side by side.
         self._free: list[tuple[int, int]] = []
 
-    def take(self, size: int, fresh: bool = False) -> int:
-        """Return where a piece begins; one that nobody had before, if it is to be `fresh`."""
+    def take(self, size: DimLike, fresh: bool = False) -> DimLike:
+        """Return where a piece begins; one that nobody had before, if it is to be `fresh`.
+
+        Pieces of unknown size are counted from where those of known size end.
+        """
+        if isinstance(size, Dim):
+            if not fresh and self._spare.get(size):
+                return self._spare[size].pop()
+            place = self.unknown
+            self.unknown = place + (size // LINE + 1) * LINE + APART
+            return place
         size = _whole(size)
         fitting = [] if fresh else [piece for piece in self._free if piece[1] - piece[0] >= size]
         if fitting:
@@ -60,16 +75,23 @@ class Memory:
             raise CannotCompile("it needs more local memory than a kernel has")
         return begin
 
-    def give(self, begin: int, size: int) -> None:
+    def give(self, begin: DimLike, size: DimLike) -> None:
         """Take a piece back."""
+        if isinstance(size, Dim):
+            self._spare.setdefault(size, []).append(begin)
+            return
+        assert isinstance(begin, int)
         self._join([(begin, begin + _whole(size))])
 
     @contextmanager
     def withheld(self) -> Generator[None]:
         """Hand out only what nobody had before: what was given back is kept until later."""
         kept, self._free = self._free, []
+        spare, self._spare = self._spare, {}
         yield
         self._join(kept)
+        for size, places in spare.items():
+            self._spare.setdefault(size, []).extend(places)
 
     def _join(self, pieces: list[tuple[int, int]]) -> None:
         joined: list[tuple[int, int]] = []

@@ -7,8 +7,7 @@ Whatever is the same for all examples, and more than a few numbers, is computed 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +15,14 @@ from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.kernel import Kernel, write
 from lanewise.codegen.lift import lift
 from lanewise.codegen.numbers import is_supported
-from lanewise.ir.dims import Dim
+from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.lists import list_arena
 from lanewise.ops.movement import reshape, slice_, transpose
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
 from lanewise.ops.tables import list_tangents
+from lanewise.passes.specialize import unknown_sizes
 
 #: Arrays of at most so many elements are computed in each block of lanes rather than outside.
 FEW = 8
@@ -78,8 +78,9 @@ def partition(
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
     whole: dict[Value, Value] = {}
+    known = unknown_sizes(Graph(graph.inputs, (), ()))
     for op in graph.operations:
-        obstacle = _obstacle_of_map(op) if op.primitive is map_ else ""
+        obstacle = _obstacle_of_map(op, known) if op.primitive is map_ else ""
         if obstacle is None:
             operands = [values[value] for value in op.operands]
             found = _split(builder, op, operands, kernels, report or _ignore)
@@ -124,8 +125,11 @@ def _ignore(refused: Refused) -> None:
     del refused
 
 
-def _obstacle_of_map(op: Operation) -> str | None:
-    """Return why nothing of a map may be native; None if something may be."""
+def _obstacle_of_map(op: Operation, known: Set[str]) -> str | None:
+    """Return why nothing of a map may be native; None if something may be.
+
+    `known` are the symbols of the sizes that are known before anything runs.
+    """
     if op.params["order"] != PARALLEL:
         return "its examples run one after the other"
     if op.has_effect:
@@ -135,18 +139,9 @@ def _obstacle_of_map(op: Operation) -> str | None:
     if not all(isinstance(v.type, ArrayType) for v in (*op.operands, *op.results)):
         return "it takes or gives more than arrays"
     # What has no operands but a length that data decide must not be moved before that is known.
-    if _has_grown(op.regions[0]):
+    if not unknown_sizes(op.regions[0]) <= known:
         return "it has arrays whose length the data decide"
     return None
-
-
-def _has_grown(region: Graph) -> bool:
-    """Whether an array in a region has a symbolic size."""
-    return any(
-        isinstance(value.type, ArrayType) and any(isinstance(d, Dim) for d in value.type.shape)
-        for op in region.operations
-        for value in op.results
-    ) or any(_has_grown(inner) for op in region.operations for inner in op.regions)
 
 
 def _is_single(op: Operation) -> bool:
@@ -280,7 +275,7 @@ def _obstacle(op: Operation) -> tuple[str, Operation] | None:
     """Return why an operation has no native form, if a type in it says so, and where that is."""
     for value in (*op.operands, *op.results):
         if not _is_plain(value):
-            return f"{value.type} is not an array of numbers of known size", op
+            return f"{value.type} is not an array of numbers", op
     for region in op.regions:
         for inner in region.operations:
             found = _obstacle(inner)
@@ -290,13 +285,9 @@ def _obstacle(op: Operation) -> tuple[str, Operation] | None:
 
 
 def _is_plain(value: Value) -> bool:
-    """Whether a value is an array of numbers, of known size, or an arena of lists."""
+    """Whether a value is an array of numbers, or an arena of lists."""
     type_ = value.type
-    return (
-        isinstance(type_, ArrayType)
-        and (is_supported(type_.dtype) or type_.dtype.kind == "O")
-        and all(isinstance(d, int) for d in type_.shape)
-    )
+    return isinstance(type_, ArrayType) and (is_supported(type_.dtype) or type_.dtype.kind == "O")
 
 
 def _is_cheap(op: Operation) -> bool:
@@ -304,7 +295,7 @@ def _is_cheap(op: Operation) -> bool:
     if op.regions or not all(map(_is_plain, op.results)):
         return False
     most = FEW if op.operands else MOST_CONSTANT
-    return all(math.prod(v.type.shape) <= most for v in op.results)
+    return all(is_few(v.type.shape, most) for v in op.results)
 
 
 def _split(

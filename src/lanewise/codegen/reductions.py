@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +14,9 @@ from lanewise.codegen.arrays import Array, Lazy, Stored, row_major
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number
+from lanewise.codegen.sizes import is_empty, is_long, is_unknown, usual
 from lanewise.codegen.vector import Vec, select
+from lanewise.ir.dims import Dim, product
 from lanewise.ir.types import array_type
 
 #: Functions whose steps in a reduction may be grouped at will.
@@ -67,9 +68,10 @@ class Reductions(Lowering):
                 item = self.at(part, order, (*i, *j))
                 return self.truth(item) if dtype.kind == "b" else self.convert(item, dtype)
 
-            if not math.prod(inner):
+            if is_empty(inner):
                 return self.constant(dtype, fn.identity)
-            if fn is np.add and dtype.kind in "fc" and inner and inner[-1] > 2 * RUN:
+            is_sum = fn is np.add and dtype.kind in "fc"
+            if is_sum and inner and is_long(inner[-1], 2 * RUN + 1):
                 return self._long_sum(dtype, inner, element, combine, ends)
             if neutral is None or fn.__name__ not in ASSOCIATIVE:
                 return self._in_sequence(inner, element, loop)
@@ -77,7 +79,7 @@ class Reductions(Lowering):
             return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine, ends)[0]
 
         each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
-        return self.lazy(dtype, type_.shape, at, (x,), work=each * max(math.prod(inner), 1))
+        return self.lazy(dtype, type_.shape, at, (x,), work=each * max(usual(inner), 1))
 
     @staticmethod
     def _within(x: Array, axes: Sequence[int], neutral: Any) -> tuple[Array, dict[int, Any]]:
@@ -125,7 +127,7 @@ class Reductions(Lowering):
     ) -> Number:
         """Return a sum in runs, so that rounding errors do not pile up."""
         *outer, size = inner
-        runs, rest = divmod(size, RUN)
+        runs, rest = size // RUN, size % RUN
         last = len(outer)
         if last in ends:
             return self._sum_between(dtype, inner, element, combine, *ends[last])
@@ -148,7 +150,7 @@ class Reductions(Lowering):
             return add(total, run(lead, times(block, RUN), RUN))
 
         (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=ends)
-        if rest:
+        if isinstance(rest, Dim) or rest:
             (total,) = self.fold(
                 outer, [total], lambda i, a: [add(a, run(i, runs * RUN, rest))], within=ends
             )
@@ -261,7 +263,10 @@ class Reductions(Lowering):
 
         if not inner:
             return self.convert(self.ufunc(np.multiply, *factors(())), dtype)
-        start = self.constant(wide, -0.0 if wide.kind in "fc" and math.prod(inner) else 0)
+        start = self.constant(wide, 0 if is_empty(inner) or wide.kind not in "fc" else -0.0)
+        if is_unknown(inner):  # what has no terms is 0
+            is_none = self.index(product(inner)).eq(0)
+            start = numbers.choose(is_none, self.constant(wide, 0), start)
 
         def step(j: Sequence[Index], total: Number) -> list[Number]:
             return [_added_product(self, total, *factors(j))]

@@ -15,7 +15,9 @@ from lanewise.codegen.arrays import Array, Elements, Given, Lazy, Stored, Within
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.reductions import Reductions
+from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.vector import Vec, known_span, select, span_of
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ops.paths import step_shape
 
 #: Numbers are picked from at most so many by comparing; from more in memory.
@@ -44,7 +46,7 @@ class Rules(Reductions):
 
     def view(self, x: Array, shape: Sequence[int], source: Callable[..., Sequence[Index]]) -> Array:
         """Return an array whose element at an index is that of `x` at ``source(*index)``."""
-        if x.may_fail and math.prod(shape) < x.size:  # what is not read would not be checked
+        if x.may_fail and not _reads_all(x, shape):  # what is not read would not be checked
             x = self.ready(x)
         if isinstance(x, Elements) and self.is_small(shape):
             items = [x.at(*source(*i)) for i in np.ndindex(*shape)]
@@ -57,10 +59,14 @@ class Rules(Reductions):
             return self.elements(x.dtype, shape, x.items)
         if isinstance(x, Stored):
             return Stored(self.e, x.dtype, shape, x.buffer, x.active)
-        if isinstance(x, Given) and all([isinstance(s, int) for s in x.strides]):
+        if isinstance(x, Given) and not any([isinstance(s, Vec) for s in x.strides]):
             strides = tuple([s * x.dtype.itemsize for s in row_major(shape)])
             lead = x.strides[: len(x.lead)]
             return Given(self.e, x.dtype, shape, x.pointer, x.lead, (*lead, *strides), x.active)
+        if is_unknown((*x.shape, *shape)):
+            if [n for n in x.shape if n != 1] != [n for n in shape if n != 1]:
+                return self.reshaped(self.materialized(x), shape)
+            return self.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         groups = _groups(x.shape, shape)
 
         def source(*index: Index) -> list[Index]:
@@ -154,9 +160,11 @@ class Rules(Reductions):
 
     # --- indices and checks -------------------------------------------------------------------
 
-    def place(self, index: Number, size: int) -> Index:
+    def place(self, index: Number, size: DimLike) -> Index:
         """Return an index as NumPy takes it: negative from the end, checked to be in range."""
         (number,) = numbers.vecs(index)
+        if isinstance(size, Dim):
+            return self._place_on_unknown(number, size)
         if number.value is not None and -size <= int(number.value) < size:
             return int(number.value) % size
         found = number.to("i64")
@@ -175,9 +183,18 @@ class Rules(Reductions):
         self.fail(found.as_kind("u64") >= size)
         return found
 
+    def _place_on_unknown(self, number: Vec, size: Dim) -> Index:
+        found = number.to("i64")
+        if number.kind == "u64":
+            self.fail(found < 0)
+        elif number.kind[0] == "i" and (number.value is None or number.value < 0):
+            found = select(found < 0, found + self.index(size), found)
+        self.fail(found.as_kind("u64") >= self.index(size).as_kind("u64"))
+        return found
+
     def require(self, ok: Array) -> None:
         """End the run if an element does not hold."""
-        if not ok.size:
+        if is_empty(ok.shape):
             return
 
         def both(a: Number, b: Number) -> Number:
@@ -202,7 +219,7 @@ class Rules(Reductions):
 
     def slice_start(self, start: Number, stop: Number, size: int, step: int, length: int) -> Index:
         """Return where a slice between data begins, checked to have `length` elements."""
-        extent = self.e.constant("i64", size)
+        extent = self.index(size)
         first = self.slice_bound(start, extent, step < 0)
         last = self.slice_bound(stop, extent, step < 0)
         span = (last - first if step > 0 else first - last) + (abs(step) - 1)
@@ -290,13 +307,13 @@ class Rules(Reductions):
         ``place(i)[0]`` is where the value at index `i` goes. With `index` all places are known.
         """
         strides = row_major(x.shape)
-        count = math.prod(shape)
-        if self.is_small(x.shape) and (index is not None or x.size * count <= COMPARED):
+        is_known = index is not None and not is_unknown(shape)
+        if self.is_small(x.shape) and (is_known or is_few((*x.shape, *shape), COMPARED)):
             items = list(self.items(x))
             for i, value in zip(np.ndindex(*shape), self.items(values), strict=True):
                 self._set(items, linear(place(i)[0], strides), value, fn)
             return self.elements(x.dtype, x.shape, items)
-        if not count:
+        if is_empty(shape):
             return x
         if isinstance(x, Stored) and x.buffer in values.buffers:
             values = self.materialized(values)
@@ -441,6 +458,11 @@ class Rules(Reductions):
             if fn is not None:
                 new = self._combined(fn, item, value, numbers.dtype_of(item))
             items[number] = numbers.choose(where.eq(number), new, item)
+
+
+def _reads_all(x: Array, shape: Sequence[DimLike]) -> bool:
+    """Whether a view of this shape surely reads as many elements as there are."""
+    return not is_unknown((*x.shape, *shape)) and math.prod(shape) >= x.size
 
 
 def _through_ones(old: Sequence[int], new: Sequence[int], i: Sequence[Index]) -> list[Index]:

@@ -7,9 +7,9 @@ nothing that varies: lanes that are still in the loop agree on it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
+from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, scan, while_
 from lanewise.ops.lists import list_append
@@ -114,7 +114,7 @@ def varying_scan(op: Operation, given: Sequence[bool]) -> list[bool]:
 def _kept(op: Operation, carry: Sequence[bool]) -> list[bool]:
     """Return which of the first results vary if these do; in memory every lane has its place."""
     rows = zip(carry, op.results, strict=False)
-    return [varies or math.prod(value.type.shape) > IN_REGISTERS for varies, value in rows]
+    return [varies or not is_few(value.type.shape, IN_REGISTERS) for varies, value in rows]
 
 
 def _is_kept_for_lanes(op: Operation) -> bool:
@@ -124,4 +124,4 @@ def _is_kept_for_lanes(op: Operation) -> bool:
         return False
     if primitive.ufunc is None and primitive.name not in _PLAIN:
         return True
-    return any(math.prod(value.type.shape) > IN_REGISTERS for value in (*op.operands, *op.results))
+    return any(not is_few(value.type.shape, IN_REGISTERS) for value in (*op.operands, *op.results))

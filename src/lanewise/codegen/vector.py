@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lanewise.ir.dims import Dim
+
 #: LLVM's type of each kind.
 LLVM = {"b": "i1", "f16": "half", "f32": "float", "f64": "double"} | {
     f"{sign}{bits}": f"i{bits}" for sign in "iu" for bits in (8, 16, 32, 64)
@@ -191,6 +193,8 @@ class Vec:
             if other.kind != self.kind:
                 raise TypeError(f"an operation on {self.kind} and {other.kind}")
             return other
+        if isinstance(other, Dim):
+            return self.e.size(other).to(self.kind)
         return self.e.constant(self.kind, other)
 
     def _binary(self, other: Vec | Number, integer: str, real: str, swap: bool = False) -> Vec:

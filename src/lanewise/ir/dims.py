@@ -72,6 +72,10 @@ Atom: TypeAlias = str | Call
 Monomial: TypeAlias = tuple[Atom, ...]
 
 
+class Undecided(TypeError):  # noqa: N818 (not always an error: who asks may do without)
+    """What depends on a size was asked for before the size is known."""
+
+
 class Dim:
     """A size that is a polynomial in named symbols with integer coefficients.
 
@@ -163,7 +167,7 @@ class Dim:
         code = sys._getframe(1).f_code
         is_made = code.co_filename == "<string>" and code.co_name == "__eq__"  # of a dataclass
         if not is_made and not _is_own(code.co_filename) and not differ(self, other):
-            raise TypeError(_undecided(self, "==", other))
+            raise Undecided(_undecided(self, "==", other))
         return False
 
     def __hash__(self) -> int:
@@ -185,7 +189,7 @@ class Dim:
         return self > 0
 
     def __index__(self) -> int:
-        raise TypeError(
+        raise Undecided(
             f"the symbolic dimension {self} has no integer value while tracing: it is known only "
             f"when the graph runs, {_ASKED}"
         )
@@ -282,7 +286,7 @@ def _decide(left: Dim, right: DimLike, relation: str) -> bool:
         case _:
             known = (most is not None and most < 0), (least is not None and least >= 0)
     if not any(known):
-        raise TypeError(_undecided(left, relation, right))
+        raise Undecided(_undecided(left, relation, right))
     return known[0]
 
 

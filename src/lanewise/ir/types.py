@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -63,6 +63,17 @@ class TokenType:
 
 Type: TypeAlias = ArrayType | TokenType
 TOKEN = TokenType()
+
+
+def has_dim(value: Any) -> bool:
+    """Return whether a type, a parameter, or a container of these holds a symbolic dimension."""
+    if isinstance(value, Dim):
+        return True
+    if isinstance(value, dict):
+        return any(map(has_dim, value.values()))
+    if isinstance(value, tuple):
+        return any(map(has_dim, value))
+    return isinstance(value, ArrayType) and has_dim(value.shape)
 
 
 #: Dtypes whose size is not in their name; an object is what only the runtime looks into.

@@ -42,6 +42,8 @@ class checked:
         (x,) = repeat_unmapped(Batch(b.size, b.mapped[:1]), x)
         return checked(x, ok, error=error, message=message)
 
+    any_size = True
+
     def lanes(k, types, x, ok, *, error, message):
         k.require(ok)
         return x
@@ -86,6 +88,8 @@ class check:
 
     def batch(b: Batch, ok, *operands, make):
         return check(*repeat_unmapped(b, ok, *operands), make=make)
+
+    any_size = True
 
     def lanes(k, types, ok, *operands, make):
         k.require(ok)

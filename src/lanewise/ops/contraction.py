@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.dims import DimLike, bounds, differ, product
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.types import ArrayType, array_type, has_dim
 from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.movement import align, pad_rank, transpose
@@ -86,8 +86,13 @@ class dot_general:
         axes = (at, *(axis for axis in range(rank_of(result)) if axis != at))
         return result if at == 0 else transpose(result, axes=axes)
 
+    any_size = True
+
     def lanes(k, types, x, y, *, batch, contract):
         axes_x, axes_y, nx, _ = _layout(x.ndim, y.ndim, batch, contract)
+        is_large = types[0].shape or k.is_outermost  # as far as is known
+        if is_large and has_dim((types[0], x.shape, y.shape)):
+            k.leave("a matrix product of unknown size is left to BLAS")
         x, y, lead = k.ready(x), k.ready(y), len(batch)
         inner = [x.shape[i] for i, _ in contract]
         # One matrix for all examples makes one product of the batch; else there is one for each.
@@ -109,7 +114,7 @@ class dot_general:
                 within,
             )
 
-        work = math.prod(inner)
+        work = k.usual(inner)
         is_plain = len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
         if is_plain and work * math.prod(types[0].shape) > MOST_IN_REGISTERS:
             x, y = k.addressable(x), k.addressable(y)

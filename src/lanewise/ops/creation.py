@@ -39,6 +39,8 @@ class iota:
     def numpy(*, length, dtype):
         return np.arange(length, dtype=dtype)
 
+    any_size = True
+
     def lanes(k, types, *, length, dtype):
         return k.lazy(dtype, (length,), lambda i: k.convert(k.index(i), dtype), ready=True)
 
@@ -56,10 +58,10 @@ class dimension:
     def numpy(*, size):
         return np.intp(size)
 
+    any_size = True
+
     def lanes(k, types, *, size):
-        if not isinstance(size, int):
-            k.leave("a size that is not known while it is compiled")
-        return k.elements(types[0].dtype, (), [k.constant(types[0].dtype, size)])
+        return k.elements(types[0].dtype, (), [k.index(size)])
 
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of symbolic dimensions cover it")

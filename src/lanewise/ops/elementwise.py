@@ -123,6 +123,7 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
         batch=batch,
         samples=samples,
         lanes=lanes,
+        any_size=True,
         jvp=jvp if partials is not None else Absent(f"the derivative of {name} is not known"),
         transposed=TRANSPOSES.get(name, Absent("it is not linear")),
         doc=f"Elementwise ``{name}`` of {fn.nin} operands.",
@@ -217,6 +218,8 @@ class where:
     def batch(b: Batch, condition, x, y):
         return where(*align(b, condition, x, y))
 
+    any_size = True
+
     def lanes(k, types, condition, x, y):
         dtype, shape = types[0].dtype, types[0].shape
         c, a, b = (aligned(v, len(shape)) for v in (condition, x, y))
@@ -259,6 +262,8 @@ class masked_product:
 
     def batch(b: Batch, x, y):
         return masked_product(*align(b, x, y))
+
+    any_size = True
 
     def lanes(k, types, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -309,6 +314,8 @@ class real:
     def batch(b: Batch, x):
         return real(x)
 
+    any_size = True
+
     def lanes(k, types, x):
         return k.lazy(types[0].dtype, x.shape, lambda *i: k.parts(x.at(*i))[0], (x,))
 
@@ -332,6 +339,8 @@ class imag:
 
     def batch(b: Batch, x):
         return imag(x)
+
+    any_size = True
 
     def lanes(k, types, x):
         zero = k.constant(types[0].dtype, 0)
@@ -361,6 +370,8 @@ class complex_:
 
     def batch(b: Batch, x, y):
         return complex_(*align(b, x, y))
+
+    any_size = True
 
     def lanes(k, types, x, y):
         a, b = (aligned(v, len(types[0].shape)) for v in (x, y))
@@ -396,6 +407,8 @@ class root:
     def batch(b: Batch, x):
         return root(x)
 
+    any_size = True
+
     def lanes(k, types, x):
         loop = loop_dtypes(np.sqrt, (x.dtype,), None)
         found, work = k.loop(np.sqrt, loop), k.loop_cost(np.sqrt, loop)
@@ -425,6 +438,8 @@ class sinc:
 
     def batch(b: Batch, x):
         return sinc(x)
+
+    any_size = True
 
     def lanes(k, types, x):
         dtype = x.dtype
@@ -471,6 +486,8 @@ class i0:
 
     def batch(b: Batch, x):
         return i0(x)
+
+    any_size = True
 
     def lanes(k, types, x):
         dtype = types[0].dtype

@@ -60,6 +60,8 @@ class exact:
     def batch(b: Batch, *operands, fn):
         return exact(*align(b, *operands), fn=fn)
 
+    any_size = True
+
     def lanes(k, types, *operands, fn):
         shape = types[0].shape
         parts = [aligned(x, len(shape)) for x in operands]

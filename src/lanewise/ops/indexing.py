@@ -70,6 +70,8 @@ class gather:
         at = max(map(rank_of, indices)) - 1
         return _move_axis(result, 1, at, 1 + axis)
 
+    any_size = True
+
     def lanes(k, types, x, *indices, axis):
         x = k.addressable(x)
         indices = [k.ready(index) for index in indices]
@@ -168,6 +170,8 @@ class scatter:
         values = _move_axis(values, axis + 1, at, 1)
         result = scatter(x, values, *_batch_indices(b, indices), axis=0, fn=fn)
         return _move_axis(result, 1, len(indices), 1 + axis)
+
+    any_size = True
 
     def lanes(k, types, x, values, *indices, axis, fn):
         indices = [k.ready(index) for index in indices]

@@ -32,6 +32,8 @@ class reshape:
     def batch(b: Batch, x, *, shape):
         return reshape(x, shape=(b.size, *shape))
 
+    any_size = True
+
     def lanes(k, types, x, *, shape):
         return k.reshaped(x, shape)
 
@@ -57,6 +59,8 @@ class transpose:
 
     def batch(b: Batch, x, *, axes):
         return transpose(x, axes=(0, *(axis + 1 for axis in axes)))
+
+    any_size = True
 
     def lanes(k, types, x, *, axes):
         where = [axes.index(axis) for axis in range(len(axes))]
@@ -87,6 +91,8 @@ class broadcast_to:
 
     def batch(b: Batch, x, *, shape):
         return broadcast_to(pad_rank(x, len(shape)), shape=(b.size, *shape))
+
+    any_size = True
 
     def lanes(k, types, x, *, shape):
         x = k.ready(x)
@@ -124,6 +130,8 @@ class slice_:
     def batch(b: Batch, x, *, index):
         return slice_(x, index=(None, *index))
 
+    any_size = True
+
     def lanes(k, types, x, *, index):
         return k.view(x, types[0].shape, lambda *i: k.sliced_at(index, i))
 
@@ -160,6 +168,8 @@ class update_slice:
     def batch(b: Batch, x, values, *, index):
         x, values = repeat_unmapped(b, x, values)
         return update_slice(x, values, index=(None, *index))
+
+    any_size = True
 
     def lanes(k, types, x, values, *, index):
         return k.updated(
@@ -210,6 +220,8 @@ class concatenate:
 
     def batch(b: Batch, *operands, axis):
         return concatenate(*repeat_unmapped(b, *operands), axis=axis + 1)
+
+    any_size = True
 
     def lanes(k, types, *operands, axis):
         return k.concatenated(types[0], operands, axis)
@@ -265,6 +277,8 @@ class pad:
         )
         return update_slice(border, x, index=(None, *index))
 
+    any_size = True
+
     def lanes(k, types, x, value, *, widths):
         return k.padded(types[0], x, value.at(), [before for before, _ in widths])
 
@@ -300,6 +314,8 @@ class diagonal:
     def batch(b: Batch, x, *, offset):
         return diagonal(x, offset=offset)
 
+    any_size = True
+
     def lanes(k, types, x, *, offset):
         down, right = max(-offset, 0), max(offset, 0)
         return k.view(
@@ -333,6 +349,8 @@ class cast:
 
     def batch(b: Batch, x, *, dtype):
         return cast(x, dtype=dtype)
+
+    any_size = True
 
     def lanes(k, types, x, *, dtype):
         return k.lazy(dtype, x.shape, lambda *i: k.convert(x.at(*i), dtype), (x,))

@@ -46,6 +46,8 @@ class reduce:
     def batch(b: Batch, x, *, fn, axes, dtype):
         return reduce(x, fn=fn, axes=tuple([axis + 1 for axis in axes]), dtype=dtype)
 
+    any_size = True
+
     def lanes(k, types, x, *, fn, axes, dtype):
         return k.reduced(types[0], x, fn, axes)
 
@@ -81,6 +83,8 @@ class accumulate:
 
     def batch(b: Batch, x, *, fn, axis, dtype):
         return accumulate(x, fn=fn, axis=axis + 1, dtype=dtype)
+
+    any_size = True
 
     def lanes(k, types, x, *, fn, axis, dtype):
         return k.accumulated(types[0], x, fn, axis)
@@ -279,6 +283,8 @@ class argreduce:
 
     def batch(b: Batch, x, *, fn, axis):
         return argreduce(x, fn=fn, axis=axis + 1)
+
+    any_size = True
 
     def lanes(k, types, x, *, fn, axis):
         return k.found_best(types[0], x, fn == "argmax", axis)

@@ -41,8 +41,9 @@ REQUIRED_RULES = ("type", "numpy", "batch", "samples")
 OPTIONAL_RULES = ("lanes", "jvp", "transposed")
 #: What an operation that states no rule for derivatives says: right if its results are no floats.
 NO_DERIVATIVE = "it has no derivative"
-#: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it.
-FLAGS = ("has_effect", "must_run")
+#: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it;
+#: its `lanes` rule works where sizes are symbols, too, which a kernel is told when it runs.
+FLAGS = ("has_effect", "must_run", "any_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ BatchRule = Callable[..., Any]
 class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
-    __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "batch", "doc",
-                 "jvp", "lanes", "must_run", "name", "numpy", "samples", "transposed", "type",
-                 "ufunc")  # fmt: skip
+    __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "any_size",
+                 "batch", "doc", "jvp", "lanes", "must_run", "name", "numpy", "samples",
+                 "transposed", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class Primitive:
         ufunc: np.ufunc | None = None,
         has_effect: bool = False,
         must_run: bool = False,
+        any_size: bool = False,
     ) -> None:
         self.name = name
         self.type = type
@@ -125,6 +127,8 @@ class Primitive:
         self._has_effect = has_effect
         #: Whether an operation of it runs even where nobody uses its results.
         self.must_run = must_run
+        #: Whether its `lanes` rule works where sizes are symbols.
+        self.any_size = any_size
         self._signatures: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
         self._recent: dict[Any, Signature] = {}
 

@@ -44,6 +44,8 @@ class slice_bound:
     def batch(b: Batch, bound, size, *, backward):
         return slice_bound(*align(b, bound, size), backward=backward)
 
+    any_size = True
+
     def lanes(k, types, bound, size, *, backward):
         b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))
         return k.lazy(
@@ -81,6 +83,8 @@ class take_slice:
         at = _places(*ends, size, step, length)
         mapped = (b.mapped[0], True)
         return gather.batch(Batch(b.size, mapped), x, at, axis=axis)  # ty: ignore[not-callable]
+
+    any_size = True
 
     def lanes(k, types, x, start, stop, *, axis, step, length):
         x = k.addressable(x)
@@ -130,6 +134,8 @@ class put_slice:
         at = _places(*ends, shape_of(x)[axis + 1], step, length)
         every = Batch(b.size, (True,) * 3)
         return scatter.batch(every, x, values, at, axis=axis, fn=None)  # ty: ignore[not-callable]
+
+    any_size = True
 
     def lanes(k, types, x, values, start, stop, *, axis, step, length):
         first = k.slice_start(start.at(), stop.at(), x.shape[axis], step, length)

@@ -7,25 +7,32 @@ finds kernels in maps finds them here. The interpreter runs the graph as it was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant
 from lanewise.ops.movement import reshape, slice_, transpose
 from lanewise.ops.regions import PARALLEL, map_
+from lanewise.passes.specialize import unknown_sizes
 
 #: Operations that NumPy answers with a view, and kernels with another way to compute an index.
 _VIEWS = (reshape, slice_, transpose)
 
 
-def as_maps(graph: Graph, stays: Callable[[Operation], bool] = lambda op: False) -> Graph:
+def as_maps(
+    graph: Graph,
+    stays: Callable[[Operation], bool] = lambda op: False,
+    *,
+    any_size: bool = False,
+) -> Graph:
     """Return a graph of which all that computes stands in maps; one that consists of maps as it is.
 
     Constants stay where they are, and so do operations of no known size or with effects, and those
-    of which `stays` says so.
+    of which `stays` says so. With `any_size` the sizes of the graph's inputs count as known.
     """
-    stages = _stages(graph, stays)
+    known = unknown_sizes(Graph(graph.inputs, (), ())) if any_size else frozenset()
+    stages = _stages(graph, stays, known)
     if not any(number % 2 for number in stages.values()):
         return graph
     builder = Builder()
@@ -46,9 +53,11 @@ def as_maps(graph: Graph, stays: Callable[[Operation], bool] = lambda op: False)
     return builder.finish([values[value] for value in graph.outputs])
 
 
-def _stages(graph: Graph, stays: Callable[[Operation], bool]) -> dict[Operation, int]:
+def _stages(
+    graph: Graph, stays: Callable[[Operation], bool], known: Set[str]
+) -> dict[Operation, int]:
     """Return when each operation runs: odd numbers are stages of what is put into maps."""
-    gathered = _gathered(graph, stays)
+    gathered = _gathered(graph, stays, known)
     stages: dict[Operation, int] = {}
     made: dict[Value, int] = {}
     for op in graph.operations:
@@ -61,8 +70,8 @@ def _stages(graph: Graph, stays: Callable[[Operation], bool]) -> dict[Operation,
     return stages
 
 
-def _gathered(graph: Graph, stays: Callable[[Operation], bool]) -> set[Operation]:
-    """Return the operations that are put into maps.
+def _gathered(graph: Graph, stays: Callable[[Operation], bool], known: Set[str]) -> set[Operation]:
+    """Return the operations that are put into maps, `known` being the symbols of known sizes.
 
     A view is among them if all that read it are, whatever `stays` says: a kernel reads through it.
     It is not if none of them is: NumPy makes it without a kernel.
@@ -74,7 +83,7 @@ def _gathered(graph: Graph, stays: Callable[[Operation], bool]) -> set[Operation
         is_view = op.primitive in _VIEWS
         is_read = not is_view or op.results[0] in read
         is_through = is_view and op.results[0] not in seen
-        if is_read and _is_gathered(op) and (is_through or not stays(op)):
+        if is_read and _is_gathered(op, known) and (is_through or not stays(op)):
             found.add(op)
             read.update(op.operands)
         else:
@@ -82,24 +91,19 @@ def _gathered(graph: Graph, stays: Callable[[Operation], bool]) -> set[Operation
     return found
 
 
-def _is_gathered(op: Operation) -> bool:
+def _is_gathered(op: Operation, known: Set[str]) -> bool:
     """Whether an operation is put into a map of one example."""
     if op.must_run and op.has_effect:
         return False
-    return not _holds_map(op) and _is_known_within(op)
+    return not _holds_map(op) and _is_of_arrays(op) and unknown_sizes(Graph((), [op], ())) <= known
 
 
-def _is_known_within(op: Operation) -> bool:
-    """Whether all that an operation and its regions compute with are arrays of known size."""
-    return all(map(_is_known, (*op.operands, *op.results))) and all(
-        [_is_known_within(inner) for region in op.regions for inner in region.operations]
+def _is_of_arrays(op: Operation) -> bool:
+    """Whether all that an operation and its regions compute with are arrays."""
+    values = (*op.operands, *op.results)
+    return all([isinstance(value.type, ArrayType) for value in values]) and all(
+        [_is_of_arrays(inner) for region in op.regions for inner in region.operations]
     )
-
-
-def _is_known(value: Value) -> bool:
-    """Whether a value is an array of known size."""
-    type_ = value.type
-    return isinstance(type_, ArrayType) and all([isinstance(dim, int) for dim in type_.shape])
 
 
 def _holds_map(op: Operation) -> bool:

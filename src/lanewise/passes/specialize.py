@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, substitute
+from lanewise.ir.dims import Dim, substitute, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import cond
@@ -41,7 +41,7 @@ def specialized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     f64[3,6]
     """
     builder = Builder()
-    inputs = [builder.input(_replaced(value.type, sizes)) for value in graph.inputs]
+    inputs = [builder.input(replaced(value.type, sizes)) for value in graph.inputs]
     return builder.finish(_Writer(builder, sizes).write(graph, inputs))
 
 
@@ -61,7 +61,7 @@ class _Writer:
         values = dict(zip(graph.inputs, arguments, strict=True))
         for op in graph.operations:
             operands = [values[value] for value in op.operands]
-            params = _replaced(op.params, self._sizes)
+            params = replaced(op.params, self._sizes)
             self._builder.location = op._place
             results: Sequence[Value] | None = self._chosen(op, operands)
             if results is None:
@@ -107,6 +107,35 @@ class _Writer:
         return None
 
 
+def unknown_sizes(graph: Graph) -> frozenset[str]:
+    """Return the symbols of the dimensions in a graph and its regions.
+
+    Examples
+    --------
+    >>> builder = Builder()
+    >>> x = builder.input(array_type(np.dtype(float), (Dim.symbol("n") * 2, 3)))
+    >>> sorted(unknown_sizes(builder.finish([x])))
+    ['n']
+    """
+    found = frozenset().union(*[_symbols_of(value.type) for value in graph.inputs])
+    for op in graph.operations:
+        types = [value.type for value in (*op.operands, *op.results)]
+        found = found.union(*map(_symbols_of, types), _symbols_of(op.params))
+        found = found.union(*map(unknown_sizes, op.regions))
+    return found
+
+
+def _symbols_of(value: Any) -> frozenset[str]:
+    """Return the symbols in a type, a parameter, or a container of these."""
+    if isinstance(value, Dim):
+        return frozenset(symbols(value))
+    if isinstance(value, ArrayType):
+        return _symbols_of(value.shape)
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return frozenset().union(*map(_symbols_of, value)) if isinstance(value, tuple) else frozenset()
+
+
 def needs_sizes(graph: Graph) -> bool:
     """Whether a graph has arrays of unknown size where kernels would need to know it.
 
@@ -126,14 +155,14 @@ def _needs_sizes(op: Operation) -> bool:
     )
 
 
-def _replaced(value: Any, sizes: Mapping[str, int]) -> Any:
-    """Return a type, parameter or container of these with its symbols replaced."""
+def replaced(value: Any, sizes: Mapping[str, int]) -> Any:
+    """Return a type, a parameter or a container of these with its symbols replaced."""
     if isinstance(value, Dim):
         return substitute(value, sizes)
     if isinstance(value, dict):
-        return {name: _replaced(part, sizes) for name, part in value.items()}
+        return {name: replaced(part, sizes) for name, part in value.items()}
     if type(value) is tuple:
-        return tuple([_replaced(part, sizes) for part in value])
+        return tuple([replaced(part, sizes) for part in value])
     if isinstance(value, ArrayType):
-        return array_type(value.dtype, _replaced(value.shape, sizes))
+        return array_type(value.dtype, replaced(value.shape, sizes))
     return value

@@ -13,6 +13,7 @@ graph that is run again, turn by turn, and that raises.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
-from lanewise.ops.control import scan
+from lanewise.ops.control import LOOPS, scan
 from lanewise.ops.creation import iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
@@ -35,6 +36,7 @@ from lanewise.ops.movement import (
 from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.ops.shapes import shape_of
+from lanewise.ops.slicing import put_slice
 from lanewise.passes.edges import along, edge, is_total
 from lanewise.passes.frames import (
     INT,
@@ -54,6 +56,11 @@ from lanewise.passes.turns import Turns
 
 #: A loop of fewer turns than this is left as it is.
 FEWEST = 32
+#: A loop within another one is a map if all its turns compute so many elements: a kernel is called
+#: for it in each turn of the outer one, which takes microseconds.
+MUCH = 1 << 14
+#: Operations that write their second operand to places of the first.
+WRITES = (scatter, update_slice, put_slice)
 #: To write an array as a whole, at most so many turns are added.
 MOST_ADDED = 8
 #: How often the body of one loop is gone through at most.
@@ -72,25 +79,41 @@ def spread(graph: Graph, fastmath: bool = False, totals: bool = True) -> Graph:
     return merge_repeated(eliminate_dead(_spread(graph, fastmath, totals)))
 
 
-def _spread(graph: Graph, fastmath: bool, totals: bool) -> Graph:
-    """Return the graph with loops as maps; those with running totals too where `totals` says so."""
+def _spread(graph: Graph, fastmath: bool, totals: bool, is_repeated: bool = False) -> Graph:
+    """Return the graph with loops as maps; those with running totals too where `totals` says so.
+
+    What `is_repeated`, in the turns of a loop, becomes maps only where each is much work: that loop
+    cannot be in a kernel then.
+    """
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
     with building(builder):
         for op in graph.operations:
             operands = [values[value] for value in op.operands]
             found = None
-            if op.primitive is scan and _is_long(op):
+            is_worth_it = not is_repeated or _work(op) >= MUCH
+            if op.primitive is scan and _is_long(op) and is_worth_it:
                 found = _Loop(builder, op, operands, fastmath, totals).mapped()
             if found is None:
                 if op.regions:
                     inner = totals and op.primitive is not map_
-                    regions = [_spread(region, fastmath, inner) for region in op.regions]
+                    again = is_repeated or op.primitive in LOOPS
+                    regions = [_spread(region, fastmath, inner, again) for region in op.regions]
                     op = op.with_regions(tuple(regions))
                 builder.copy(op, values)
             else:
                 values.update(zip(op.results, found, strict=True))
     return builder.finish([values[value] for value in graph.outputs])
+
+
+def _work(op: Operation) -> int:
+    """Return about how many elements an operation computes, all its turns together."""
+    turns = op.params["length"] if op.primitive is scan else op.params.get("size", 1)
+    each = sum([_work(inner) for region in op.regions for inner in region.operations])
+    made = op.operands[1:2] if op.primitive in WRITES else op.results
+    shapes = [value.type.shape for value in made if isinstance(value.type, ArrayType)]
+    counts = [math.prod(shape) for shape in shapes if all(isinstance(n, int) for n in shape)]
+    return (turns if isinstance(turns, int) else 1) * each if op.regions else max(counts, default=0)
 
 
 def _is_long(op: Operation) -> bool:

@@ -10,6 +10,7 @@ from lanewise.ir.dims import Dim, Shape, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.movement import python_slices
+from lanewise.passes.specialize import unknown_sizes
 
 
 def input_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
@@ -84,15 +85,9 @@ def sized_slices(index: tuple[Any, ...], sizes: dict[str, int]) -> tuple[slice, 
     return python_slices(bind(index, sizes))
 
 
-def has_dim(value: Any) -> bool:
-    """Return whether a parameter holds a symbolic dimension."""
-    if isinstance(value, Dim):
-        return True
-    if isinstance(value, dict):
-        return any(map(has_dim, value.values()))
-    if isinstance(value, tuple):
-        return any(map(has_dim, value))
-    return isinstance(value, ArrayType) and has_dim(value.shape)
+def of_any_size(op: Operation) -> bool:
+    """Whether a map's examples have arrays whose sizes are known only when it runs."""
+    return bool(unknown_sizes(op.regions[0]))
 
 
 def bind(value: Any, sizes: dict[str, int]) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import CONTROL, cond, scan, switch, while_
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.indexing import scatter, scatter_into
@@ -25,9 +25,9 @@ from lanewise.ops.regions import NATIVE
 from lanewise.ops.slicing import slice_into
 from lanewise.runtime.binding import (
     bind,
-    has_dim,
     input_sizes,
     learned_symbols,
+    of_any_size,
     plain,
     sized,
     sized_slices,
@@ -261,7 +261,8 @@ class Source:
         if op.regions:
             runner = self._runner(op, memory.given.get(op, ()))
             size = op.params.get("size")
-            if op.params.get("order") == NATIVE and type(size) is int:
+            is_told = op.params.get("order") == NATIVE and not of_any_size(op)
+            if is_told and type(size) is int:
                 return f"{self._refer(runner)}({', '.join([str(size), *operands])})"
             self._needs_sizes = True
             return f"{self._refer(runner)}({', '.join(['sizes', *operands])})"

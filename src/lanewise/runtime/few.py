@@ -223,15 +223,24 @@ def _is_known(type_: ArrayType) -> bool:
     return all(isinstance(n, int) for n in type_.shape)
 
 
-def as_kernels(graph: Graph, kernels: dict[Any, Kernel | None], report: Report | None) -> Graph:
-    """Return a graph with kernels for its maps, also within control flow, and for the rest."""
+def as_kernels(
+    graph: Graph,
+    kernels: dict[Any, Kernel | None],
+    report: Report | None,
+    *,
+    any_size: bool = False,
+) -> Graph:
+    """Return a graph with kernels for its maps, also within control flow, and for the rest.
+
+    With `any_size`, also for arrays whose sizes the kernels are told of when they run.
+    """
     inner = [
         op.with_regions(tuple([as_kernels(region, kernels, report) for region in op.regions]))
         if op.primitive in CONTROL and any(map(_holds_map, op.regions))
         else op
         for op in graph.operations
     ]
-    graph = as_maps(Graph(graph.inputs, inner, graph.outputs), _moves_much)
+    graph = as_maps(Graph(graph.inputs, inner, graph.outputs), _moves_much, any_size=any_size)
     return partition(graph, kernels, report)
 
 

@@ -14,11 +14,16 @@ import numpy as np
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.llvm import Code
+from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.partition import kernel_key, kernel_of
 from lanewise.codegen.store import key_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.regions import NATIVE
+from lanewise.passes.fitting import fits
+from lanewise.passes.specialize import replaced, unknown_sizes
+from lanewise.runtime.binding import of_any_size
+from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.launch import Entry, Known, caller
 from lanewise.runtime.layouts import (
     canonical,
@@ -39,6 +44,10 @@ MOST_KERNELS, MOST_TEXT = 256, 8 << 20
 MOST_CODES = 32
 #: For so many layouts of operands at most, a map is compiled.
 MOST_VARIANTS = 4
+#: How calls are made is kept for so many sizes of the arrays that a kernel is told of.
+MOST_SIZES = 256
+#: Sizes that a kernel is told of, and what it computes of them, are below this.
+MOST_SIZE = 1 << 62
 #: Bytes that are copied in a second.
 COPIED = 4e9
 
@@ -126,6 +135,8 @@ def generating(graph: Graph) -> float:
 
 def native(op: Operation) -> Callable[..., Any]:
     """Return the runner of a native map: of the sizes of dimensions, and of the operands."""
+    if of_any_size(op):
+        return _Sized(op)
     runner = _Runner(op)
     return caller(runner.cell, runner)
 
@@ -234,3 +245,75 @@ class _Runner:
         )
         known = entry.table(), Mender(op, entry, kernel.lost), (code, entry)
         return _Variant(caller([known], None), taken, known, code.seconds)
+
+
+class _Sized:
+    """Runs a native map whose kernel is told of sizes: how it is called is made once for each."""
+
+    __slots__ = ("_calls", "_code", "_dtypes", "_in_dims", "_kernel", "_op", "_symbols")
+
+    def __init__(self, op: Operation) -> None:
+        (body,) = op.regions
+        self._op = op
+        self._symbols = sorted(unknown_sizes(body))
+        self._in_dims: tuple[int | None, ...] = op.params["in_dims"]
+        self._dtypes = [canonical(value.type.dtype) for value in body.inputs]
+        self._kernel = kernel_for(body, self._in_dims, op.params["fastmath"])
+        self._code: Code | None = None
+        self._calls: dict[tuple[int, ...], Callable[..., Any] | None] = {}
+
+    def __call__(self, sizes: dict[str, int], *operands: Any) -> tuple[np.ndarray, ...]:
+        key = tuple([sizes[name] for name in self._symbols])
+        call = self._calls.get(key)
+        if call is None:
+            if key not in self._calls:
+                if len(self._calls) >= MOST_SIZES:
+                    self._calls.clear()
+                call = self._calls[key] = self._made(dict(zip(self._symbols, key, strict=True)))
+            if call is None:  # NumPy says what is wrong, or does it
+                raise KernelFailed(None, self._op)
+        return call(evaluate(self._op.params["size"], sizes), *operands)
+
+    def _made(self, sizes: dict[str, int]) -> Callable[..., Any] | None:
+        """Return what calls the kernel on arrays of these sizes; None if it is not for them."""
+        (body,) = self._op.regions
+        kernel = self._kernel
+        assert kernel.sizes is not None
+        told = [evaluate(size, sizes) for size in kernel.sizes]
+        scratch = kernel.scratch + evaluate(kernel.unknown, sizes)
+        is_possible = scratch <= MOST_SCRATCH and all([abs(size) < MOST_SIZE for size in told])
+        if not is_possible or not fits(body, sizes):
+            return None
+        if self._code is None:
+            self._code = code_of(kernel)
+        table = np.array(told, np.int64)
+        inputs, outputs = (
+            [(canonical(v.type.dtype), replaced(v.type.shape, sizes)) for v in values]
+            for values in (body.inputs, body.outputs)
+        )
+        entry = Entry(
+            address=self._code.address(kernel.name),
+            inputs=[*inputs, (table.dtype, table.shape)],
+            outputs=outputs,
+            axes=[*[None if axis is None else 0 for axis in self._in_dims], None],
+            columns=kernel.columns,
+            scratch=scratch,
+            lanes=kernel.lanes if kernel.in_lanes else 1,
+            work=kernel.work,
+        )
+        mender = Mender(self._op, entry, kernel.lost, sizes)
+        known = entry.table(), mender, (self._code, entry)
+        exact = caller([known], None)
+
+        def in_rows(size: int, *operands: Any) -> tuple[np.ndarray, ...]:
+            """Call it on operands that are not as it reads them."""
+            given = [
+                rows(np.asarray(x, dtype), axis, dtype)
+                for x, axis, dtype in zip(operands, self._in_dims, self._dtypes, strict=True)
+            ]
+            return exact(size, *given, table)
+
+        if any(self._in_dims):  # examples do not come first
+            return in_rows
+        call = caller([known], lambda size, *operands: in_rows(size, *operands[:-1]))
+        return lambda size, *operands: call(size, *operands, table)

@@ -18,7 +18,7 @@ Where too many are set aside, it is quicker to interpret all.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -62,12 +62,20 @@ class Mender:
     lost
         Where in the scratch the kernel notes which examples it had at hand; None if they are those
         of a block.
+    sizes
+        Those that the kernel is told of, behind its operands.
     """
 
-    __slots__ = ("_entry", "_lost", "_op", "_plan")
+    __slots__ = ("_entry", "_lost", "_op", "_plan", "_sizes")
 
-    def __init__(self, op: Operation, entry: Entry, lost: int | None = None) -> None:
-        self._op, self._entry, self._lost = op, entry, lost
+    def __init__(
+        self,
+        op: Operation,
+        entry: Entry,
+        lost: int | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        self._op, self._entry, self._lost, self._sizes = op, entry, lost, sizes or {}
         self._plan: Plan | None = None
 
     def __call__(
@@ -211,7 +219,9 @@ class _Examples:
             x if axis is None else np.moveaxis(x, axis, 0)[numbers]
             for x, axis in zip(self.operands, self.entry.axes, strict=True)
         ]
-        return self.mender.plan.step({str(_COUNT): len(numbers)}, *parts)
+        if self.mender._sizes:
+            parts.pop()  # what the kernel is told
+        return self.mender.plan.step({**self.mender._sizes, str(_COUNT): len(numbers)}, *parts)
 
 
 def _interpretable(op: Operation) -> Graph:

@@ -31,6 +31,7 @@ from lanewise.ops.regions import map_
 from lanewise.passes.inline import inline
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.passes.specialize import needs_sizes, unknown_sizes
 from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.interpret import Plan, read_sizes
 
@@ -156,9 +157,7 @@ class Executable:
         if self.cost == INFINITE:
             return self.interpreter
         if forced != COMPILE:
-            if self._estimate is None:
-                self._estimate = _estimate(self.graph)
-            self._ledger.spent += self._estimate(arguments)
+            self._note(arguments)
             if self._ledger.spent < self.cost:
                 return self.interpreter
         with _lock:
@@ -175,6 +174,18 @@ class Executable:
         if self.native is not None and self._few is not None:
             return self._fitting(self._few, arguments)
         return self.native or self.interpreter
+
+    def is_due(self, arguments: Sequence[Any]) -> bool:
+        """Whether it is compiled, or should be, where another one stands in for it so far."""
+        if self.native is None and self.cost < INFINITE and self._forced != COMPILE:
+            self._note(arguments)
+        return self.native is not None or self.spent >= self.cost
+
+    def _note(self, arguments: Sequence[Any]) -> None:
+        """Add what NumPy is estimated to take for a call."""
+        if self._estimate is None:
+            self._estimate = _estimate(self.graph)
+        self._ledger.spent += self._estimate(arguments)
 
     def _cost_of(self, plan: Plan) -> float:
         """Return what compiling costs, now that it is known how long its kernels are."""
@@ -286,8 +297,12 @@ class Executable:
         refused: list[Refused] = []
         with _lock:
             graph = merge_repeated(eliminate_dead(self.graph))
-            is_few = not any(op.primitive is map_ for op in graph.operations)
-            if not is_few:
+            maps = [op for op in graph.operations if op.primitive is map_]
+            is_few = not maps
+            if needs_sizes(graph) and all([unknown_sizes(op.regions[0]) for op in maps]):
+                is_few = False
+                graph = as_kernels(graph, KERNELS, refused.append, any_size=True)
+            elif not is_few:
                 graph = as_kernels(spread_within(graph), KERNELS, refused.append)
                 if sizes is not None and may_spread(self.graph):
                     is_few = Few(self.graph, KERNELS).is_better_for(graph, sizes)
@@ -328,6 +343,9 @@ def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
         for axis, dim in enumerate(value.type.shape)
         if isinstance(dim, Dim)
     ]
+    if not dims:
+        known = interpreting(graph, {})
+        return lambda arguments: known
     if len({dim for *_, dim in dims}) != 1:
         return lambda arguments: interpreting(graph, read_sizes(graph, arguments))
     number, axis, dim = dims[0]  # the estimate is linear in it
