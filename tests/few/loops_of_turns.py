@@ -159,10 +159,11 @@ def windows(x, y, k):
     return out
 
 
-#: A function, and how many of its loops need their turns in order.
+#: A function, and how many of its loops stay: their turns need their order, or are little work within
+#: another loop.
 SPREAD = [
     (mapped, 0), (stencil, 0), (branches, 0), (skips, 0), (nested, 0), (rows, 0), (columns, 0),
-    (along_rows, 2), (along_columns, 1), (newton, 2), (in_place, 0), (backward, 0),
+    (along_rows, 2), (along_columns, 2), (newton, 2), (in_place, 0), (backward, 0),
     (from_the_end, 0), (two_arrays, 0), (looked_up, 0), (totals, 0), (vectors, 0), (time_steps, 2),
     (windows, 0),
 ]  # fmt: skip
