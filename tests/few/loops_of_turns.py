@@ -159,8 +159,8 @@ def windows(x, y, k):
     return out
 
 
-#: A function, and how many of its loops stay: their turns need their order, or are little work within
-#: another loop.
+#: A function, and how many of its loops stay: their turns need their order, or are little work
+#: within another loop.
 SPREAD = [
     (mapped, 0), (stencil, 0), (branches, 0), (skips, 0), (nested, 0), (rows, 0), (columns, 0),
     (along_rows, 2), (along_columns, 2), (newton, 2), (in_place, 0), (backward, 0),
