@@ -325,3 +325,15 @@ def test_a_gradient_of_any_size():
         x, y = numbers(n), numbers(n)
         want = np.array([2 * (x[i] * y - y[i]).sum() * y.sum() for i in range(n)])
         np.testing.assert_allclose(f(x, y), want, 1e-10)
+
+
+def test_explain_tells_of_it(capsys):
+    f = traced("gauss_seidel")
+    a, b = PROGRAMS["gauss_seidel"][2](6)
+    f(a, b)
+    (kernel,) = lw.explain(f, a, b).kernels
+    assert "told of sizes" in capsys.readouterr().out
+    smaller = kernel.flops
+    a, b = PROGRAMS["gauss_seidel"][2](12)
+    (kernel,) = lw.explain(f, a, b).kernels
+    assert 0 < 3 * smaller < kernel.flops and kernel.scratch > 0

@@ -333,3 +333,24 @@ def test_arrays_of_other_things_are_refused_by_name(x):
 def test_a_matrix_is_refused():
     with pytest.raises(lw.UnsupportedError, match=r"m is an np.matrix"):
         lw.function(lambda m: m * m)(np.matrix([[1.0]]))
+
+
+def test_scalars_of_numpy_are_data_in_steady_calls_too(backend):
+    f = lw.function(lambda x, s, more: x * s + more["t"][0])
+    x = np.arange(3.0)
+    for n in range(2, 12):
+        s, t = np.float64(n), np.int32(n)
+        got = f(x, s, {"t": [t]})
+        np.testing.assert_array_equal(got, x * s + t)
+    assert f.experimental_get_tracing_count() == 1
+    assert f._traces.guards
+    for s in (np.float32(0.5), np.int64(3), np.bool_(True), np.complex128(2j), np.float64(7)):
+        for _ in range(4):
+            got = f(x, s, {"t": [np.int32(1)]})
+            want = x * s + np.int32(1)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+    assert f.experimental_get_tracing_count() == 5
+    # A Python number is no data: each is another trace.
+    np.testing.assert_array_equal(f(x, 7.0, {"t": [np.int32(1)]}), x * 7 + 1)
+    assert f.experimental_get_tracing_count() == 6

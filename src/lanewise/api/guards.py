@@ -54,11 +54,16 @@ def guard(args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any]) 
     except _Unknown:
         return None
     found = writer.arrays
-    if len(found) != len(arrays) or any(
-        [x is not array for x, array in zip(found, arrays, strict=True)]
-    ):
+    if len(found) != len(arrays) or not all(map(_is_given_as, found, arrays)):
         return None
     return writer.finish()
+
+
+def _is_given_as(x: Any, array: Any) -> bool:
+    """Whether an array of a call is a leaf of it: itself, or a scalar of NumPy's as an array."""
+    return x is array or (
+        isinstance(x, np.generic) and array.dtype == x.dtype and array.shape == ()
+    )
 
 
 class _Unknown(Exception):  # noqa: N818 (nothing went wrong)
@@ -71,7 +76,7 @@ class _Writer:
     def __init__(self) -> None:
         self.arrays: list[Any] = []
         self._lines: list[str] = []
-        self._names: dict[str, Any] = {"nd": np.ndarray}
+        self._names: dict[str, Any] = {"nd": np.ndarray, "asarray": np.asarray}
         self._known: dict[Any, str] = {}
         self._given: list[str] = []
         self._count = 0
@@ -109,10 +114,10 @@ class _Writer:
             self._require(
                 f"type({name}) is nd and {name}.dtype is {dtype} and {name}.shape == {shape}"
             )
-            self.arrays.append(value)
-            self._given.append(name)
-            if len(self.arrays) > MOST_LEAVES:
-                raise _Unknown
+            self._array(value, name)
+        elif issubclass(kind, np.generic) and np.dtype(kind).kind in NUMERIC_KINDS:
+            self._require(f"type({name}) is {self._refer(kind)}")
+            self._array(value, f"asarray({name})")
         elif value is None:
             self._require(f"{name} is None")
         elif kind in (bool, int, str, bytes) or (kind is float and value and value == value):
@@ -126,6 +131,12 @@ class _Writer:
                 self._require(f"{name} is {self._refer(ref(value))}()")
             except TypeError:
                 raise _Unknown from None
+
+    def _array(self, value: Any, given: str) -> None:
+        self.arrays.append(value)
+        self._given.append(given)
+        if len(self.arrays) > MOST_LEAVES:
+            raise _Unknown
 
     def _require(self, condition: str) -> None:
         self._lines.append(f"if not ({condition}): return None")

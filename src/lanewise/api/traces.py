@@ -141,11 +141,11 @@ class Traces:
             What runs it.
         """
         arrays = arguments.arrays
-        if not kwargs and len(args) == len(arrays):
-            if all([x is array for x, array in zip(args, arrays, strict=True)]):
-                if len(self.runs) >= MOST_RUNS:
-                    self.runs.clear()
-                self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = concrete.run
+        is_of_arrays = not kwargs and len(args) == len(arrays)
+        if is_of_arrays and all([x is array for x, array in zip(args, arrays, strict=True)]):
+            if len(self.runs) >= MOST_RUNS:
+                self.runs.clear()
+            self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = concrete.run
             return
         self.repeated(_exact_key(arguments), args, kwargs, arrays, concrete.run)
 

@@ -13,6 +13,7 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant
+from lanewise.passes.specialize import specialized, unknown_sizes
 from lanewise.runtime.tiers import duration
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class KernelView:
     def __str__(self) -> str:
         what = "examples" if self.in_lanes else "elements"
         how = ", refilled" if self.refills else ""
+        if self._kernel.sizes is not None:
+            how += ", told of sizes"
         if self.columns:
             how += f", {self.columns} array{'s' * (self.columns > 1)} in columns"
         made = "" if self.seconds is None else f", made in {duration(self.seconds * 1e9)}"
@@ -139,12 +142,22 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
         kernel.in_lanes,
         sum(kernel.columns),
         kernel.refills,
-        round(flops(body) * examples),
+        round(flops(_sized(body, sizes)) * examples),
         sum([evaluate(type_.nbytes, sizes) for type_ in arrays]),
-        kernel.scratch,
+        kernel.scratch + evaluate(kernel.unknown, sizes),
         None if code is None else code.seconds,
         kernel,
     )
+
+
+def _sized(body: Graph, sizes: dict[str, int]) -> Graph:
+    """Return a region with sizes in place of symbols; one without operations if they do not fit."""
+    if not unknown_sizes(body):
+        return body
+    try:
+        return specialized(body, sizes)
+    except (ValueError, IndexError):  # NumPy runs it
+        return Graph((), (), ())
 
 
 def inner_operations(graph: Graph) -> Iterator[Operation]:
