@@ -251,3 +251,30 @@ def test_errors(name):
 def test_numbers_of_bins_that_are_data_are_refused(bins):
     with pytest.raises(DataDependentShapeError, match="number of bins depends on the data"):
         lw.vmap(lambda x: np.histogram(x, bins))(X)
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda x: np.bincount(x, minlength=300),
+        lambda x: np.histogram(x * 1.0, bins=8, range=(0, 8))[0],
+        lambda x: np.histogramdd(x[:, None] * 1.0, bins=[np.arange(9.0)])[0],
+    ],
+    ids=["bincount", "histogram", "histogramdd"],
+)
+def test_the_ones_that_are_counted_take_no_memory(count):
+    x = (np.arange(5000) % 7).astype(np.uint8)
+    concrete = lw.function(count).get_concrete_function(x)
+    assert sum([array.nbytes for array in concrete.captured_inputs]) < 4000
+    np.testing.assert_array_equal(concrete(x), count(x))
+
+
+def test_values_that_a_dtype_does_not_have_are_not_looked_for():
+    for dtype, length in (("u1", 256), ("?", 2), ("i1", 128)):
+        x = np.array([1, 0, 1], dtype)
+        f = lw.function(lambda x, length=length: np.bincount(x, minlength=length))
+        operations = f.get_concrete_function(x).graph.operations
+        assert sum([op.primitive.name == "checked" for op in operations]) == (dtype == "i1")
+        np.testing.assert_array_equal(f(x), np.bincount(x, minlength=length))
+    with pytest.raises(ValueError, match="minlength=1 leaves no place"):
+        lw.vmap(lambda x: np.bincount(x, minlength=1))(np.array([[True, False]]))

@@ -20,7 +20,7 @@ from functools import cache
 from llvmlite import binding
 
 from lanewise.codegen import rows
-from lanewise.codegen.addresses import Affine, as_index, load_number, size_of
+from lanewise.codegen.addresses import Affine, Index, as_index, load_number, size_of
 from lanewise.codegen.arrays import Array, Given, Stored
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.llvm import Code, machine
@@ -210,7 +210,7 @@ class _Loops(Lowering):
     def fail(self, condition: Vec) -> None:
         raise NotImplementedError
 
-    def poll(self, every: bool = True) -> None:
+    def poll(self, turns: Index = 1) -> None:
         raise NotImplementedError
 
 

@@ -470,7 +470,7 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
         ]
         turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
         is_short = isinstance(length, int) and length * len(body.operations) <= WRITTEN_OUT
-        for i in k.range(*turns, unroll=is_short):
+        for i in k.range(*turns, unroll=is_short, polls=True):
             old = [x.get() for x in state]
             slices = [taken(k, x, 0, i) for x in xs]
             found = run(k, body, [*captures, *old, *slices])
@@ -479,7 +479,6 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
                 _put(k, stack, i, y)
             for x, before, after in zip(state, old, new, strict=True):
                 x.set(before, after)
-            k.poll()
     return [*[x.result() for x in state], *stacks]
 
 

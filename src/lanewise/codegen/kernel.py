@@ -28,6 +28,7 @@ from lanewise.codegen.choices import (
 )
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
+from lanewise.codegen.lowering import TURNS
 from lanewise.codegen.sizes import USUAL, is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
@@ -52,8 +53,6 @@ FAST = "reassoc nsz arcp contract"
 MOST_LINES = 60_000
 #: Results of at least so many bytes an example are written past the caches.
 LONG = 8 << 10
-#: A loop asks whether it should stop once in so many turns.
-TURNS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +163,12 @@ def _written(
         with k.lane_loop(begin, end) as example:
             k.first = example.base
             examples.run(example)
-            k.poll(every=False)
+            k.poll(TURNS // 16)
     else:
         for example in k.range(begin, end):
             k.first = example
             examples.run(example)
-            k.poll(every=False)
+            k.poll(TURNS // 16)
     lists.release(k)
     e.do("ret i64 0")
     lost = k.close()
@@ -383,10 +382,10 @@ class KernelLowering(Algorithms):
         e.branch(e.any(condition), self._failed, on)
         e.begin(on)
 
-    def poll(self, every: bool = True) -> None:
+    def poll(self, turns: Index = 1) -> None:
         """Write what asks, once in many turns of a loop, whether the run should stop."""
         e = self.e
-        turns = self._turns.get() + (1 if every else TURNS // 16)
+        turns = self._turns.get() + (turns if isinstance(turns, int) else turns.to("i32"))
         self._turns.set(turns)
         ask, on = e.label("ask"), e.label("on")
         e.branch(turns < TURNS, on, ask)

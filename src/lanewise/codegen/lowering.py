@@ -36,6 +36,8 @@ WRITTEN = 512
 DEEPEST = 64
 #: Loops of at most so many turns are written out, turn by turn.
 UNROLLED = 8
+#: A loop asks whether the run should stop once in so many turns; of which some run in one go.
+TURNS, STRIP = 1 << 14, 1 << 10
 
 
 class Lowering:
@@ -128,10 +130,10 @@ class Lowering:
         """End the run if a condition holds in an active lane: an example fails."""
         raise NotImplementedError
 
-    def poll(self, every: bool = True) -> None:
-        """Write what a loop asks now and then: whether the run should stop.
+    def poll(self, turns: Index = 1) -> None:
+        """Write what a loop asks after some of its turns: whether the run should stop.
 
-        Without `every` the turns are long ones, and it asks more often.
+        After many short ones it does, or after fewer long ones that count as several.
         """
         raise NotImplementedError
 
@@ -335,19 +337,44 @@ class Lowering:
     # --- loops --------------------------------------------------------------------------------
 
     def range(
-        self, start: Index, stop: Index | None = None, step: int = 1, *, unroll: bool | None = None
+        self,
+        start: Index,
+        stop: Index | None = None,
+        step: int = 1,
+        *,
+        unroll: bool | None = None,
+        polls: bool = False,
     ) -> Generator[Any]:
         """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
 
         With `unroll` the turns are written one by one, and i is an int; by default where there are
-        few. What turns hand on stands in variables or memory.
+        few. What turns hand on stands in variables or memory. With `polls` it may be a long one,
+        and asks now and then whether the run should stop: between strips of turns, as LLVM does
+        little with a loop that calls somebody in its turns.
         """
-        first, last = (0, start) if stop is None else (start, stop)
+        first, last = ends = (0, start) if stop is None else (start, stop)
+        known = None
         if isinstance(first, int) and isinstance(last, int):
-            turns = range(first, last, step)
-            if len(turns) <= (UNROLLED if unroll is None else len(turns) if unroll else 1):
-                yield from turns
+            known = range(first, last, step)
+            if len(known) <= (UNROLLED if unroll is None else len(known) if unroll else 1):
+                yield from known
                 return
+        if not polls:
+            yield from self._part_of_turns(first, last, step, ends)
+        elif known is not None and len(known) <= STRIP:
+            yield from self._part_of_turns(first, last, step, ends)
+            self.poll(len(known))
+        else:
+            for begin in self._part_of_turns(first, last, STRIP * step, ends):
+                end, bound = begin + STRIP * step, self.index(last)
+                end = end.least(bound) if step > 0 else end.greatest(bound)
+                yield from self._part_of_turns(begin, end, step, ends)
+                self.poll((end - begin).abs())
+
+    def _part_of_turns(
+        self, first: Index, last: Index, step: int, ends: tuple[Index, Index]
+    ) -> Generator[Any]:
+        """Write the turns of a loop, or of a part of one that has these ends."""
         e = self.e
         counter = e.slot("i64", False)
         counter.set(self.index(first))
@@ -358,8 +385,9 @@ class Lowering:
         bound = self.index(last)
         e.branch(at < bound if step > 0 else at > bound, body, done)
         e.begin(body)
-        if isinstance(first, int) and isinstance(last, int):
-            at.span = (first, last - 1) if step > 0 else (last + 1, first)
+        start, stop = ends
+        if isinstance(start, int) and isinstance(stop, int):
+            at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
         with self.scope():
             yield at
         counter.set(e.uniform("i64", at.parts[0]) + step)

@@ -18,6 +18,7 @@ from lanewise.codegen.numbers import is_supported
 from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ir.types import ArrayType
+from lanewise.ops.creation import iota
 from lanewise.ops.lists import list_arena
 from lanewise.ops.movement import reshape, slice_, transpose
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
@@ -492,7 +493,16 @@ def _missing(
 
 
 def _is_recomputed(split: _Split, maker: Operation) -> bool:
-    return split.native[maker] and not split.is_inside(maker) and _is_cheap(maker)
+    """Whether what is the same for all examples is computed in each kernel that needs it."""
+    is_outside = split.native[maker] and not split.is_inside(maker)
+    return is_outside and (_is_cheap(maker) or _is_range(split, maker))
+
+
+def _is_range(split: _Split, maker: Operation | None) -> bool:
+    """Whether an operation gives numbers of a range: indices that a kernel need not check then."""
+    if maker is None or maker.primitive is iota:
+        return maker is not None
+    return maker.primitive is slice_ and _is_range(split, split.maker.get(maker.operands[0]))
 
 
 def _region(

@@ -33,7 +33,7 @@ from lanewise.codegen.arrays import Array, Given
 from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.choices import count, instructions, only_indexed
 from lanewise.codegen.emitter import Slot
-from lanewise.codegen.lowering import Lowering, Variable
+from lanewise.codegen.lowering import TURNS, Lowering, Variable
 from lanewise.codegen.numbers import Number, choose
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_carry, varying_outputs
 from lanewise.codegen.vector import Vec, select
@@ -258,7 +258,7 @@ def write(
             outputs = control.run(k, plan.after, [*loads.arrays(at), *kept, *results])
             outputs = [k.ready(x) for x in outputs]
             rows.either(in_order, row, at, partial(rows.store, outputs))
-        k.poll(every=False)
+        k.poll(TURNS // 16)
     e.branch((upcoming.get() < end) | is_left, fill, done)
     e.begin(done)
     k.in_lanes = False

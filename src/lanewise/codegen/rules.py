@@ -503,7 +503,12 @@ def _digit(whole: Index, stride: int, size: int, count: int) -> Index:
         return whole // stride % size
     if whole.value is not None:
         return int(whole.value) // stride % size
+    span = known_span(whole)
+    if stride == 1 and span is not None and span[0] >= 0 and span[1] < size:
+        return whole
     number = Vec(whole.e, "u64", whole.varying, whole.parts)
     if stride != 1:
         number = number.quotient(stride)
-    return number.rest(size).as_kind("i64")
+    if span is None or span[0] < 0 or span[1] >= stride * size:
+        number = number.rest(size)
+    return number.as_kind("i64")

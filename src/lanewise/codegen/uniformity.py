@@ -29,10 +29,11 @@ def varying_outputs(graph: Graph, inputs: Sequence[bool]) -> list[bool]:
     return [varies[value] for value in graph.outputs]
 
 
-#: Operations that give elements of their operands, and compute nothing.
-_MOVES = {"gather", "slice", "reshape", "transpose", "broadcast_to", "take_slice", "diagonal"}
+#: Operations that give elements of their operands, or places, and keep nothing in memory.
+_MOVES = {"gather", "slice", "reshape", "transpose", "broadcast_to", "take_slice", "diagonal",
+          "iota"}  # fmt: skip
 #: Operations that are computed with numbers alone, by whatever their operands are.
-_PLAIN = {"where", "cast", "exact", "constant", "iota", "reduce", "concatenate", "real", "imag",
+_PLAIN = {"where", "cast", "exact", "constant", "reduce", "concatenate", "real", "imag",
           "complex", "bitcast", "slice_bound", "checked", "update_slice", "integer_of",
           "list_arena", "list_length", "list_tangents", "random_draw"}  # fmt: skip
 

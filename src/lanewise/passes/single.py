@@ -7,11 +7,11 @@ finds kernels in maps finds them here. The interpreter runs the graph as it was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import constant, iota
 from lanewise.ops.movement import reshape, slice_, transpose
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.passes.specialize import unknown_sizes
@@ -112,6 +112,20 @@ def _holds_map(op: Operation) -> bool:
     return any(_holds_map(inner) for region in op.regions for inner in region.operations)
 
 
+def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Operation]:
+    """Return the operations that make a constant, a range, or a slice of a range; else none.
+
+    A kernel knows its own ranges to be indices within bounds.
+    """
+    maker = makers.get(value)
+    if maker is None or maker.primitive not in (constant, iota, slice_):
+        return []
+    if maker.primitive is not slice_:
+        return [maker]
+    before = _made_of_nothing(maker.operands[0], makers)
+    return [*before, maker] if before and before[0].primitive is iota else []
+
+
 def _gather(
     builder: Builder,
     values: dict[Value, Value],
@@ -131,10 +145,11 @@ def _gather(
         for value in op.operands:
             if value in own or value in inside:
                 continue
-            maker = makers.get(value)
-            if maker is not None and maker.primitive is constant:
-                inner.copy(maker, inside)
-            else:
+            made = _made_of_nothing(value, makers)
+            for maker in made:
+                if maker.results[0] not in inside:
+                    inner.copy(maker, inside)
+            if not made:
                 inside[value] = inner.input(value.type)
                 taken.append(value)
         inner.copy(op, inside)

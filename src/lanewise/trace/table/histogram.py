@@ -12,11 +12,10 @@ from lanewise.ir.dims import Shape
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
-from lanewise.trace.sizes import has_sizes
 from lanewise.trace.table.checks import checked, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
-from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit
+from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.views import as_stored
 
 
@@ -44,9 +43,9 @@ def _counts(places: Any, values: Any, length: int, dtype: Any) -> Tensor:
 # --- bincount and digitize ----------------------------------------------------------------------
 
 
-def _ones(shape: Shape) -> Any:
-    ones = TABLE[np.ones] if has_sizes(shape) else np.ones
-    return ones(shape, np.intp)
+def _ones(shape: Shape, dtype: Any) -> Tensor:
+    """Return ones, of which there is only one in memory."""
+    return np.broadcast_to(as_tensor(np.ones((), dtype)), shape)
 
 
 @implements(np.bincount)
@@ -61,13 +60,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     x = array(x)
     _must_be_row(x)
     _must_cast(x, np.uint64 if x.dtype.kind == "u" else np.intp)
-    x = checked(x, x >= 0, ValueError("'list' argument must have no negative elements"))
+    if x.dtype.kind == "i":
+        x = checked(x, x >= 0, ValueError("'list' argument must have no negative elements"))
     if isinstance(x, Tensor):
         x = _within(x, length)
     elif x.size:  # not traced: the greatest element is known
         length = max(length, int(x.max()) + 1)
     if weights is None:
-        return _counts(x.astype(np.intp), _ones(x.shape), length, np.intp)
+        return _counts(x.astype(np.intp), _ones(x.shape, np.intp), length, np.intp)
     weights = array(weights)
     _must_cast(weights, float)
     _must_be_row(weights)
@@ -82,6 +82,8 @@ def _within(x: Tensor, length: int) -> Tensor:
             f"numpy.bincount without minlength= is not followed{at(here())}: the length of its "
             "result depends on the data. Give minlength=, one more than the greatest value there is"
         )
+    if (1 if x.dtype.kind == "b" else np.iinfo(x.dtype).max) < length:
+        return x  # no value is beyond
     outside = ValueError(
         f"np.bincount met a value of {length} or more, for which minlength={length} leaves no "
         "place: a traced result cannot grow. Give a larger minlength=, or clip the values"
@@ -230,7 +232,7 @@ def _in_equal_bins(
 ) -> Tensor:
     """Count in bins of equal width: compute the bin, and then correct it at the very edges."""
     number = edges.shape[0] - 1
-    inside = np.ones(x.shape, bool) if has_all else np.logical_and(x >= first, x <= last)
+    inside = _ones(x.shape, bool) if has_all else np.logical_and(x >= first, x <= last)
     x, edges = as_tensor(x).astype(edges.dtype), as_tensor(edges)
     place = np.subtract(x, first) / _width(first, last) * number
     place = emit(where, inside, place, as_stored(0, place.dtype)).astype(np.intp)
@@ -297,7 +299,7 @@ def histogramdd(
     for size in sizes:
         count *= size
     if weights is None:
-        result = _counts(places, np.ones(places.shape), count, float)
+        result = _counts(places, _ones(places.shape, float), count, float)
     else:
         result = bincount(places, weights, count)
     result = np.reshape(result, tuple(sizes))[(slice(1, -1),) * dims]
