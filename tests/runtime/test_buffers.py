@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import multiprocessing
 import os
 import resource
@@ -253,7 +254,8 @@ def test_too_little_memory_is_an_error_and_changes_nothing():
 
 def test_data_are_aligned():
     arrays = [empty((size,), FLOAT) for size in (LARGE // 8, 300_001, 5 * MIB)]
-    assert [address(array) % (2 * MIB) for array in arrays] == [0, 0, 0]
+    sides = (mmap.PAGESIZE, 2 * MIB, 2 * MIB)  # of a page that the array can fill
+    assert [address(array) % side for array, side in zip(arrays, sides, strict=True)] == [0, 0, 0]
 
 
 def in_child(queue, array):

@@ -65,7 +65,9 @@ define internal void @unmap(ptr %data) {
 
 ; Map a new block with so many bytes, a multiple of the page size; null if there is no memory.
 define internal ptr @map(i64 %capacity) {
-  %size = add i64 %capacity, $SPAN  ; a page in front, and 2 MiB to align within
+  %is.below = icmp ult i64 %capacity, 2097152  ; no huge page fits
+  %span = select i1 %is.below, i64 $PAGE, i64 $SPAN
+  %size = add i64 %capacity, %span  ; a page in front, and 2 MiB to align within
   %start = call ptr @mmap(ptr null, i64 %size, i32 3, i32 $MAP, i32 -1, i64 0)
   %first = ptrtoint ptr %start to i64
   %is.failed = icmp eq i64 %first, -1
@@ -75,7 +77,9 @@ failed:
 align:
   %past = add i64 %first, $SPAN
   %beyond = sub i64 %past, 1
-  %aligned = and i64 %beyond, -2097152
+  %at.huge = and i64 %beyond, -2097152
+  %at.page = add i64 %first, $PAGE
+  %aligned = select i1 %is.below, i64 %at.page, i64 %at.huge
   %data = inttoptr i64 %aligned to ptr
   %front = sub i64 %aligned, $PAGE
   %surplus = sub i64 %front, %first
@@ -322,11 +326,11 @@ look:
 one:
   %item = call ptr @PyTuple_GetItem(ptr %shape, i64 %axis)
   %size = call i64 @PyLong_AsLongLong(ptr %item)
-  %is.modest = icmp ult i64 %size, 65536
+  %is.modest = icmp ult i64 %size, 16384
   br i1 %is.modest, label %multiply, label %clear
 multiply:
   %product.next = mul i64 %product, %size
-  %is.small = icmp ult i64 %product.next, 65536
+  %is.small = icmp ult i64 %product.next, 16384
   br i1 %is.small, label %small, label %other
 small:
   %size.at = getelementptr i64, ptr %sizes, i64 %axis

@@ -15,7 +15,7 @@ never be shared with an older array that somebody still sees. The handler is nat
 * At most `MOST_KEPT` bytes are kept: 1 GiB, or a quarter of the machine's memory if that is less;
   64 blocks at most. The oldest go first. `release` gives all of it back to the system.
 * A kept block serves an array that it fits to an eighth, the tightest first.
-* Blocks are aligned to 2 MiB and ask the system for huge pages.
+* Blocks of 2 MiB and more are aligned to that, and ask the system for huge pages.
 * What is kept of blocks from 32 MiB on is marked as free to the system, which takes the pages when
   memory is short (and only then: until they are taken, writing to them costs nothing).
 * A forked child has the parent's kept blocks as it has its arrays: copies, made when written to.
@@ -37,7 +37,7 @@ import numpy as np
 from lanewise.runtime.native import Library, symbol, template
 
 #: Arrays of so many bytes and more are made of kept memory.
-LARGE = 1 << 20
+LARGE = 1 << 18
 
 #: At most so many bytes are kept.
 MOST_KEPT = 1 << 30
