@@ -337,3 +337,33 @@ def test_explain_tells_of_it(capsys):
     a, b = PROGRAMS["gauss_seidel"][2](12)
     (kernel,) = lw.explain(f, a, b).kernels
     assert 0 < 3 * smaller < kernel.flops and kernel.scratch > 0
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("shape", [None, [None, None]])
+def test_what_is_repeated_is_found_once(shape):
+    """Else each element of a row would add up the row again."""
+    f = lw.function(softmax, input_signature=None if shape is None else [SPEC(shape)])
+    x = numbers(60, 70)
+    for _ in range(2):
+        np.testing.assert_allclose(f(x), softmax(x), 1e-12)
+    if shape is not None:  # what is known is a map over rows
+        (kernel,) = lw.explain(f, x).kernels
+        assert kernel.scratch > 2 * 60 * 8  # the greatest of each row, and its sum
+
+
+def test_stencils_of_several_axes_are_not_copied_together(seen):
+    def heat(u):
+        v = u.copy()
+        v[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        return v
+
+    f = lw.function(heat, input_signature=[SPEC([None, None])])
+    for n in (2, 3, 9, 40):
+        u = numbers(n, n + 1)
+        np.testing.assert_allclose(f(u), heat(u), 1e-13)
+    assert set(seen) == {"run"}

@@ -125,7 +125,10 @@ def operation(
     rule = primitive.lanes
     if isinstance(rule, Absent):
         raise CannotCompile(f"{primitive.name} has no native form: {rule.reason}")
-    found = rule(k, types[len(operands) :], *operands, **op.params)
+    types = types[len(operands) :]
+    if len(types) == 1 and types[0].shape:
+        operands = [k.found_once(x, types[0].shape) for x in operands]
+    found = rule(k, types, *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Affine, Index, as_index, linear
-from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Stored, row_major
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape, Stored, row_major
 from lanewise.codegen.elementwise.ufuncs import cost, lookup
 from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
@@ -34,6 +34,8 @@ WRITTEN = 512
 #: Through so many operations an element is computed where it is read; what lies behind is kept.
 #: Each of them is a few calls of Python's deep while the kernel is written.
 DEEPEST = 64
+#: An element that takes at most so many operations is computed again where it is repeated.
+AGAIN = 16
 #: Loops of at most so many turns are written out, turn by turn.
 UNROLLED = 8
 #: A loop asks whether the run should stop once in so many turns; of which some run in one go.
@@ -211,6 +213,15 @@ class Lowering:
             if self.is_small(x.shape)
             else (self.materialized(x))
         )
+
+    def found_once(self, x: Array, shape: Shape) -> Array:
+        """Return an array so that its elements are found once, if a result repeats costly ones."""
+        if not isinstance(x, Lazy) or x.is_ready or x.work <= AGAIN or len(x.shape) > len(shape):
+            return x
+        own = (1,) * (len(shape) - len(x.shape)) + x.shape
+        pairs = list(zip(own, shape, strict=True))
+        is_repeated = any([a == 1 != b for a, b in pairs])
+        return self.ready(x) if is_repeated and all([a in (1, b) for a, b in pairs]) else x
 
     def items(self, x: Array) -> list[Number]:
         """Return all elements of a small array, in row-major order."""
@@ -542,7 +553,7 @@ class Lowering:
 
         body(())
         found = [variable.get() for variable in wide]
-        return across(self.e, found, combine)
+        return numbers.across(self.e, found, combine)
 
 
 class Variable:
@@ -559,35 +570,3 @@ class Variable:
     def set(self, value: Number) -> None:
         for slot, part in zip(self.slots, vecs(value), strict=True):
             slot.set(part)
-
-
-def across(e: Emitter, found: Sequence[Number], combine: Callable[..., Any]) -> list[Number]:
-    """Return the uniform numbers that all lanes' numbers combine to."""
-    wide = [[v.spread() for v in vecs(x)] for x in found]
-    parts, e.parts = e.parts, 1
-    rows = [
-        [of_vecs([Vec(e, v.kind, True, (v.parts[part],)) for v in x]) for x in wide]
-        for part in range(parts)
-    ]
-    joined = rows[0]
-    for row in rows[1:]:
-        joined = list(combine(joined, row))
-    half = e.group // 2
-    while half:
-        moved = [of_vecs([_exchanged(e, v, half) for v in vecs(x)]) for x in joined]
-        joined = list(combine(joined, moved))
-        half //= 2
-    e.parts = parts
-    return [of_vecs([_first(e, v) for v in vecs(x)]) for x in joined]
-
-
-def _exchanged(e: Emitter, x: Vec, half: int) -> Vec:
-    order = ", ".join([f"i32 {lane ^ half}" for lane in range(e.group)])
-    type_ = e.type(x.kind, True)
-    text = f"shufflevector {type_} {x.parts[0]}, {type_} poison, <{e.group} x i32> <{order}>"
-    return Vec(e, x.kind, True, (e.write(text),))
-
-
-def _first(e: Emitter, x: Vec) -> Vec:
-    type_ = e.type(x.kind, True)
-    return e.uniform(x.kind, e.write(f"extractelement {type_} {x.parts[0]}, i32 0"))

@@ -7,7 +7,7 @@ stores, variables, joins of branches) takes them apart with `vecs` and puts them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -144,3 +144,35 @@ def choose(condition: Vec, then: Number, otherwise: Number) -> Number:
     """Return one number where a condition holds, another elsewhere; both are of one dtype."""
     chosen = [select(condition, a, b) for a, b in zip(vecs(then), vecs(otherwise), strict=True)]
     return of_vecs(chosen)
+
+
+def across(e: Emitter, found: Sequence[Number], combine: Callable[..., Any]) -> list[Number]:
+    """Return the uniform numbers that all lanes' numbers combine to."""
+    wide = [[v.spread() for v in vecs(x)] for x in found]
+    parts, e.parts = e.parts, 1
+    rows = [
+        [of_vecs([Vec(e, v.kind, True, (v.parts[part],)) for v in x]) for x in wide]
+        for part in range(parts)
+    ]
+    joined = rows[0]
+    for row in rows[1:]:
+        joined = list(combine(joined, row))
+    half = e.group // 2
+    while half:
+        moved = [of_vecs([_exchanged(e, v, half) for v in vecs(x)]) for x in joined]
+        joined = list(combine(joined, moved))
+        half //= 2
+    e.parts = parts
+    return [of_vecs([_first(e, v) for v in vecs(x)]) for x in joined]
+
+
+def _exchanged(e: Emitter, x: Vec, half: int) -> Vec:
+    order = ", ".join([f"i32 {lane ^ half}" for lane in range(e.group)])
+    type_ = e.type(x.kind, True)
+    text = f"shufflevector {type_} {x.parts[0]}, {type_} poison, <{e.group} x i32> <{order}>"
+    return Vec(e, x.kind, True, (e.write(text),))
+
+
+def _first(e: Emitter, x: Vec) -> Vec:
+    type_ = e.type(x.kind, True)
+    return e.uniform(x.kind, e.write(f"extractelement {type_} {x.parts[0]}, i32 0"))

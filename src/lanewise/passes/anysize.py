@@ -34,6 +34,8 @@ _MOVES = frozenset(
     ("slice", "update_slice", "reshape", "transpose", "broadcast_to", "concatenate", "pad", "iota",
      "constant", "dimension", "diagonal")
 )  # fmt: skip
+#: What NumPy answers by a view that may have gaps.
+_GAPS = frozenset(("slice", "transpose", "broadcast_to", "diagonal"))
 #: What NumPy does in one call of a library or of a loop of its own.
 _CALLS = frozenset(
     ("dot_general", "reduce", "accumulate", "argreduce", "sort", "argsort", "fft", "rfft", "irfft",
@@ -48,6 +50,8 @@ def at_any_size(graph: Graph, *, compiled: bool = False) -> Graph | None:
     """
     split = _Split(graph)
     if not split.groups or not all([split.may_stay(op, compiled) for op in graph.operations]):
+        return None
+    if split.has_gaps():
         return None
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
@@ -158,6 +162,12 @@ class _Split:
         else:
             needed.update([op.operands[0] for op in totals])
             group.given = [v for op in group.members for v in op.results if v in needed]
+
+    def has_gaps(self) -> bool:
+        """Whether elements to be taken one by one lie in views of several axes, to be copied."""
+        read = {v for op in self.members for v in op.operands if len(shape_of(v)) > 1}
+        makers = [self.makers[value] for value in read if value in self.makers]
+        return any([op.primitive.name in _GAPS for op in makers])
 
     def may_stay(self, op: Operation, compiled: bool) -> bool:
         """Whether an operation is in a map, or better done by NumPy at any size."""
