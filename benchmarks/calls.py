@@ -34,6 +34,12 @@ def of_tree(tree):
     return total(*[array for layer in tree["layers"] for array in (layer["w"], layer["b"])])
 
 
+def smoothed(array):
+    for i in range(1, len(array)):
+        array[i] += 0.5 * array[i - 1]
+    return array
+
+
 def tree(make: Callable[[], object]) -> dict[str, object]:
     """Return 100 arrays in a nested structure."""
     return {"layers": [{"w": make(), "b": make()} for _ in range(50)]}
@@ -58,6 +64,12 @@ def rows() -> dict[str, dict[str, Callable[[], object]]]:
             **_jax(lambda jax: jax.jit(total), *arrays),
             **_numba(count, arrays),
         }
+    number = np.float64(2.5)
+    table["1 array and a NumPy scalar"] = {
+        "Lanewise": lambda: traced(x, number),
+        **_jax(lambda jax: jax.jit(total), x, number),
+        **_numba(2, (x, number)),
+    }
     named = lw.function(lambda a, b, c, d: total(a, b, c, d))
     table["4 arrays by name"] = {
         "Lanewise": lambda: named(a=x, b=x, c=x, d=x),
@@ -67,6 +79,8 @@ def rows() -> dict[str, dict[str, Callable[[], object]]]:
     table["a method, 2 arrays and a flag"] = {"Lanewise": lambda: model.call(x, x, training=True)}
     any_size = lw.function(total, input_signature=[lw.TensorSpec([None])] * 2)
     table["2 arrays of any size"] = {"Lanewise": lambda: any_size(x, x)}
+    loop = lw.function(smoothed, input_signature=[lw.TensorSpec([None])])
+    table["1 array of any size, in a loop over it"] = {"Lanewise": lambda: loop(x)}
     count = lw.Variable(0)
     counting = lw.function(lambda a: (count.assign_add(1), a * 2)[1])
     table["1 array, and a variable is assigned"] = {"Lanewise": lambda: counting(x)}
