@@ -352,7 +352,8 @@ class ConcreteFunction:
             is_needed = self._must_compile or self._runner.executable.native is None
             return known if is_needed or known.executable.is_due(arrays) else self._runner
         if len(self._special) >= MOST_SPECIAL:  # what came once only makes room
-            once = next((key for key, runner in self._special.items() if runner is None), None)
+            kept = list(self._special.items())  # at once: other threads may change it
+            once = next((key for key, runner in kept if runner is None), None)
             if once is None:
                 return self._runner
             self._special.pop(once, None)
