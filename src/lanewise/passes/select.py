@@ -122,7 +122,7 @@ def _chosen(pred: Value, a: Value, b: Value, truths: dict[Value, bool]) -> Value
     first = True if a is pred else truths.get(a)
     second = False if b is pred else truths.get(b)
     if first is not None and first is second:
-        return a
+        return b if a is pred else a  # the constant, where one of them is the predicate
     if first is True and second is False:
         return pred
     if first is True:

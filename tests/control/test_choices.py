@@ -1,0 +1,37 @@
+"""Truth values that a truth value chooses between: the predicate itself, constants, others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from autograph.comparing import define
+
+CHOICES = ["p", "q", "True", "False", "not p", "p and q"]
+P, Q = (x.ravel() for x in np.meshgrid([True, False], [True, False]))
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+@pytest.mark.parametrize("first", CHOICES)
+@pytest.mark.parametrize("second", CHOICES)
+def test_every_choice(first, second, backend, monkeypatch):
+    """Such are put together by logic, without choosing; it was ``p`` for ``p if p else True``."""
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    for test in ("p", "not p", "q"):
+        f = define(f"def f(p, q):\n    return {first} if {test} else {second}")
+        want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)])
+        np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
+        np.testing.assert_array_equal(lw.vmap(lw.vmap(f))(P[None], Q[None]), want[None])
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+@pytest.mark.parametrize("first", CHOICES[:5])
+@pytest.mark.parametrize("second", CHOICES[:5])
+def test_choices_among_choices(first, second, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    f = define(
+        f"def f(p, q):\n    return (({first} if p else {second}) if q else (p if p else True))"
+    )
+    want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)])
+    np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
