@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, Shape, product
+from lanewise.ir.dims import Dim, Shape, product, symbols
 
 #: Kinds of dtype that a graph computes with: bool, integers, floats, complex.
 NUMERIC_KINDS = "biufc"
@@ -74,6 +74,28 @@ def has_dim(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(has_dim, value))
     return isinstance(value, ArrayType) and has_dim(value.shape)
+
+
+def symbols_in(value: Any) -> frozenset[str]:
+    """Return the symbols of the dimensions in a type, a parameter, or a container of these.
+
+    Examples
+    --------
+    >>> sorted(symbols_in((array_type(np.dtype(float), (Dim.symbol("n"), 3)), {"by": 2})))
+    ['n']
+    """
+    if isinstance(value, ArrayType):
+        return _symbols_of_shape(value.shape)
+    if isinstance(value, Dim):
+        return frozenset(symbols(value))
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return frozenset().union(*map(symbols_in, value)) if isinstance(value, tuple) else frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _symbols_of_shape(shape: Shape) -> frozenset[str]:
+    return frozenset().union(*map(symbols, shape))
 
 
 #: Dtypes whose size is not in their name; an object is what only the runtime looks into.

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, substitute, symbols
+from lanewise.ir.dims import Dim, substitute
 from lanewise.ir.graph import Builder, Graph, Operation, Value
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant, dimension
 from lanewise.ops.exact import exact
@@ -117,23 +117,12 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
     >>> sorted(unknown_sizes(builder.finish([x])))
     ['n']
     """
-    found = frozenset().union(*[_symbols_of(value.type) for value in graph.inputs])
+    found = frozenset().union(*[symbols_in(value.type) for value in graph.inputs])
     for op in graph.operations:
         types = [value.type for value in (*op.operands, *op.results)]
-        found = found.union(*map(_symbols_of, types), _symbols_of(op.params))
+        found = found.union(*map(symbols_in, types), symbols_in(op.params))
         found = found.union(*map(unknown_sizes, op.regions))
     return found
-
-
-def _symbols_of(value: Any) -> frozenset[str]:
-    """Return the symbols in a type, a parameter, or a container of these."""
-    if isinstance(value, Dim):
-        return frozenset(symbols(value))
-    if isinstance(value, ArrayType):
-        return _symbols_of(value.shape)
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    return frozenset().union(*map(_symbols_of, value)) if isinstance(value, tuple) else frozenset()
 
 
 def needs_sizes(graph: Graph) -> bool:

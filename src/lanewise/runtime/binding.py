@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from lanewise.ir.dims import Dim, Shape, evaluate, symbols
+from lanewise.ir.dims import Dim, evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.movement import python_slices
 from lanewise.passes.specialize import unknown_sizes
 
@@ -26,34 +26,18 @@ def input_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
 
 def learned_symbols(graph: Graph) -> set[str]:
     """Return the symbols of dimensions that an operation in a graph or its regions brings in."""
-    known = set().union(*[_symbols_of(value.type) for value in graph.inputs])
+    known = set().union(*[symbols_in(value.type) for value in graph.inputs])
     found: set[str] = set()
     for op in graph.operations:
         for region in op.regions:
             found |= learned_symbols(region)
-        made = set().union(*map(_symbols_of, op.signature.types))
+        made = set().union(*map(symbols_in, op.signature.types))
         if not op.regions and not made <= known:
-            known = known.union(*[_symbols_of(value.type) for value in op.operands])
-            known |= _symbols_of(tuple(op.params.values()))
+            known = known.union(*[symbols_in(value.type) for value in op.operands])
+            known |= symbols_in(tuple(op.params.values()))
             found |= made - known
             known |= made
     return found
-
-
-def _symbols_of(value: Any) -> frozenset[str]:
-    """Return the symbols of the dimensions in a type, a parameter, or a tuple of those."""
-    if isinstance(value, ArrayType):
-        return _shape_symbols(value.shape)
-    if isinstance(value, Dim):
-        return frozenset(symbols(value))
-    if isinstance(value, tuple):
-        return frozenset().union(*map(_symbols_of, value))
-    return frozenset()
-
-
-@lru_cache(maxsize=4096)
-def _shape_symbols(shape: Shape) -> frozenset[str]:
-    return frozenset().union(*map(symbols, shape))
 
 
 def plain(op: Operation) -> Callable[..., Any]:
