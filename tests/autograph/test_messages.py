@@ -635,12 +635,22 @@ def test_print_in_a_loop(capsys):
     assert_prints_alike(func, capsys, np.array([4.0, 3.0, 0.5]))
 
 
-def test_print_without_numbers_is_pythons_own(capsys):
+def test_print_without_numbers(capsys):
+    def func(x):
+        print("example", 3)
+        return x
+
+    assert_prints_alike(func, capsys)
+
+
+def test_print_without_numbers_in_a_traced_function_is_pythons_own(capsys):
+    @lw.function
     def func(x):
         print("tracing", 3)
         return x
 
-    lw.vmap(func)(XS)
+    for x in XS:
+        func(x)
     assert capsys.readouterr().out == "tracing 3\n"
 
 

@@ -24,6 +24,7 @@ ERRORS = {
 }
 # Messages that no example gets, without what is put into them, and why.
 ELSEWHERE = {
+    "what  returned is used where it was not called": "no program is known that gets so far",
     " are one array after a turn of the loop, which the next turn writes to. Assign a copy, with "
     ".copy() and ": "no program is known that gets so far",
     " is a view of another array after each turn of a loop: which one depends on the turn. Assign "

@@ -24,8 +24,8 @@ def print(
 ) -> None:  # fmt: skip
     """Print at every run of a traced function, in the order of the program.
 
-    Python's own ``print`` does so too where it prints numbers that are traced; what it can print
-    while the function is traced, it prints then, and once.
+    Python's own ``print`` does so too where it prints numbers that are traced, where data decide
+    and in mapped functions; what else a traced function prints, it prints while it is traced.
 
     Parameters
     ----------

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from lanewise import errors
+from lanewise.autograph.effects import Effect
 from lanewise.autograph.templates import (
     Container,
     Failure,
     Number,
     Plain,
-    Printing,
     Shown,
     Template,
     Written,
@@ -228,9 +228,9 @@ def encoded(value: Any) -> Any:
         return value.item()  # as they are compared
     if isinstance(value, Failure):
         return _template(value)
-    if isinstance(value, Printing):
+    if isinstance(value, Effect) and value.function is print:
         options = [[name, _template(part)] for name, part in value.options]
-        return {"print": [[_template(part) for part in value.parts], options]}
+        return {"print": [[_template(part) for part in value.args], options]}
     if value is Ellipsis:
         return {"class": "..."}
     raise UnwritableError(f"{value!r:.80} is Python's, and has no form in a file")
@@ -362,12 +362,12 @@ class _Templates:
             raise ValueError("an exception has no such attribute")
         return Failure(kind, self.read(args), rows, None if cause is None else self.read(cause))
 
-    def printing(self, data: Any) -> Printing:
+    def printing(self, data: Any) -> Effect:
         parts, options = listed(data)
         rows = tuple([(text_of(name), self.read(part)) for name, part in map(listed, options)])
         if any(name not in ("sep", "end", "file", "flush") for name, _ in rows):
             raise ValueError("print has no such argument")
-        return Printing(tuple(map(self.read, listed(parts))), rows)
+        return Effect(print, tuple(map(self.read, listed(parts))), rows)
 
     def _shown(self, data: Any) -> Shown:
         part = self.read(data)

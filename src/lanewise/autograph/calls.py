@@ -8,6 +8,7 @@ where a branch or loop body is traced. Everything else is called as it is.
 from __future__ import annotations
 
 import functools
+import warnings
 from abc import ABCMeta
 from collections.abc import Callable
 from types import (
@@ -24,6 +25,8 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from lanewise.autograph.convert import convert
+from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
+from lanewise.autograph.known_calls import EFFECTS, name_of
 from lanewise.autograph.state import DONT_CARE
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
@@ -112,7 +115,7 @@ def _function(f: Any) -> Any:
     ):
         return known[4]
     if _stays(code):
-        return ROWS.get(f, f)
+        return _library(f)
     result = _convert(f)
     # A closure may hold the function itself: kept here, it would never go away.
     if result is not f and f.__closure__ is None:
@@ -120,6 +123,14 @@ def _function(f: Any) -> Any:
         reference = ref(f, lambda _: _converted.pop(key, None))
         _converted[key] = reference, code, f.__defaults__, f.__kwdefaults__, result
     return result
+
+
+def _library(f: Any) -> Any:
+    """Return what to call in place of a function that is not converted."""
+    code = getattr(f, "__code__", None)
+    if code is not None and not _is_own(code.co_filename):
+        return f  # without source: made by a dataclass, or by `exec`
+    return ROWS.get(f) or followed(f) or f
 
 
 def _convert(f: Any) -> Any:
@@ -133,6 +144,9 @@ def _convert(f: Any) -> Any:
 
 
 def _method(f: Any) -> Any:
+    stream = followed_stream(f)
+    if stream is not None:
+        return stream
     function = f.__func__
     found = fn(function)
     if found is not function:
@@ -179,7 +193,7 @@ def _other(f: Any) -> Any:
         return MethodType(found, f)
     if hasattr(f, "__wrapped__") and isinstance(f, functools._lru_cache_wrapper):
         return _cached(f)
-    return f
+    return followed(f) or f
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -205,6 +219,9 @@ def _class(cls: Any) -> Any:
     how = _known_class(cls)
     if how == "converted":
         return functools.partial(_construct, cls)
+    found = followed_class(cls)
+    if found is not None:
+        return found
     if how == "fresh" and in_region():
         return lambda *args, **kwargs: born(cls(*args, **kwargs))
     return cls
@@ -280,11 +297,11 @@ def _builtin(f: Any) -> Any:
     owner = f.__self__
     kind = type(owner)
     if owner is None or kind is ModuleType:
-        return f
+        return followed(f) or f
     if kind is np.ndarray:
         return _array_method(f, owner)
     make = _methods_of(kind).get(f.__name__)
-    return f if make is None else make(f)
+    return (followed(f) or f) if make is None else make(f)
 
 
 def _methods_of(kind: type) -> dict[str, Callable[[Any], Any]]:
@@ -300,7 +317,7 @@ def _array_method(f: Any, array: np.ndarray) -> Any:
     name = f.__name__
     if name in _WRITING:
         return functools.partial(_write, f, array)
-    return scratch_method(f) or f
+    return scratch_method(f) or followed(f) or f
 
 
 _WRITING = frozenset("fill put sort partition resize setfield byteswap setflags itemset".split())
@@ -380,9 +397,13 @@ def _callback(x: Any) -> Any:
 
 
 for _each in {**TABLE, **CONSTRUCTORS}:
-    ROWS[_each] = _numpy_row(_each)
+    if name_of(_each) not in EFFECTS:
+        ROWS[_each] = _numpy_row(_each)
 for _each in _CALLING_BACK:
     ROWS[_each] = with_callbacks(ROWS.get(_each, _each))
+
+
+ROWS[warnings.catch_warnings] = Catching
 
 
 def _wrapper(f: Any) -> Any:
@@ -411,7 +432,7 @@ MAKERS: dict[type, Callable[[Any], Any]] = {
     functools.partial: _partial,
     functools._lru_cache_wrapper: _cached,
     np.ufunc: _ufunc,
-    type(np.sum): lambda f: ROWS.get(f, f),
+    type(np.sum): _library,
     type(str.upper): lambda f: ROWS.get(f, f),
     type(object.__setattr__): lambda f: ROWS.get(f, f),
 }

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import fn
-from lanewise.autograph.templates import Printing, Templates, as_traced
+from lanewise.autograph.effects import is_for_each, record
+from lanewise.autograph.known_calls import NOTHING
+from lanewise.autograph.templates import Templates, as_traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.checks import check
-from lanewise.ops.host import py_func
 from lanewise.trace.formatting import Collection, Field, Text, deferred, finish
-from lanewise.trace.regions import Region, in_region, resumed
+from lanewise.trace.regions import Region, resumed
 from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import Stop, Trace, require_trace, state
+from lanewise.trace.trace import Stop, Trace, state
 
 __all__ = ["Stop", "catching", "deferred", "percent", "print_", "raise_", "string_call", "text"]
 
@@ -114,23 +115,8 @@ def print_(
         return fn(function)(*[_with_fields(part, fields) for part in args], **kwargs)
     shown = [str(part) for part in args]  # as print does, while tensors give placeholders
     fields = finish(handle)
-    is_late |= in_region() or bool(fields) or any(type(part) is Text for part in shown)
-    if not is_late:
-        return function(*args, **kwargs)
-    templates = Templates(fields)
-    parts = tuple([templates.text(part) for part in shown])
-    around = tuple(
-        [
-            (name, templates.text(value) if isinstance(value, str) else templates.of(value))
-            for name, value in kwargs.items()
-        ]
-    )
-    trace = require_trace("print")
-    values = [lift(tensor) for tensor in templates.operands]
-    params = {"func": Printing(parts, around), "types": (), "vectorized": False}
-    (token,) = trace.record(py_func, (trace.next_token(), *values), params)
-    trace.set_token(token)
-    return None
+    late = is_late or is_for_each() or any(type(part) is Text for part in shown)
+    return record(builtins.print, "print", NOTHING, shown, kwargs, late=late, fields=fields)
 
 
 def _with_fields(part: Any, fields: dict[str, Field]) -> Any:

@@ -7,13 +7,18 @@ the operands of the operation that fills the template in.
 
 from __future__ import annotations
 
+import copy
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from lanewise.trace.formatting import Field, Text
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import Tensor, as_tensor
 from lanewise.trace.trace import Trace, state
 
@@ -155,23 +160,44 @@ class Failure(Template):
 
 
 @dataclass(frozen=True, slots=True)
-class Printing:
-    """A call of ``print`` when the graph runs: what is printed, and its named arguments."""
+class Copied(Template):
+    """An array, as it was while tracing."""
 
-    parts: tuple[Template, ...]
-    options: tuple[tuple[str, Template], ...]
+    value: np.ndarray = field(compare=False)
+    text: bytes
+    kind: Any
 
-    def __call__(self, *numbers: Any) -> tuple[()]:
-        """Print with these numbers in the texts."""
-        numbers = tuple([number[()] for number in numbers])
-        options = {name: part.fill(numbers) for name, part in self.options}
-        print(*[part.fill(numbers) for part in self.parts], **options)
-        return ()
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        return self.value.copy()
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Template):
+    """An object some attributes of which are data: a copy with the numbers in it."""
+
+    value: Opaque
+    attributes: tuple[tuple[str, Template], ...]
+
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        made = copy.copy(self.value.value)
+        for name, part in self.attributes:
+            object.__setattr__(made, name, part.fill(numbers))
+        return made
 
 
 def _built_in(kind: type) -> type:
     """Return the class of Python's own that a class of exceptions derives from."""
     return next(base for base in kind.__mro__ if not base.__flags__ & _MADE_IN_PYTHON)
+
+
+class StandIn(ABC):
+    """Stands in traced code for an object that there is only when the graph runs."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def template(self) -> Template:
+        """Return what gives the object when the graph runs."""
 
 
 class Templates:
@@ -180,6 +206,8 @@ class Templates:
     def __init__(self, fields: dict[str, Field]) -> None:
         self.fields = fields
         self.operands: list[Tensor] = []
+        #: Whether something stands for what a call returns that is made when the graph runs.
+        self.holds_later = False
         self._under_way: set[int] = set()
 
     def of(self, value: Any) -> Template:
@@ -212,6 +240,18 @@ class Templates:
             return Container(dict, tuple([self.of(p) for p in (*value.keys(), *value.values())]))
         if isinstance(value, BaseException):
             return self.exception(value)
+        if isinstance(value, np.ndarray):  # which may be written to before the graph runs
+            array = np.array(value, subok=type(value) is not Scratch)
+            return Copied(array, array.tobytes(), (array.dtype, array.shape))
+        if isinstance(value, StandIn):
+            self.holds_later = True
+            return value.template()
+        if kind is Ragged:
+            value.refuse("a call for its effect")
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict) and not isinstance(value, type) and is_traced(attributes):
+            parts = tuple([(name, self.of(part)) for name, part in attributes.items()])
+            return Instance(Opaque(value), parts)
         return Opaque(value)
 
     def text(self, string: str) -> Template:
