@@ -6,7 +6,6 @@ The converter is tested with these, so that a fault of its own is told from one 
 from __future__ import annotations
 
 import builtins
-import contextlib
 import math
 import operator
 
@@ -241,16 +240,30 @@ def raise_(handle, error, cause=_NOT_GIVEN):
     return error
 
 
-def mark():
-    return None
+class try_:  # noqa: N801
+    """One turn, in which Python finds the handlers."""
 
+    foreign = (Stop,)
 
-def unwind(mark):
-    return None
+    def __init__(self, names, rest, handlers, is_final, prints):
+        assert all(callable(kinds) and type(uses_it) is bool for kinds, uses_it in handlers)
+        self.names = names + rest
+        self.turns = (None,)
 
+    def __iter__(self):
+        return iter(self.turns)
 
-def catching(kinds):
-    return contextlib.nullcontext()
+    def enter(self):
+        pass
+
+    leave = handle = enter
+
+    def stop(self, error):
+        return True
+
+    def end(self, state, rest=()):
+        assert len(state + rest) == len(self.names)
+        return state + rest
 
 
 def foldable(function, iterable):

@@ -40,10 +40,10 @@ class Analysis:
     Attributes
     ----------
     state:
-        For each ``if``, ``while`` and ``for``: the names of its state, sorted.
+        For each ``if``, ``while``, ``for`` and ``try``: the names of its state, sorted.
     restored:
-        For each ``if``: the names that one branch assigns, the other reads, and nobody reads after.
-        Both branches may be run, so these must be put back in between.
+        For each ``if`` and ``try``: the names that one part assigns, another reads, and nobody
+        reads after. All parts may be run, so these must be put back in between.
     undefinable:
         Variables that must be able to stand for "no value": they are in the state of a branch or a
         loop that is reached without one.
@@ -163,6 +163,7 @@ class Analysis:
         return entry
 
     def forward_try(self, node: ast.Try | ast.TryStar, sure: Set) -> Set:
+        self._sure[node], self._later[node] = sure, self._made | self.uses(node).later
         deleted = NOTHING
         for part in ast.walk(node):
             if isinstance(part, ast.Delete):
@@ -268,6 +269,9 @@ class Analysis:
                 inside = self.backwards(handler.body, after, caught)
                 handled |= inside - {handler.name or ""} | self.reads(handler.type)
             end = self.backwards(node.orelse, after, caught)
+            state = self.keep(node, live)
+            crossed = self.bound(node) & (handled | after)
+            self.restored[node] = self.carried(crossed.difference(state))
             return self.backwards(node.body, end, caught | handled)
         if isinstance(node, ast.With):
             live = self.backwards(node.body, live, escape | live)
@@ -298,9 +302,13 @@ class Analysis:
         self.keep(node, head)
         return head | self.reads(node.iter) if isinstance(node, ast.For) else head
 
-    def keep(self, node: ast.If | ast.For | ast.While, live: Set) -> tuple[str, ...]:
-        """Note the state of a branch or a loop, and return it."""
+    def keep(
+        self, node: ast.If | ast.For | ast.While | ast.Try | ast.TryStar, live: Set
+    ) -> tuple[str, ...]:
+        """Note the state of a branch, a loop or a ``try``, and return it."""
         names = self.assigned([*node.body, *node.orelse])
+        if isinstance(node, (ast.Try, ast.TryStar)):
+            names = self.bound(node)
         names |= self.bound(node.target) if isinstance(node, ast.For) else NOTHING
         self.state[node] = self.carried(names & (live | self._later[node]))
         return self.state[node]

@@ -28,9 +28,19 @@ from lanewise.ir.location import here
 from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast, reshape
-from lanewise.trace.regions import Aside, Part, Region, Slot, record, set_slot
+from lanewise.trace.regions import (
+    Aside,
+    HeldSlot,
+    Part,
+    Region,
+    Slot,
+    record,
+    resume,
+    set_slot,
+    settled,
+)
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Stop, require_trace
+from lanewise.trace.trace import Stop, require_trace, state
 
 
 def truth(tensor: Tensor) -> Value:
@@ -62,6 +72,11 @@ def not_(x: Any) -> Any:
     return Tensor(trace, result, None, bool)
 
 
+def _is_caught(region: Region) -> bool:
+    """Whether a `try` around a region catches what is raised in it."""
+    return any([isinstance(slot, HeldSlot) for slot, _ in region.changes.values()])
+
+
 class Fork:
     """The regions of branches: opened one by one, then joined into one operation."""
 
@@ -79,11 +94,19 @@ class Fork:
         region.open()
         self.regions.append(region)
 
-    def close(self, state: Sequence[Any] | None) -> None:
-        """End the branch with what its variables hold; None if it raises and never ends."""
-        state = None if state is None else tuple([settle(value) for value in state])
-        self.ends.append(state)
+    def close(self, state: Sequence[Any] | None, is_live: bool = False) -> None:
+        """End the branch with what its variables hold; None if it raises and never ends.
+
+        What a branch that never ends has changed is of interest only if it is live: if a `try`
+        catches what it raises.
+        """
+        state = settled(self.regions[-1], self.names, state)
         self.stopped += state is None
+        if state is not None:
+            state = tuple([settle(value) for value in state])
+        elif is_live or _is_caught(self.regions[-1]):
+            state = (DONT_CARE,) * len(self.names)
+        self.ends.append(state)
         left = left_by(self.regions[-1])
         held = () if state is None else (*state, *[value for _, value in left.values()])
         self.regions[-1].leave([array for value in held for array in arrays_in(value)])
@@ -99,11 +122,11 @@ class Fork:
         (result,) = self.join(cond, lead)
         if self.stopped == 2:
             raise Stop
+        resume()
         return result
 
     def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
         """Record the operation, carry out what the branches changed, and return the variables."""
-        count = len(self.regions)
         merge = Merge(self.regions)
         builders = []
         for position, name in enumerate(self.names):
@@ -122,7 +145,7 @@ class Fork:
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
-            if self.stopped < count:
+            if any(end is not None for end in ends):
                 slot_builders.append((slot, merge.variable(slot.name, left)))
                 if is_place(slot):
                     names.append(slot.name)
@@ -197,12 +220,20 @@ class Branches:
         result = self._fork.join(cond, self._test)
         if self._fork.stopped == 2:
             raise Stop
+        resume()
         return result + self._rest
 
     def stop(self, error: BaseException) -> bool:
-        """Remember that the branch raises for every example that takes it; it goes no further."""
-        self._has_stopped = True
-        return False
+        """Take a raise in the branch, for every example that takes it; True if it must go on."""
+        self._has_stopped = stops(error, self._fork.regions[-1])
+        return not self._has_stopped
+
+
+def stops(error: BaseException, region: Region) -> bool:
+    """Whether an exception ends the recording of a region, for those examples that get there."""
+    if isinstance(error, Stop):
+        return True
+    return state.attempt is not None and state.attempt.takes(error, region)
 
 
 def branches(
@@ -372,4 +403,5 @@ def choose(
     (result,) = fork.join(primitive, lead)
     if fork.stopped == len(branches):
         raise Stop
+    resume()
     return result

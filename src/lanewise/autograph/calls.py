@@ -32,7 +32,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Aside, born, in_region, note_attribute
+from lanewise.trace.regions import Aside, Continuation, born, in_region, note_attribute
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
 from lanewise.trace.tensor import TABLE, Tensor
 from lanewise.trace.trace import Stop, state
@@ -69,17 +69,27 @@ def fn(f: Any) -> Any:
         return f
     make = MAKERS.get(kind)
     found = _other(f) if make is None else make(f)
-    return functools.partial(_until_stop, found) if type(state.trace) is Aside else found
+    kind = type(state.trace)
+    is_aside = kind is Aside or (kind is Continuation and type(_operand()) is Aside)
+    return functools.partial(_until_stop, found) if is_aside else found
+
+
+def _operand() -> Any:
+    """Return the region that the innermost continuations stand in."""
+    trace = state.trace
+    while type(trace) is Continuation:
+        trace = trace.parent
+    return trace
 
 
 def _until_stop(f: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function in an operand of an expression; if it always raises, so does the operand."""
-    region = state.trace
+    region = _operand()
     assert isinstance(region, Aside)
     try:
         return f(*args, **kwargs)
     except Stop:
-        assert state.trace is region
+        assert _operand() is region
         region.has_stopped = True
         return DONT_CARE
 

@@ -163,7 +163,8 @@ class Variable:
             stable = False
         leaves, structure = flatten(value, self.sealed)
         if not self.is_known:
-            self.is_known = self.is_maybe = True
+            self.is_known = True
+            self.is_maybe |= self.entry is not DONT_CARE
             self.structure = structure
             self.leaves = [leaf if kind_of(leaf) is None else DONT_CARE for leaf in leaves]
             self.kinds = [kind_of(leaf) for leaf in leaves]

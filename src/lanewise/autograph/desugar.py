@@ -1,4 +1,5 @@
-"""Statements that are short for others: ``assert``, ``match``, ``while`` with ``:=``, reductions.
+"""Statements that are short for others: ``assert``, ``match``, ``while`` with ``:=``, reductions,
+and ``try`` with both handlers and ``finally``.
 
 What comes out is still the user's language; `lanewise.autograph.rewrite` converts it further.
 """
@@ -46,6 +47,9 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
         return [*before, *lower_match(node, names)]
     if isinstance(node, ast.Assert):
         return [*before, *_assert(node)]
+    if isinstance(node, ast.Try) and node.handlers and node.finalbody:
+        inner = place(ast.Try(node.body, node.handlers, node.orelse, []), node)
+        return [*before, place(ast.Try([inner], [], [], node.finalbody), node)]
     if isinstance(node, ast.While) and contains(node.test, ast.NamedExpr):
         return [*before, *_while(node, names)]
     return [*before, node]

@@ -19,7 +19,6 @@ import numpy as np
 from lanewise.autograph.state import Maybe, Undefined
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import choose, either, less, negated, truth
-from lanewise.ops.checks import check
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import require_trace, state
 
@@ -109,9 +108,9 @@ class Extreme(Fold):
         if isinstance(total, Maybe):
             if self._default is not _NOT_GIVEN:
                 return choose(total.flag, total.value[1], self._default)
-            failure = Templates({}).of(self._empty())
+            failure = Templates({}).exception(self._empty())
             trace = require_trace(self._function.__name__)
-            trace.record(check, (lift(total.flag),), {"make": failure})
+            trace.check(lift(total.flag), (), failure)
             return total.value[1]
         if isinstance(total, Undefined):
             if self._default is _NOT_GIVEN:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from lanewise.autograph.attempts import try_
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
 from lanewise.autograph.builtins import in_
 from lanewise.autograph.calls import fn
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
-from lanewise.autograph.messages import catching, deferred, percent, print_, raise_, text
+from lanewise.autograph.messages import deferred, percent, print_, raise_, text
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
 from lanewise.autograph.subscripts import (
     changing,
@@ -25,11 +26,10 @@ from lanewise.autograph.subscripts import (
 )
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import compare
-from lanewise.ops.checks import check
-from lanewise.trace.regions import born, unwind
+from lanewise.trace.regions import born
 from lanewise.trace.sizes import sizes
 from lanewise.trace.tensor import lift
-from lanewise.trace.trace import Stop, Trace, require_trace, state
+from lanewise.trace.trace import Stop, require_trace
 
 __all__ = [
     "AssertionError",
@@ -39,7 +39,6 @@ __all__ = [
     "and_",
     "born",
     "branches",
-    "catching",
     "changing",
     "compare",
     "deferred",
@@ -54,7 +53,6 @@ __all__ = [
     "ifexp",
     "in_",
     "is_none",
-    "mark",
     "not_",
     "or_",
     "percent",
@@ -67,7 +65,7 @@ __all__ = [
     "sizes",
     "slice",
     "text",
-    "unwind",
+    "try_",
     "while_",
 ]
 
@@ -76,11 +74,6 @@ for_ = For
 #: Builtins that converted code needs, whatever the user's own names are.
 slice = slice
 AssertionError = AssertionError
-
-
-def mark() -> Trace | None:
-    """Return where the recording is, for `unwind`."""
-    return state.trace
 
 
 def defined(value: Any, free: bool = False) -> Any:
@@ -94,7 +87,7 @@ def defined(value: Any, free: bool = False) -> Any:
     if isinstance(value, Undefined):
         raise error
     trace = require_trace(f"the variable {value.name!r}")
-    trace.record(check, (lift(value.flag),), {"make": Templates({}).of(error)})
+    trace.check(lift(value.flag), (), Templates({}).exception(error))
     return value.value
 
 

@@ -231,15 +231,15 @@ class Lowered:
     def attempt(self, node: ast.Try | ast.TryStar, depth: int) -> None:
         if self.jumps(node.finalbody):
             raise Unconvertible  # it would also swallow the exception under way
-        within = depth + bool(node.finalbody)
+        within = depth + 2 + bool(node.finalbody)  # in the turns of a driver
         jumps = self.jumps(node.body)
         with self.at(not node.orelse):
-            node.body = self.block(node.body, within + 2)
+            node.body = self.block(node.body, within + 1)
         orelse = node.orelse
         node.orelse = self.guarded(orelse, node, within) if jumps else self.block(orelse, within)
         for handler in node.handlers:
             handler.body = self.block(handler.body, within + 2) or [place(ast.Pass(), handler)]
-        node.finalbody = self.block(node.finalbody, depth + 1)
+        node.finalbody = self.block(node.finalbody, depth + 3)
 
 
 def first_line(body: Sequence[ast.stmt]) -> ast.stmt:
@@ -282,7 +282,7 @@ def leaving(body: Sequence[ast.stmt]) -> set[type[ast.stmt]]:
 
 
 def _returns(body: Sequence[ast.stmt], nested: bool) -> list[ast.Return]:
-    """Return all ``return`` statements, if one of them stands in a branch or a loop."""
+    """Return all ``return`` statements, if one of them stands in a branch, a loop or a ``try``."""
     every: list[ast.Return] = []
     found = _find_returns(body, nested, every)
     return every if found else []
@@ -295,7 +295,7 @@ def _find_returns(body: Sequence[ast.stmt], nested: bool, every: list[ast.Return
             every.append(node)
             found |= nested
         elif not isinstance(node, SCOPES):
-            inside = nested or isinstance(node, (ast.If, *LOOPS))
+            inside = nested or isinstance(node, (ast.If, *LOOPS, *TRIES))
             for block in _blocks(node):
                 found |= _find_returns(block, inside, every)
     return found

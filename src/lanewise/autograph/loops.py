@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import arrays_in, left_by, settle
-from lanewise.autograph.branches import Fork, not_, truth
+from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.sequences import as_sequence
 from lanewise.autograph.state import called, describe
@@ -28,7 +28,16 @@ from lanewise.ops.control import cond, scan, while_
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import example_type
 from lanewise.trace import tree
-from lanewise.trace.regions import Part, Region, record, retract, unwind
+from lanewise.trace.regions import (
+    Part,
+    Region,
+    answered,
+    record,
+    resume,
+    retract,
+    settled,
+    unwind,
+)
 from lanewise.trace.sizes import dim_of
 from lanewise.trace.tensor import Tensor, emit, lift, read
 from lanewise.trace.trace import Stop, require_trace, state
@@ -59,6 +68,7 @@ class Turns:
     """Records one loop: its body until the carry is stable, then the operation."""
 
     def __init__(self, names: Sequence[str], state: Sequence[Any]) -> None:
+        self.names = names
         self.carry = Carry(names, state)
         self.region: Region | None = None
         self.inputs: list[Value] = []
@@ -67,11 +77,13 @@ class Turns:
     def begin(self) -> tuple[Any, ...]:
         """Open the region of a turn; return what the variables hold in it."""
         self.region, self.inputs, held = self.carry.begin()
+        resume()
         return held
 
     def end(self, ends: tuple[Any, ...] | None) -> tuple[bool, tuple[Any, ...] | None]:
         """End a turn; return whether the carry holds what it leaves, and that."""
         assert self.region is not None
+        ends = settled(self.region, self.names, ends)
         ends = None if ends is None else tuple([settle(value) for value in ends])
         self.left = left_by(self.region)
         held = () if ends is None else (*ends, *[value for _, value in self.left.values()])
@@ -92,7 +104,9 @@ class Turns:
         values = record(
             while_, parts, carry=self.carry.entry(), params=lambda n, _: {"captures": n}
         )
-        return self.carry.finish(self.region, self.left, ends, values)
+        result = self.carry.finish(self.region, self.left, ends, values)
+        resume()
+        return result
 
     def record_scan(
         self,
@@ -130,8 +144,9 @@ class Turns:
         trace = require_trace("a loop")
         stacked = [Tensor(trace, value) for value in values[len(given) :]]
         own = values[: len(given)]
-        state = self.carry.finish(self.region, self.left, ends, own, has_turns)
-        return state, stacked
+        result = self.carry.finish(self.region, self.left, ends, own, has_turns)
+        resume()
+        return result, stacked
 
 
 _PLAIN, _TEST, _BODY = "plain", "test", "body"
@@ -146,8 +161,9 @@ class While:
         self._phase = _PLAIN
         self._goes_on = True
         self._is_traced = False
-        self._mark: tuple[int, Any] = (0, None)
+        self._mark: tuple[Any, int, Any] = (None, 0, None)
         self._test: Value | None = None
+        self._region: Region | None = None
         self._end: tuple[Any, ...] | None = None
         self._has_stopped = False
 
@@ -162,14 +178,20 @@ class While:
         """Remember what was recorded before the test, whose effects may have to be taken back."""
         trace = state.trace
         if trace is not None:
-            self._mark = len(trace.operations), trace.token
+            self._mark = trace, len(trace.operations), trace.token
+
+    def _take_back(self) -> None:
+        """Take back what the test has recorded, unless it has left a part of the examples."""
+        if state.trace is self._mark[0]:
+            retract(*self._mark)
 
     def _record(self) -> Iterator[None]:
         turns = Turns(_titles(self.names), self.state)
         for _ in range(ATTEMPTS):
             self._phase = _TEST
             self.state = turns.begin()
-            test, tested = turns.region, turns.inputs
+            self._region = test = turns.region
+            tested = turns.inputs
             yield None
             assert test is not None
             test.leave()
@@ -180,6 +202,7 @@ class While:
                 )
             self._phase = _BODY
             self.state = turns.begin()
+            self._region = turns.region
             self._remember()
             self._has_stopped = False
             yield None
@@ -197,14 +220,18 @@ class While:
             if tensor is None:
                 self._goes_on = bool(value)
                 return self._goes_on
-            retract(require_trace("a loop"), *self._mark)
+            self._take_back()
             self._is_traced = True
             return False
-        trace = require_trace("a loop")
         if self._phase is _TEST:
-            self._test = trace.scalar(bool(value), _BOOL) if tensor is None else truth(tensor)
+            assert self._region is not None
+            trace = require_trace("a loop")
+            if tensor is not None:
+                value = Tensor(trace, truth(tensor), None, bool)
+            answer = answered(self._region, value if tensor is not None else bool(value))
+            self._test = lift(answer) if traced(answer) is not None else trace.scalar(answer, _BOOL)
             return False
-        retract(trace, *self._mark)
+        self._take_back()
         return True
 
     def next(self, state: tuple[Any, ...]) -> None:
@@ -216,7 +243,10 @@ class While:
 
     def stop(self, error: BaseException) -> bool:
         """Take a raise in the body, for every example that comes to it; True if it must go on."""
-        self._has_stopped = self._phase is _BODY
+        if self._phase is not _BODY:
+            return True
+        assert self._region is not None
+        self._has_stopped = stops(error, self._region)
         return not self._has_stopped
 
 
@@ -237,6 +267,7 @@ class For:
         self._is_done = False
         self._end: tuple[Any, ...] | None = None
         self._guard: tuple[Fork, Value] | None = None
+        self._region: Region | None = None
 
     def __iter__(self) -> Iterator[Any]:
         trace = state.trace
@@ -256,14 +287,17 @@ class For:
         may_record = length > SHORT and sequence.can_roll
         position = -1
         while (position := position + 1) < sequence.length:  # a list may grow on the way
+            trace = state.trace
+            assert trace is not None
             before = len(trace.operations)
             yield sequence.at(position)
             if self._is_done:
                 return
             rest = sequence.length - position - 1
-            if may_record and rest >= SHORT and len(trace.operations) > before:
+            has_left = state.trace is not trace  # a part of the examples, to a handler
+            if may_record and rest >= SHORT and (has_left or len(trace.operations) > before):
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY
-                if rest < LONG - 1 and not is_heavy:
+                if rest < LONG - 1 and not is_heavy and not has_left:
                     continue
                 if (yield from self._try(sequence, position + 1, sequence.length)):
                     return
@@ -297,7 +331,7 @@ class For:
         self._is_recording = True
         for _ in range(ATTEMPTS):
             held = turns.begin()
-            region = turns.region
+            self._region = region = turns.region
             assert region is not None
             position = None
             if has_test:
@@ -336,12 +370,13 @@ class For:
     def _test(self, turns: Turns, length: Any) -> tuple[Region, list[Value], Value]:
         """Record the region that says whether there is another turn."""
         region, inputs, held = turns.carry.begin()
+        resume()
         there = held[-1] < length
         if self._flag is not None:
             flag = held[self.names.index(self._flag)]
             going = not_(flag)
             there = there & going
-        go_on = truth(there)
+        go_on = truth(answered(region, there))
         region.leave()
         return region, inputs, go_on
 
@@ -377,6 +412,11 @@ class For:
             self._has_stopped = True
         elif self._is_recording and self._may_fail and isinstance(error, Exception):
             self._failure = error
+        elif self._is_recording or self._guard is not None:
+            region = self._region if self._guard is None else self._guard[0].regions[-1]
+            assert region is not None
+            self._has_stopped = stops(error, region)
+            return not self._has_stopped
         else:
             return True
         return False
@@ -393,7 +433,7 @@ def repeat(test: Callable[[Any], Any], body: Callable[[Any], Any], initial: Any)
         try:
             if loop.test(test(held)):
                 held = body(held)
-        except Stop as error:
+        except Failure as error:
             if loop.stop(error):
                 raise
         loop.next((held,))

@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import builtins
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lanewise.autograph.attempts import deliver
 from lanewise.autograph.calls import fn
 from lanewise.autograph.effects import is_for_each, record
 from lanewise.autograph.known_calls import NOTHING
-from lanewise.autograph.templates import Templates, as_traced
-from lanewise.errors import UnsupportedError, at
-from lanewise.ir.location import here
-from lanewise.ops.checks import check
+from lanewise.autograph.templates import as_traced
 from lanewise.trace.formatting import Collection, Field, Text, deferred, finish
 from lanewise.trace.regions import Region, resumed
-from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import Stop, Trace, state
+from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import Stop, state
 
-__all__ = ["Stop", "catching", "deferred", "percent", "print_", "raise_", "string_call", "text"]
+__all__ = ["Stop", "deferred", "percent", "print_", "raise_", "string_call", "text"]
 
 _NOT_GIVEN: Any = object()
 _BOOL = np.dtype(bool)
@@ -130,50 +127,11 @@ def _with_fields(part: Any, fields: dict[str, Field]) -> Any:
 # --- raise ----------------------------------------------------------------------------------------
 
 
-class _Handlers(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[tuple[Trace, Callable[[], Any]]] = []
-
-
-_handlers = _Handlers()
-
-
-class Catching:
-    """The body of a ``try`` statement whose handlers catch ``kinds()``, as a ``with`` block."""
-
-    __slots__ = ("kinds", "trace")
-
-    def __init__(self, kinds: Callable[[], Any]) -> None:
-        self.kinds = kinds
-        self.trace = state.trace
-
-    def __enter__(self) -> None:
-        if self.trace is not None:
-            _handlers.stack.append((self.trace, self.kinds))
-
-    def __exit__(self, *error: object) -> None:
-        if self.trace is not None:
-            _handlers.stack.pop()
-
-
-def catching(kinds: Callable[[], Any]) -> Catching:
-    """Return what the body of a ``try`` stands in: ``with catching(lambda: ValueError):``.
-
-    ``kinds()`` gives what stands behind ``except``; it is asked only when something is raised.
-    """
-    return Catching(kinds)
-
-
 def raise_(handle: Collection | None, error: Any, cause: Any = _NOT_GIVEN) -> Any:
     """Return the exception for a ``raise`` statement, or record it in a branch and end the branch.
 
-    In a branch or a loop that depends on data, the exception becomes a `check` that raises it for
-    the examples that get there, and `Stop` ends the recording of the branch.
-
-    Raises
-    ------
-    UnsupportedError
-        If a ``try`` around the branch would catch the exception.
+    In a branch or a loop that depends on data, the exception is raised when the graph runs, for the
+    examples that get there, and `Stop` ends the recording of the branch.
     """
     fields = finish(handle)
     kind = error if isinstance(error, type) else type(error)
@@ -187,17 +145,14 @@ def raise_(handle: Collection | None, error: Any, cause: Any = _NOT_GIVEN) -> An
         if cause is not None and not isinstance(cause, BaseException):
             raise TypeError("exception causes must derive from BaseException")
         error.__cause__ = cause
-    if region is None and _may_have_raised() and not _is_caught_anywhere(kind):
+    attempt = None if state.attempt is None else state.attempt.catching(kind)
+    if attempt is None and region is None and _may_have_raised():
         region = state.trace  # for examples that got here: an earlier check may have failed
-    elif region is None or _is_caught(kind, region):
+    elif region is None or (attempt is not None and state.trace is attempt.base):
         return as_traced(error, fields)
     assert region is not None
     with resumed(region):  # a mapped function that the branch calls is not recorded any further
-        templates = Templates(fields)
-        failure = templates.of(error)
-        operands = [lift(tensor) for tensor in templates.operands]
-        ok = region.scalar(False, _BOOL)
-        region.record(check, (ok, *operands), {"make": failure})
+        deliver(error, fields)
     raise Stop
 
 
@@ -217,35 +172,3 @@ def _may_have_raised() -> bool:
             return True
         trace = trace.parent
     return False
-
-
-def _is_caught_anywhere(kind: type[BaseException]) -> bool:
-    return any([issubclass(kind, _flattened(kinds())) for _, kinds in _handlers.stack])
-
-
-def _is_caught(kind: type[BaseException], region: Region) -> bool:
-    """Whether a ``try`` within the region catches an exception; refuse one outside of it."""
-    inside = {id(trace) for trace in _traces(state.trace, region)}
-    for trace, kinds in reversed(_handlers.stack):
-        if issubclass(kind, _flattened(kinds())):
-            if id(trace) in inside:
-                return True
-            raise UnsupportedError(
-                f"{kind.__name__} is raised{at(here())} where data decides, and a try around "
-                "it catches it: which examples go on in the handler is not known while "
-                "tracing. Write what the handler does in the branch itself, with if and else"
-            )
-    return False
-
-
-def _traces(first: Trace | None, last: Trace) -> Iterator[Trace]:
-    """Yield the traces from the innermost one out to `last`."""
-    while first is not None:
-        yield first
-        first = None if first is last else first.parent
-
-
-def _flattened(kinds: Any) -> tuple[type, ...]:
-    if isinstance(kinds, tuple):
-        return tuple([kind for part in kinds for kind in _flattened(part)])
-    return (kinds,)

@@ -8,7 +8,7 @@ A function stays one function. What is emitted around the user's statements (``a
                                             try:
                                                 if ag__b1: BODY
                                                 else: ORELSE
-                                            except ag__.Stop as ag__e:
+                                            except ag__.Failure as ag__e:
                                                 if ag__s2.stop(ag__e): raise
                                             (x, y) = ag__s2.end((x, y))
 
@@ -19,7 +19,7 @@ A function stays one function. What is emitted around the user's statements (``a
                                             (x, y) = ag__l1.state
                                             try:
                                                 if ag__l1.test(TEST): BODY
-                                            except ag__.Stop as ag__e: ...
+                                            except ag__.Failure as ag__e: ...
                                             ag__l1.next((x, y))
                                         (x, y) = ag__l1.state
 
@@ -33,6 +33,22 @@ A function stays one function. What is emitted around the user's statements (``a
                                             except ag__.Failure as ag__e: ...
                                             ag__l1.next((x, y))
                                         (x, y) = ag__l1.state
+
+    try: BODY                           for ag__i1 in (
+    except KIND: HANDLER                    ag__a2 := ag__.try_(
+                                                ('x', 'y'), (), ((lambda: KIND, False),),
+                                                False, False)):
+                                            try:
+                                                try:
+                                                    ag__a2.enter()
+                                                    BODY
+                                                    ag__a2.leave()
+                                                except ag__a2.foreign: raise
+                                                except KIND:
+                                                    ag__a2.handle()
+                                                    HANDLER
+                                            except ag__.Failure as ag__e: ...
+                                            (x, y) = ag__a2.end((x, y))
 """
 
 from __future__ import annotations
@@ -118,7 +134,7 @@ class Statements:
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         fork = place(if_(load(turn), node.body, node.orelse), node)
         body: list[ast.stmt] = [
-            self.guarded([fork], driver, "Stop"),
+            self.guarded([fork], driver),
             _restore(names + rest, method(driver, "end", tuple_(names), *map(clone, extra))),
         ]
         return [ast.For(store(turn), place(walrus(driver, test), node.test), body, [])]
@@ -130,7 +146,7 @@ class Statements:
         turns = place(if_(test, self.block(node.body)), node)
         body = [
             *_state_of(driver, names),
-            self.guarded([turns], driver, "Stop"),
+            self.guarded([turns], driver),
             statement(method(driver, "next", tuple_(names))),
         ]
         return [
@@ -150,7 +166,7 @@ class Statements:
         turns = place(if_(method(driver, "enter", *flags), inner), node)
         body = [
             *_state_of(driver, names),
-            self.guarded([turns], driver, "Failure"),
+            self.guarded([turns], driver),
             statement(method(driver, "next", tuple_(names), *[clone(flag) for flag in flags])),
         ]
         return [
@@ -159,13 +175,13 @@ class Statements:
             *_state_of(driver, names),
         ]
 
-    def guarded(self, body: list[ast.stmt], driver: str, kind: str) -> ast.stmt:
+    def guarded(self, body: list[ast.stmt], driver: str) -> ast.stmt:
         """Return statements in a ``try`` that hands exceptions to a driver.
 
         ``stop`` tells whether they must go on; a bare ``raise`` leaves no mark in the traceback.
         """
         test = method(driver, "stop", load(_ERROR))
-        handler = ast.ExceptHandler(attribute(HOOKS, kind), _ERROR, [if_(test, [ast.Raise()])])
+        handler = ast.ExceptHandler(attribute(HOOKS, "Failure"), _ERROR, [if_(test, [ast.Raise()])])
         return ast.Try(body, [handler], [], [])
 
     # --- assignments
@@ -316,27 +332,49 @@ class Statements:
         return body
 
     def Try(self, node: ast.Try) -> list[ast.stmt]:  # noqa: N802
-        kinds: list[ast.expr] = []
-        mark = self.names.fresh("m")
-        node.body = self.block(node.body)
+        turn, driver = self.names.fresh("i"), self.names.fresh("a")
+        labels, names = self.state(node)
+        rest = self.analysis.restored[node]
+        extra = [tuple_(rest)] if rest else []
+        prints = any(
+            isinstance(part, ast.Call)
+            for last in node.finalbody
+            for part in ast.walk(last)
+            if "print" in ast.unparse(part)
+        )
+        caught: list[ast.expr] = []
+        leave = place(statement(method(driver, "leave")), node)
+        body = [place(statement(method(driver, "enter")), node), *self.block(node.body), leave]
         for handler in node.handlers:
             kind = handler.type and self.visit(handler.type)
-            kinds.append(clone(kind) if kind else load("BaseException"))
+            asked = clone(kind) if kind else load("BaseException")
+            uses_it = constant(bool(handler.name) or _raises_again(handler.body))
+            caught.append(ast.Tuple([immediate([], asked).func, uses_it], ast.Load()))
             handler.type, handler.body = kind, self.block(handler.body)
             self.keep_name(handler)
-        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
-        if not kinds or not isinstance(node, ast.Try):  # `except*` is for plain data only
-            return [node]
-        for handler in node.handlers:
-            handler.body.insert(0, place(statement(hook("unwind", load(mark))), handler))
-        stop = ast.ExceptHandler(attribute(HOOKS, "Stop"), None, [ast.Raise()])
-        node.handlers.insert(0, place(stop, node))
-        caught = kinds[0] if len(kinds) == 1 else ast.Tuple(kinds, ast.Load())
-        catching = hook("catching", immediate([], caught).func)
-        node.body = [place(ast.With([ast.withitem(catching, None)], node.body), node)]
-        return [assign(mark, hook("mark")), node]
+            handler.body.insert(0, place(statement(method(driver, "handle")), handler))
+        node.body, node.orelse = body, self.block(node.orelse)
+        if node.finalbody:
+            node.finalbody = [clone(leave), *self.block(node.finalbody)]
+        if node.handlers and isinstance(node, ast.Try):
+            stop = ast.ExceptHandler(attribute(driver, "foreign"), None, [ast.Raise()])
+            node.handlers.insert(0, place(stop, node))
+        start = hook(
+            "try_",
+            labels,
+            constant(rest),
+            ast.Tuple(caught, ast.Load()),
+            constant(bool(node.finalbody)),
+            constant(prints),
+        )
+        turns: list[ast.stmt] = [
+            self.guarded([node], driver),
+            _restore(names + rest, method(driver, "end", tuple_(names), *extra)),
+        ]
+        return [ast.For(store(turn), place(walrus(driver, start), node), turns, [])]
 
-    TryStar = Try
+    def TryStar(self, node: ast.TryStar) -> list[ast.stmt]:  # noqa: N802
+        return [node]
 
     def keep_name(self, handler: ast.ExceptHandler) -> None:
         """Leave "no value" in the variable of a handler, which Python deletes at its end."""
@@ -366,6 +404,13 @@ class Statements:
             keyword.value = self.visit(keyword.value)
         self.convert(node, self.outer | self.analysis.undefinable)
         return [node]
+
+
+def _raises_again(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a handler may raise what it has caught once more."""
+    return any(
+        isinstance(part, ast.Raise) and part.exc is None for node in body for part in ast.walk(node)
+    )
 
 
 def _restore(names: Sequence[str], value: ast.expr) -> ast.stmt:

@@ -21,7 +21,6 @@ from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
-from lanewise.ops.checks import check
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
@@ -88,7 +87,7 @@ class Absent:
     def _check(self) -> None:
         error = TypeError(f"None is used where a number is needed{at(here())}")
         trace = require_trace("a number or None")
-        trace.record(check, (lift(self.flag),), {"make": Templates({}).of(error)})
+        trace.check(lift(self.flag), (), Templates({}).exception(error))
 
 
 def optional(value: Any, flag: Tensor) -> Tensor:

@@ -77,6 +77,8 @@ class Number(Template):
 
     def fill(self, numbers: Sequence[Any]) -> Any:
         number = numbers[self.index]
+        if isinstance(number, Tensor):  # what a handler sees of it
+            return number
         return number if self.weak is None else self.weak(number)
 
 

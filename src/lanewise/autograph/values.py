@@ -19,7 +19,6 @@ from lanewise.autograph.state import join_kinds, kind_of, value_of
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
-from lanewise.ops.checks import check
 from lanewise.ops.elementwise import where
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked
@@ -75,8 +74,7 @@ def ensure(x: Any, ok: Any, problem: Exception) -> Any:
 def require(ok: Any, problem: Exception) -> None:
     """Raise, now or at run time, unless `ok` holds; also where no result depends on it."""
     if isinstance(ok, Tensor):
-        params = {"make": Templates({}).of(problem)}
-        require_trace("a check").record(check, (read(ok),), params)
+        require_trace("a check").check(read(ok), (), Templates({}).exception(problem))
     elif not ok:
         raise problem
 

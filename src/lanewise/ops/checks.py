@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import linear
 from lanewise.ops.movement import repeat_unmapped
-from lanewise.ops.registry import Batch, absent, op, sample
+from lanewise.ops.registry import REGISTRY, Batch, absent, op, sample
 
 #: The errors that a check can raise, by name.
 ERRORS: dict[str, type[Exception]] = {
@@ -19,6 +20,10 @@ ERRORS: dict[str, type[Exception]] = {
     "ZeroDivisionError": ZeroDivisionError,
     "OverflowError": OverflowError,
     "LinAlgError": np.linalg.LinAlgError,
+}
+#: Messages of errors that plain Python would not raise: no handler of the user's catches those.
+LIMITS = {
+    "int() of more than 63 bits while it is traced",
 }
 
 
@@ -43,6 +48,9 @@ class checked:
         return checked(x, ok, error=error, message=message)
 
     any_size = True
+
+    def raises(x, ok, *, error, message):
+        return [] if message in LIMITS else [(np.all(ok), ERRORS[error](message))]
 
     def lanes(k, types, x, ok, *, error, message):
         k.require(ok)
@@ -96,3 +104,49 @@ class check:
         return ()
 
     samples = absent("it has no results; tests/ops/test_checks.py runs it")
+
+
+@op
+class fails:
+    """Whether an operation raises `LinAlgError` on the operands of each example.
+
+    Parameters
+    ----------
+    name, params
+        The primitive and its static parameters, as pairs.
+    axes
+        How many axes of examples every operand has in front.
+    """
+
+    def type(*operands, name: str, params: tuple[tuple[str, Any], ...], axes: int = 0):
+        return array_type(np.dtype(bool), operands[0].shape[:axes])
+
+    def numpy(*operands, name, params, axes):
+        run: Any = REGISTRY[name].numpy
+        shape = operands[0].shape[:axes]
+        rows = [x.reshape(-1, *x.shape[axes:]) for x in operands] if axes else operands
+        found = np.zeros(len(rows[0]) if axes else (), bool)
+
+        def search(places: Any) -> None:
+            try:
+                run(*[x[places] for x in rows], **dict(params))
+            except np.linalg.LinAlgError:
+                count = len(found[places]) if isinstance(places, slice) else 1
+                if count == 1:
+                    found[places] = True
+                    return
+                middle = places.start + count // 2
+                search(slice(places.start, middle))
+                search(slice(middle, places.stop))
+
+        search(slice(0, len(found)) if axes else ())
+        return found.reshape(shape)[()]
+
+    def batch(b: Batch, *operands, name, params, axes):
+        return fails(*repeat_unmapped(b, *operands), name=name, params=params, axes=axes + 1)
+
+    samples = (
+        sample(-np.eye(2), name="cholesky", params=(("upper", False),)),
+        sample(np.stack([np.eye(2), -np.eye(2)]), name="cholesky", params=(("upper", True),),
+               axes=1),
+    )  # fmt: skip

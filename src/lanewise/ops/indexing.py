@@ -44,6 +44,16 @@ def _move_axis(value: Value, source: int, count: int, destination: int) -> Value
     return value if axes == tuple(range(len(axes))) else transpose(value, axes=axes)
 
 
+def _in_range(index: Any, axis: int, size: Any) -> tuple[Any, IndexError]:
+    """Return whether all of an index is in range, and what NumPy raises if not."""
+    inside = (index >= -size) & (index < size)
+    first = index
+    if index.shape:
+        first = np.reshape(index, (-1,))[np.argmin(np.reshape(inside, (-1,)))]
+    message = f"index {first} is out of bounds for axis {axis} with size {size}"
+    return np.all(inside), IndexError(message)
+
+
 @op
 class gather:
     """NumPy's integer-array indexing of consecutive axes, from `axis` on.
@@ -57,6 +67,10 @@ class gather:
 
     def numpy(x, *indices, axis):
         return x[_key(axis, indices)]
+
+    def raises(x, *indices, axis):
+        for position, index in enumerate(indices, axis):
+            yield _in_range(index, position, x.shape[position])
 
     def batch(b: Batch, x, *indices, axis):
         if not any(b.mapped[1:]):
@@ -283,6 +297,9 @@ class take_along_axis:
 
     def numpy(x, indices, *, axis):
         return np.take_along_axis(x, indices, axis)
+
+    def raises(x, indices, *, axis):
+        yield _in_range(indices, axis, x.shape[axis])
 
     def batch(b: Batch, x, indices, *, axis):
         x, indices = (

@@ -23,6 +23,8 @@ class pinv:
     An operation of its own as it has a derivative where the singular vectors have none.
     """
 
+    raises = "SVD did not converge"
+
     def type(x, rcond, *, hermitian: bool):
         dtype = check_matrix(x, square=hermitian)
         *lead, m, n = x.shape
@@ -67,6 +69,8 @@ class lstsq:
     more rows than columns. NumPy gives none where the rank is deficient; a shape cannot depend on
     data, so they are computed there too.
     """
+
+    raises = "SVD did not converge in Linear Least Squares"
 
     def type(a, y, rcond):
         dtype = np.result_type(check_matrix(a, square=False), lapack_dtype(y.dtype))

@@ -55,6 +55,8 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 class cholesky:
     """The lower (or upper) triangular factor of positive definite matrices."""
 
+    raises = "Matrix is not positive definite"
+
     def type(x, *, upper: bool):
         return array_type(check_matrix(x), x.shape)
 
@@ -80,6 +82,8 @@ class cholesky:
 @op
 class solve:
     """The solutions X of A X = B for stacks of matrices A (..., n, n) and B (..., n, k)."""
+
+    raises = "Singular matrix"
 
     def type(a, y):
         dtype = np.result_type(check_matrix(a), lapack_dtype(y.dtype))
@@ -122,6 +126,8 @@ class solve:
 @op
 class inv:
     """The inverses of square matrices; of a singular one an error, or NaN where not `strict`."""
+
+    raises = "Singular matrix"
 
     def type(x, *, strict: bool = True):
         return array_type(check_matrix(x), x.shape)
@@ -386,6 +392,8 @@ class qr:
 class svd:
     """Singular value decomposition: U, S, Vh. Singular values descend."""
 
+    raises = "SVD did not converge"
+
     def type(x, *, full_matrices: bool):
         dtype = check_matrix(x, square=False)
         *lead, m, n = x.shape
@@ -425,6 +433,8 @@ class svd:
 class svdvals:
     """Singular values alone, descending."""
 
+    raises = "SVD did not converge"
+
     def type(x):
         dtype = check_matrix(x, square=False)
         *lead, m, n = x.shape
@@ -449,6 +459,8 @@ class svdvals:
 @op
 class eigh:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices, one triangle of them read."""
+
+    raises = "Eigenvalues did not converge"
 
     def type(x, *, uplo: str):
         dtype = check_matrix(x)
@@ -475,6 +487,8 @@ class eigh:
 @op
 class eigvalsh:
     """Eigenvalues of Hermitian matrices, ascending."""
+
+    raises = "Eigenvalues did not converge"
 
     def type(x, *, uplo: str):
         return array_type(real_dtype(check_matrix(x)), x.shape[:-1])
@@ -503,6 +517,8 @@ class eig:
     NumPy gives real results when it finds every eigenvalue real; a dtype cannot depend on data.
     """
 
+    raises = "Array must not contain infs or NaNs"
+
     def type(x):
         dtype = np.result_type(check_matrix(x), np.complex64)
         return array_type(dtype, x.shape[:-1]), array_type(dtype, x.shape)
@@ -529,6 +545,8 @@ class eig:
 @op
 class eigvals:
     """Eigenvalues of square matrices, always complex."""
+
+    raises = "Array must not contain infs or NaNs"
 
     def type(x):
         return array_type(np.result_type(check_matrix(x), np.complex64), x.shape[:-1])

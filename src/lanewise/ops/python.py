@@ -144,6 +144,11 @@ class integer_of:
             )
         return x.astype(np.int64)
 
+    def raises(x):
+        yield ~np.any(np.isnan(x)), ValueError("cannot convert float NaN to integer")
+        finite = ~np.any(np.isinf(x))
+        yield finite, OverflowError("cannot convert float infinity to integer")
+
     def batch(b: Batch, x):
         return integer_of(x)
 

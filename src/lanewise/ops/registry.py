@@ -12,6 +12,7 @@ A primitive is written as a class whose functions are its rules::
         def lanes(k, types, x, *, axis): ... # how a kernel computes it; if it has a native form
         jvp = linear(0)                      # how its results follow small changes of operands
         def transposed(d, ct, x, *, axis): ...  # where it is linear: how it sends cotangents back
+        def raises(x, *, axis): ...          # what must hold of tensors, and what it raises if not
         samples = [((3, 4), {"axis": 1})]    # what the generated tests run it on
 
 Arrays are positional, static parameters are keywords. `ops/derivatives.py` says what the rules of
@@ -38,7 +39,7 @@ from lanewise.ir.types import Type
 REQUIRED_RULES = ("type", "numpy", "batch", "samples")
 #: Rules that a primitive may state: what has no native form is computed by NumPy, and where there
 #: is no rule for derivatives none can be taken.
-OPTIONAL_RULES = ("lanes", "jvp", "transposed")
+OPTIONAL_RULES = ("lanes", "jvp", "transposed", "raises")
 #: What an operation that states no rule for derivatives says: right if its results are no floats.
 NO_DERIVATIVE = "it has no derivative"
 #: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it;
@@ -85,7 +86,7 @@ class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
     __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "any_size",
-                 "batch", "doc", "jvp", "lanes", "must_run", "name", "numpy", "samples",
+                 "batch", "doc", "jvp", "lanes", "must_run", "name", "numpy", "raises", "samples",
                  "transposed", "type", "ufunc")  # fmt: skip
 
     def __init__(
@@ -100,6 +101,7 @@ class Primitive:
         lanes: Callable[..., Any] | Absent = Absent("it is left to NumPy"),
         jvp: Callable[..., Any] | Absent = Absent(NO_DERIVATIVE),
         transposed: Callable[..., Any] | Absent = Absent("it is not linear"),
+        raises: Callable[..., Any] | str | None = None,
         ufunc: np.ufunc | None = None,
         has_effect: bool = False,
         must_run: bool = False,
@@ -115,6 +117,10 @@ class Primitive:
         #: The rules of derivatives: see `lanewise.ops.derivatives`.
         self.jvp = jvp
         self.transposed = transposed
+        #: What it may raise on data: of tensors, pairs of what must hold and the exception, in
+        #: order; or the message of the `LinAlgError` that it raises, which is found out by trying.
+        #: None for one that never raises, or of which that is not known.
+        self.raises = raises
         self.doc = doc
         #: The ufunc that an elementwise primitive is; its plain call is the primitive's meaning.
         self.ufunc = ufunc

@@ -8,7 +8,7 @@ into it, and the view hands the result on to its base.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ from lanewise.trace.tensor import (
     stack_nested,
     unwrapped,
 )
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 from lanewise.trace.views import (
     assign,
     fit,
@@ -82,7 +82,14 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if plan.is_element or any(array.ndim for array in arrays):
         return emit(gather, viewed, *arrays, axis=axis)
     indices = tuple([as_tensor(array).copy() for array in arrays])
+    _may_raise(viewed, indices, axis)
     return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
+
+
+def _may_raise(x: Tensor, indices: Sequence[Any], axis: int) -> None:
+    """Tell a `try` around of an index that may be out of range."""
+    if state.attempt is not None:
+        state.attempt.emitted(gather, (x, *indices), {"axis": axis})
 
 
 def data_shaped(key: Any) -> bool:
@@ -171,6 +178,7 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
             store(viewed, fn(viewed) if fn.nin == 1 else fn(viewed, as_tensor(values)))
         return
     viewed, axis = _bring_together(viewed, plan)
+    _may_raise(viewed, [as_tensor(_as_index(array)) for array in plan.arrays], axis)
     indices = tuple([lift(_as_index(array)) for array in plan.arrays])
     (target,) = gather.infer((viewed._type, *(index.type for index in indices)), {"axis": axis})
     written = fit(values, target) if fn is None else _combined(fn, values, target)

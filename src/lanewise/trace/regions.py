@@ -117,6 +117,16 @@ class ContainerSlot(Slot):
         getattr(self.owner, "extend" if hasattr(self.owner, "extend") else "update")(value)
 
 
+class HeldSlot(AttributeSlot):
+    """What a `try` statement holds for the examples that raised something it catches."""
+
+    __slots__ = ()
+
+    def __init__(self, owner: Any, attribute: str, name: str) -> None:
+        super().__init__(owner, attribute)
+        self.name = name
+
+
 class CellSlot(Slot):
     """A variable of a function around the one that changes it."""
 
@@ -226,6 +236,54 @@ class Aside(Region):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self.has_stopped = False
+
+
+class Continuation(Region):
+    """What follows an operation that raises for some examples: it runs for the others.
+
+    It lasts until the branch, the loop's turn or the ``try`` ends in which that operation stands.
+
+    Attributes
+    ----------
+    ending : callable
+        Ends it: takes names, what they hold at its end (None if it never ends), and what they hold
+        for the examples that are not in it, if that is of interest; then these change nothing
+        else. It returns what the names hold for all examples.
+    test : bool
+        What the test of a loop gives for the examples that are not in it.
+    """
+
+    __slots__ = ("ending", "test")
+
+    ending: Callable[..., tuple[Any, ...]]
+    test: bool
+
+
+def settled(
+    trace: Trace, names: Sequence[str], values: Sequence[Any] | None
+) -> tuple[Any, ...] | None:
+    """End what continues inside of `trace`; return what the names hold, None if it never ends."""
+    while state.trace is not trace:
+        region = state.trace
+        assert type(region) is Continuation
+        found = region.ending(names, values)
+        values = None if values is None else found
+    return None if values is None else tuple(values)
+
+
+def answered(trace: Trace, answer: Any) -> Any:
+    """End what continues inside of `trace`, which is the test of a loop; return its answer."""
+    while state.trace is not trace:
+        region = state.trace
+        assert type(region) is Continuation
+        (answer,) = region.ending(("the condition",), (answer,), (region.test,))
+    return answer
+
+
+def resume() -> None:
+    """Go on with those examples for which nothing has been raised that a ``try`` catches."""
+    if state.attempt is not None:
+        state.attempt.resume()
 
 
 def set_guard(tensor: Tensor, guard: Any) -> None:

@@ -423,6 +423,8 @@ def lift(operand: Any, what: str = "an operand") -> Value:
 
 def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     """Record an operation on array-likes; return its result as a tensor, or the tuple of them."""
+    if state.attempt is not None and primitive.raises is not None:
+        state.attempt.emitted(primitive, operands, params)
     values = tuple([read(x) if type(x) is Tensor else lift(x) for x in operands])
     trace = require_trace(primitive.name)
     results = trace.record(primitive, values, primitive.complete(params))

@@ -8,7 +8,7 @@ that moment, just as the plain function would.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, Signature, Value
 from lanewise.ir.location import here, place_of
 from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
+from lanewise.ops import checks
 from lanewise.ops.creation import constant
 from lanewise.ops.registry import Primitive
 
@@ -303,6 +304,22 @@ class Trace(Builder):
         outermost.names += 1
         return f"{what}{outermost.names}"
 
+    def check(
+        self, ok: Value, operands: Sequence[Value], make: Callable[..., BaseException]
+    ) -> None:
+        """Record that each example raises what `make` makes of operands unless `ok` holds."""
+        if state.attempt is None or not state.attempt.check(self, ok, operands, make):
+            self.record(checks.check, (ok, *operands), {"make": make})
+
+    def checked(self, value: Value, ok: Value, error: str, message: str) -> Value:
+        """Return `value`, and record that the error of a name is raised unless `ok` holds."""
+        if state.attempt is not None:
+            found = state.attempt.checked(self, value, ok, checks.ERRORS[error](message))
+            if found is not None:
+                return found
+        params = {"error": error, "message": message}
+        return self.record(checks.checked, (value, ok), params)[0]
+
     def next_token(self) -> Value:
         """Return the token that the next effect takes; it must hand its own to `set_token`."""
         if self.token is None:
@@ -360,6 +377,8 @@ class _State(threading.local):
     ambient: Any = None
     #: Told when an outermost trace opens (True) and when it ends; see `lanewise.profile`.
     watch: Callable[[bool], None] | None = None
+    #: The innermost `try` statement whose body is recorded (`lanewise.autograph.attempts`).
+    attempt: Any = None
 
 
 state = _State()

@@ -15,7 +15,6 @@ import numpy as np
 from lanewise.errors import at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.ops.checks import checked
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import PYTHON, exact
 from lanewise.ops.movement import cast
@@ -86,14 +85,13 @@ def _as(trace: Trace, x: Any, kind: type) -> Value:
 def _nonzero(trace: Trace, value: Value, message: str) -> Value:
     zero = trace.scalar(0, value.type.dtype)
     (ok,) = trace.record(elementwise(np.not_equal), (value, zero), {"dtype": None})
-    params = {"error": "ZeroDivisionError", "message": message}
-    return trace.record(checked, (value, ok), params)[0]
+    return trace.checked(value, ok, "ZeroDivisionError", message)
 
 
 def _ensure(trace: Trace, value: Value, test: np.ufunc, message: str) -> Value:
     zero = trace.scalar(0, value.type.dtype)
     (ok,) = trace.record(elementwise(test), (value, zero), {"dtype": None})
-    return trace.record(checked, (value, ok), {"error": "ValueError", "message": message})[0]
+    return trace.checked(value, ok, "ValueError", message)
 
 
 def give_way(trace: Trace, value: Value, dtype: np.dtype) -> Value:
@@ -112,6 +110,5 @@ def give_way(trace: Trace, value: Value, dtype: np.dtype) -> Value:
         (below,) = trace.record(elementwise(np.less_equal), (value, high), {"dtype": None})
         (ok,) = trace.record(elementwise(np.logical_and), (above, below), {"dtype": None})
         message = f"Python integer out of bounds for {dtype}{at(here())}"
-        params = {"error": "OverflowError", "message": message}
-        (value,) = trace.record(checked, (value, ok), params)
+        value = trace.checked(value, ok, "OverflowError", message)
     return trace.record(cast, (value,), {"dtype": dtype})[0]

@@ -9,7 +9,6 @@ import numpy as np
 
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.ops.checks import check
 from lanewise.ops.checks import checked as checked_op
 from lanewise.trace.tensor import Tensor, emit, read
 from lanewise.trace.trace import require_trace
@@ -59,8 +58,8 @@ class _Raising:
 def required(ok: Any, problem: Exception) -> None:
     """Raise, now or at run time, where `ok` does not hold; also where no result depends on it."""
     if isinstance(ok, Tensor):
-        emit_check = require_trace("a check").record
-        emit_check(check, (read(ok),), {"make": _Raising(type(problem), str(problem))})
+        make = _Raising(type(problem), str(problem))
+        require_trace("a check").check(read(ok), (), make)
     elif not ok:
         raise problem
 

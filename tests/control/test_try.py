@@ -1,0 +1,600 @@
+"""``try`` on data: each example runs its own handler, as in the plain loop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+XS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+ODD = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan, np.inf])
+SMALL = np.array([-2.0, -1.0, 0.5, 1.5, 2.0, 3.0])
+MATRICES = np.stack(
+    [
+        np.eye(3), np.zeros((3, 3)), np.diag([1.0, 2, 3]), np.ones((3, 3)), -np.eye(3),
+        np.full((3, 3), np.nan),
+    ]
+)  # fmt: skip
+v = np.arange(3.0)
+
+
+def f1(x):
+    try:
+        if x < 0:
+            raise ValueError("neg")
+        y = np.sqrt(x)
+    except ValueError:
+        y = -1.0
+    return y
+
+
+def f2(x):
+    y = 0.0
+    try:
+        y = 1.0
+        z = 1 / int(x)
+        y = 2.0 + z
+    except ZeroDivisionError:
+        y = y + 10
+    return y
+
+
+def f3(x):
+    try:
+        return math.log(x)
+    except ValueError:
+        return 5.0
+
+
+def f4(x):
+    out = np.zeros(3)
+    try:
+        out[0] = 1
+        out[1] = v[int(x)]
+        out[2] = 7
+    except IndexError:
+        out[2] = 9
+    else:
+        out[0] += 100
+    finally:
+        out[1] += 0.5
+    return out
+
+
+def f5(x):
+    s = 0.0
+    for i in range(5):
+        try:
+            s += v[i + int(x)]
+        except IndexError:
+            s += 100
+            if i == 3:
+                break
+    return s
+
+
+def help_(x, a):
+    a[0] += 1
+    if x > 2:
+        raise KeyError("big")
+    a[1] += 1
+    return math.sqrt(x)
+
+
+def f6(x):
+    a = np.zeros(3)
+    try:
+        a[2] = help_(x, a)
+    except (KeyError, ValueError):
+        a[2] = -1
+    return a
+
+
+def f7(x):
+    n = 0
+    y = x * 1.0
+    try:
+        while y > -3:
+            y = y - 1
+            n += 1
+            if n == 4:
+                raise ValueError
+    except ValueError:
+        n += 100
+    return n + y
+
+
+def f8(x):
+    try:
+        try:
+            if x > 1:
+                raise ValueError(f"bad {x}")
+            if x < 0:
+                raise KeyError("k")
+        except ValueError as e:
+            raise RuntimeError("again") from e
+        finally:
+            z = 5.0
+    except RuntimeError:
+        return z + 1
+    except LookupError:
+        return z + 2
+    return z
+
+
+def f9(x):
+    t = 0.0
+    for i in range(40):
+        try:
+            t += 1 / (int(x) - i)
+            if x > 3 and i > 4:
+                continue
+            t += 1
+        except ZeroDivisionError:
+            t += 50
+    return t
+
+
+def f10(x):
+    try:
+        s = 0.0
+        for i in range(40):
+            s = s + v[int(x) + i % 4]
+    except IndexError:
+        return s
+    return -s
+
+
+def g1(a):
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return np.zeros((3, 3))
+
+
+def g2(a):
+    try:
+        return np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return a * 2
+
+
+def g3(a):
+    b = np.ones(3)
+    try:
+        b[0] = 5
+        b = np.linalg.solve(a, b)
+    except Exception:
+        pass
+    return b
+
+
+def g4(a):
+    try:
+        w = np.linalg.eigvalsh(a)
+    except np.linalg.LinAlgError:
+        return -np.ones(3)
+    return w
+
+
+def g5(a):
+    for k in range(3):
+        try:
+            L = np.linalg.cholesky(a + k * 2 * np.eye(3))
+            return L[0, 0] + k
+        except np.linalg.LinAlgError:
+            continue
+    return -1.0
+
+
+def g6(a):
+    try:
+        return np.linalg.svd(a)[1]
+    except np.linalg.LinAlgError:
+        return -np.ones(3)
+
+
+def h1(x):
+    try:
+        return int(x)
+    except ValueError:
+        return -5
+    except OverflowError:
+        return -7
+
+
+def h2(x):
+    try:
+        n = int(x)
+    except (ValueError, OverflowError) as e:
+        return str(e) == "cannot convert float NaN to integer"
+    return n > 1
+
+
+def h3(x):
+    try:
+        return [1.0, 2.0, 3.0][int(x)]
+    except (LookupError, ArithmeticError):
+        return -1.0
+    except:  # noqa: E722
+        return -2.0
+
+
+def h4(x):
+    try:
+        return math.sqrt(x) + math.factorial(int(x))
+    except ValueError:
+        return -1.0
+    except OverflowError:
+        return -2.0
+
+
+class Own(Exception):  # noqa: N818
+    def __init__(self, v, n):
+        super().__init__(v)
+        self.n = n
+
+
+def h5(x):
+    try:
+        if x > 2:
+            raise Own(x * 2, 3)
+        if x < 0:
+            raise Own(x, 4)
+        return x
+    except Own as e:
+        return e.args[0] + e.n
+
+
+def h6(x):
+    t = 0.0
+    while True:
+        try:
+            t += 1
+            if t > 10 or not (x < 100):
+                break
+            x = x * 2 + math.sqrt(x)
+        except ValueError:
+            x = 7.0
+            continue
+        finally:
+            t += 0.25
+    return t + x
+
+
+def h7(x):
+    d = {"a": 1.0}
+    try:
+        if x > 1:
+            return d["b"]
+        return d["a"]
+    except KeyError:
+        return -3.0
+
+
+def h8(x):
+    try:
+        return x + (math.log(x) if x > -2 else 0.0)
+    except ValueError:
+        return 99.0
+
+
+def h9(x):
+    try:
+        s = sum([math.sqrt(x - i) for i in range(3)])
+    except ValueError:
+        s = -1.0
+    return s
+
+
+def h10(x):
+    try:
+        assert x > 0, "pos"
+        x = x + 1
+    except AssertionError:
+        x = x - 1
+    return x
+
+
+def h11(x):
+    def inner(y):
+        if y > 1:
+            raise ValueError
+        return y
+
+    out = 0.0
+    for i in range(3):
+        try:
+            out += inner(x - i)
+        except ValueError:
+            out += 10
+        else:
+            out += 0.5
+    return out
+
+
+def h12(x):
+    i = 0
+    row = np.arange(5.0)
+    try:
+        while row[i] < x:
+            i += 1
+    except IndexError:
+        return -1
+    return i
+
+
+def h13(x):
+    n = 0
+    try:
+        for i in range(int(x)):
+            n += i
+            math.sqrt(2.0 - i)
+    except ValueError:
+        n += 1000
+    except OverflowError:
+        n = 5
+    return n
+
+
+def h14(x):
+    try:
+        return min(math.sqrt(x), 1.0) and 1 / (x > 1)
+    except ZeroDivisionError:
+        return 3.0
+    except ValueError:
+        return 4.0
+
+
+def k1(x):
+    try:
+        if x > 2:
+            raise KeyError("k")
+        y = math.sqrt(x)
+    except ValueError:
+        y = 0.0
+    return y
+
+
+def k3(x):
+    try:
+        y = x * x
+        y = y * math.log(x)
+    except ValueError:
+        y = 3 * x
+    return y
+
+
+def k4(x):
+    try:
+        for i in range(3):
+            try:
+                if x > i:
+                    raise ValueError(i)
+            except ValueError as e:
+                if e.args[0] == 2:
+                    raise
+    except Exception:
+        return -x
+    return x
+
+
+def k5(x):
+    try:
+        with np.errstate(divide="ignore"):
+            return math.log(x)
+    except ValueError:
+        return 0.0
+
+
+def k6(x):
+    try:
+        print("in", x)
+        y = math.sqrt(x)
+        print("sqrt", y)
+    except ValueError as e:
+        print("caught", e, x)
+        y = 0.0
+    finally:
+        print("done")
+    return y
+
+
+def k7(x):
+    try:
+        return g7(x, 3)
+    except RecursionError:
+        return 1.0
+    except ValueError:
+        return 2.0
+
+
+def g7(x, n):
+    if n == 0:
+        return math.sqrt(x)
+    try:
+        return g7(x - 1, n - 1)
+    except ZeroDivisionError:
+        return 7.0
+
+
+class C:
+    def __init__(self):
+        self.v = 0.0
+
+    def go(self, x):
+        self.v += 1
+        if x > 1:
+            raise ValueError("v")
+        self.v += 1
+
+
+def k8(x):
+    c = C()
+    try:
+        c.go(x)
+        c.go(x + 1)
+    except ValueError:
+        c.v += 100
+    return c.v
+
+
+def k10(x):
+    n = 0
+    while True:
+        n += 1
+        try:
+            if n > x + 3:
+                raise StopIteration
+        except StopIteration:
+            break
+    return n
+
+
+def k11(x):
+    a = np.arange(4.0)
+    try:
+        a[int(x) + 2] = 10
+        a[int(x) + 3] += 5
+        return a
+    except IndexError:
+        a *= -1
+        return a
+
+
+def k12(x):
+    try:
+        try:
+            return math.sqrt(x)
+        finally:
+            x = x + 1
+            if x > 2.9:
+                raise KeyError
+    except (KeyError, ValueError):
+        return x * 100
+
+
+# --- the comparison -------------------------------------------------------------------------------
+
+PROGRAMS = [
+    *[(f, XS) for f in (f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)],
+    *[(f, MATRICES) for f in (g1, g2, g3, g4, g5, g6)],
+    *[(f, ODD) for f in (h1, h2, h3, h4, h5, h6, h7, h8, h9, h10, h11, h12, h13, h14)],
+    *[(f, SMALL) for f in (k3, k4, k5, k6, k7, k8, k10, k11, k12)],
+]
+
+
+def as_function(f, xs):
+    traced = lw.function(f)
+    return np.stack([traced(x) for x in xs])
+
+
+def nested(f, xs):
+    return lw.vmap(lw.vmap(f))(np.stack([xs, xs[::-1]]))[0]
+
+
+MODES = [lambda f, xs: lw.vmap(f)(xs), as_function, nested]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("mode", MODES, ids=["vmap", "function", "nested"])
+@pytest.mark.parametrize(("f", "xs"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
+def test_as_the_loop(f, xs, mode):
+    expected = np.stack([f(x) for x in xs])
+    found = mode(f, xs)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert found.dtype == expected.dtype
+
+
+def test_what_no_handler_catches():
+    with pytest.raises(KeyError, match="k") as caught:
+        lw.vmap(k1)(XS)
+    assert "in example 5" in str(caught.value) + "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("f", [k1, k3, k5])
+def test_derivatives(f):
+    xs = np.array([0.5, 1.0, 1.5, 1.9])
+    found = lw.vmap(lw.grad(f))(xs)
+    step = 1e-6
+    expected = [(f(x + step) - f(x - step)) / (2 * step) for x in xs]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    whole = lw.grad(lambda x: lw.vmap(f)(x).sum())(xs)
+    np.testing.assert_allclose(whole, found)
+
+
+def test_derivative_of_a_handler():
+    assert lw.vmap(lw.grad(k3))(np.array([-2.0, -1.0])).tolist() == [3.0, 3.0]
+
+
+def test_only_those_that_get_there_print(capsys):
+    def func(x):
+        try:
+            print("in", x)
+            y = math.sqrt(x)
+            print("root", y)
+        except ValueError as e:
+            print(e, x)
+            y = 0.0
+        return y
+
+    lw.vmap(func)(SMALL)
+    found = capsys.readouterr().out
+    for x in SMALL:
+        func(x)
+    assert found == capsys.readouterr().out
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_lanewises_own_refusals_are_not_caught():
+    def func(x):
+        try:
+            return x[x > 0].reshape(-1, 2).sum()
+        except Exception:
+            return 0.0
+
+    with pytest.raises(lw.UnsupportedError):
+        lw.vmap(func)(np.ones((2, 3)))
+
+
+def test_a_limit_of_lanewises_is_not_caught():
+    def func(x):
+        try:
+            return int(x) ** 100 > 0
+        except OverflowError:
+            return False
+
+    with pytest.raises(OverflowError, match="64 bits"):
+        lw.vmap(func)(np.array([3.0]))
+
+
+def test_a_map_within_a_try_is_refused():
+    def func(x):
+        def inner(z):
+            if z > 2:
+                raise ValueError
+            return z * 2
+
+        try:
+            return lw.vmap(inner)(np.array([1.0, 2.0]) * x).sum()
+        except ValueError:
+            return -1.0
+
+    with pytest.raises(lw.UnsupportedError, match="within a try, which catches it"):
+        lw.vmap(func)(XS)
+
+
+def test_constants_that_raise_in_an_expression_are_refused():
+    def func(x):
+        try:
+            return np.sqrt(x) if x > 0 else 1 / 0
+        except ZeroDivisionError:
+            return 5.0
+
+    with pytest.raises(lw.UnsupportedError, match="Write an if statement"):
+        lw.vmap(func)(XS)
