@@ -1,4 +1,4 @@
-"""Shared setting of all tests: `oracle` can be imported, and graphs are verified between passes."""
+"""Shared setting of all tests: `oracle` can be imported, graphs are verified, faults are raised."""
 
 import os
 import sys
@@ -6,5 +6,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["LANEWISE_VERIFY"] = "1"
+os.environ["LANEWISE_STRICT"] = "1"
 # Not the cache of whoever runs the tests; each process of them compiles for itself.
 os.environ["LANEWISE_CACHE"] = "0"

@@ -1,121 +1,19 @@
-"""What a graph means, in the plainest way: one operation at a time, and one example at a time.
-
-A map of any order is a loop over its examples; control flow is Python's. Lowering and running must
-give the same.
-"""
+"""`lanewise.runtime.reference`, where each array is checked to be as its type announces."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, evaluate, symbols
-from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.control import cond, scan, switch, while_
-from lanewise.ops.regions import map_
-
-Sizes = dict[str, int]
+from lanewise.ir.types import ArrayType
+from lanewise.runtime import reference
 
 
-def run(graph: Graph, *arguments: Any, sizes: Sizes | None = None) -> list[Any]:
-    """Return the outputs of a graph on arrays (None for a token)."""
-    sizes = dict(sizes or {})
-    values: dict[Any, Any] = {}
-    for value, given in zip(graph.inputs, arguments, strict=True):
-        values[value] = given if given is None else np.asarray(given)
-        if isinstance(value.type, ArrayType):
-            for dim, size in zip(value.type.shape, np.shape(given), strict=True):
-                if isinstance(dim, Dim) and str(dim) in symbols(dim):
-                    sizes[str(dim)] = size
-            check(value.type, given, sizes)
-    for op in graph.operations:
-        results = _apply(op, [values[value] for value in op.operands], sizes)
-        for value, result in zip(op.results, results, strict=True):
-            if isinstance(value.type, ArrayType):
-                check(value.type, result, sizes)
-            values[value] = result
-    return [values[value] for value in graph.outputs]
-
-
-def check(type: ArrayType, array: Any, sizes: Sizes) -> None:
+def _check(type: ArrayType, array: Any, sizes: dict[str, int]) -> None:
     array = np.asarray(array)
-    bound = _bind(type, sizes)
-    assert (array.dtype, array.shape) == (bound.dtype, bound.shape)
+    assert (array.dtype, array.shape) == (type.dtype, type.shape)
 
 
-def _apply(op: Operation, operands: list[Any], sizes: Sizes) -> Sequence[Any]:
-    params = _bind(op.params, sizes)
-    if op.primitive is cond:
-        return run(op.regions[0 if operands[0] else 1], *operands[1:], sizes=sizes)
-    if op.primitive is switch:
-        return run(op.regions[operands[0]], *operands[1:], sizes=sizes)
-    if op.primitive is while_:
-        test, body = op.regions
-        state, captures = operands, params["captures"]
-        while run(test, *state, sizes=sizes)[0]:
-            state = [*state[:captures], *run(body, *state, sizes=sizes)]
-        return state[captures:]
-    if op.primitive is scan:
-        return _scan(op, operands, params, sizes)
-    if op.primitive is map_:
-        return _map(op, operands, params, sizes)
-    results = op.primitive.numpy(*operands, **params)
-    if len(op.results) == 1 and not isinstance(results, (tuple, list)):
-        return [results]
-    return [] if results is None else results
-
-
-def _scan(op: Operation, operands: list[Any], params: Any, sizes: Sizes) -> list[Any]:
-    (body,) = op.regions
-    first = params["captures"]
-    last = first + params["carry"]
-    state, xs = operands[first:last], operands[last:]
-    types = [_bind(value.type, sizes) for value in op.results[last - first :]]
-    ys = [np.zeros(type.shape, type.dtype) for type in types]
-    turns = range(params["length"])
-    for turn in reversed(turns) if params["reverse"] else turns:
-        slices = [x[turn] for x in xs]
-        outputs = run(body, *operands[:first], *state, *slices, sizes=sizes)
-        state = outputs[: len(state)]
-        for y, part in zip(ys, outputs[len(state) :], strict=True):
-            y[turn] = part
-    return [*state, *ys]
-
-
-def _map(op: Operation, operands: list[Any], params: Any, sizes: Sizes) -> list[Any]:
-    (body,) = op.regions
-    results: list[Any] = [
-        np.zeros(_bind(value.type, sizes).shape, value.type.dtype)
-        if isinstance(value.type, ArrayType)
-        else None
-        for value in op.results
-    ]
-    state = list(operands)
-    tokens = [i for i, value in enumerate(op.results) if not isinstance(value.type, ArrayType)]
-    for example in range(params["size"]):
-        part = [
-            x if axis is None else np.take(x, example, axis)
-            for x, axis in zip(state, params["in_dims"], strict=True)
-        ]
-        outputs = run(body, *part, sizes=sizes)
-        for i, (output, mapped) in enumerate(zip(outputs, params["out_mapped"], strict=True)):
-            if i in tokens:
-                continue
-            results[i][example if mapped else ...] = output
-    return results
-
-
-def _bind(value: Any, sizes: Sizes) -> Any:
-    match value:
-        case Dim():
-            return evaluate(value, sizes)
-        case dict():
-            return {name: _bind(part, sizes) for name, part in value.items()}
-        case tuple():
-            return tuple([_bind(part, sizes) for part in value])
-        case ArrayType():
-            return array_type(value.dtype, _bind(value.shape, sizes))
-    return value
+run = partial(reference.run, check=_check)

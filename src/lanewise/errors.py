@@ -155,6 +155,30 @@ class CheckError(AssertionError):
     """
 
 
+class InternalErrorWarning(RuntimeWarning):
+    """Lanewise met an error of its own making, and went on without the step that failed.
+
+    The result is right; it may have taken longer. The warning comes once for each function.
+
+    Examples
+    --------
+    >>> import os
+    >>> import warnings
+    >>> from unittest.mock import patch
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> with (
+    ...     patch("lanewise.runtime.tiers.compiling", side_effect=KeyError("a defect")),
+    ...     patch.dict(os.environ, LANEWISE_STRICT="0"),
+    ...     warnings.catch_warnings(record=True) as caught,
+    ... ):
+    ...     lw.vmap(lambda x: np.sin(x) + np.sin(x))(np.zeros(3))
+    array([0., 0., 0.])
+    >>> [warning.category.__name__ for warning in caught]
+    ['InternalErrorWarning']
+    """
+
+
 class InvalidGraphError(RuntimeError):
     """A graph that breaks a rule: a mistake of Lanewise's own, found by the verifier."""
 

@@ -21,6 +21,7 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.passes.anysize import at_any_size
 from lanewise.passes.inline import inline
 from lanewise.passes.specialize import needs_sizes, specialized
+from lanewise.passes.survive import attempt, survives
 from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.tiers import Executable
@@ -171,12 +172,16 @@ class _Runner:
         outputs = None if settled is None else run_settled(settled, arrays)
         if outputs is None:
             outputs = run(self.executable, self._recorded, arrays)
-            if settled is None and not self._graph.has_effects:  # host code must not run twice
+            if not self._graph.has_effects:  # host code must not run twice
                 self._settled = self.executable.settled
         return outputs
 
     def _recorded(self) -> Graph:
         return self._graph
+
+
+def _at_any_size(graph: Graph, compiled: bool) -> Graph | None:
+    return at_any_size(inline(graph), compiled=compiled)
 
 
 def _is_compiled(graph: Graph) -> bool:
@@ -273,8 +278,12 @@ class ConcreteFunction:
         self._make, self._compile, self._must_compile = make, compile, compile is True
         self._special: dict[tuple[Any, ...], _Runner | None] | None = None
         general: Graph | None = self.graph
-        if not recording.has_effects and needs_sizes(self.graph):
-            general = at_any_size(inline(self.graph), compiled=self._must_compile)
+        if not recording.has_effects and attempt(
+            "needs_sizes", self.graph, needs_sizes, otherwise=lambda: False
+        ):
+            general = attempt(
+                "at_any_size", self.graph, _at_any_size, self._must_compile, otherwise=lambda: None
+            )
             if general is None and not (self._must_compile and _is_compiled(self.graph)):
                 self._special = {}
         is_special = self._must_compile and self._special is not None
@@ -371,6 +380,10 @@ class ConcreteFunction:
         try:
             graph = specialized(self.graph, sizes)
         except (ValueError, IndexError):  # where it fails, the recorded graph says when it runs
+            return self._runner
+        except Exception as error:
+            if not survives(error, "specialize", self.graph):
+                raise
             return self._runner
         return _Runner(self._make(graph), graph)
 

@@ -24,6 +24,7 @@ from lanewise.errors import annotate, at, function_name
 from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.graph import Graph
 from lanewise.ir.location import here
+from lanewise.passes.survive import INTERNAL
 from lanewise.runtime.tiers import COMPILE, INTERPRET, Executable
 from lanewise.trace import tree
 from lanewise.trace.trace import state
@@ -455,7 +456,7 @@ def _executable(name: str, compile: bool | None, graph: Graph) -> Executable:
     """Return what runs a graph; raise `ValueError` if it must be compiled and cannot be."""
     executable = Executable(graph, {None: None, False: INTERPRET, True: COMPILE}[compile])
     if compile:
-        left = executable.uncompiled()
+        left = [it for it in executable.uncompiled() if INTERNAL not in it[1]]
         found = [f"{_told(op.primitive.name, reason)}{at(op._place)}" for op, reason in left]
         if found:
             listed = "\n  ".join(dict.fromkeys(found))

@@ -19,6 +19,7 @@ from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.random import BLOCK_WORK, LAWS
 from lanewise.ops.regions import map_
+from lanewise.passes.survive import meant
 
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
 MOST_LIVE = 32
@@ -379,7 +380,8 @@ def _forced_lanes() -> int | None:
     """Return what LANEWISE_LANES says."""
     given = os.environ.get("LANEWISE_LANES", "")
     if given and (not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 256):
-        raise ValueError(f"LANEWISE_LANES must be a number of lanes, 1 to 256, not {given!r}")
+        text = f"LANEWISE_LANES must be a number of lanes, 1 to 256, not {given!r}"
+        raise meant(ValueError(text))
     return int(given) if given else None
 
 

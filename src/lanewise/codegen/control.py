@@ -17,13 +17,12 @@ from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored, row_major
 from lanewise.codegen.blocks import across
 from lanewise.codegen.emitter import Slot
-from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.lowering import Lowering, Variable
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import is_unknown, usual
 from lanewise.codegen.uniformity import varying_carry, varying_scan
 from lanewise.codegen.vector import Vec, select
-from lanewise.ir.dims import Undecided
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import cond, scan, switch, while_
@@ -79,12 +78,10 @@ def run(
                 is_used = [uses.get(value, 0) > 0 for value in op.results]
                 try:
                     results = operation(k, op, operands, is_used)
-                except CannotCompile as error:
-                    error.trail.append(op)
-                    raise
-                except Undecided as error:
-                    refused = CannotCompile(f"{op.primitive.name} has to know the sizes")
-                    refused.trail.append(op)
+                except Exception as error:
+                    refused = refusal(error, op)
+                    if refused is error:
+                        raise
                     raise refused from error
                 for value, result in zip(op.results, results, strict=True):
                     bind(value, k.settled(result, uses.get(value, 0)))

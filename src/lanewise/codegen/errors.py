@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from lanewise.errors import at
-from lanewise.ir.graph import Operation
+from lanewise.ir.dims import Undecided
+from lanewise.ir.graph import Graph, Operation
+from lanewise.passes.survive import INTERNAL, survives
 
 
 class CannotCompile(Exception):  # noqa: N818 (nothing went wrong)
@@ -25,6 +27,23 @@ class CannotCompile(Exception):  # noqa: N818 (nothing went wrong)
     def __str__(self) -> str:
         place = at(self.trail[0]._place) if self.trail else ""
         return f"{self.reason}{place}"
+
+
+def refusal(error: Exception, op: Operation) -> Exception:
+    """Return what is raised where writing an operation raised an error: why it has no native form.
+
+    It is the error itself where that is one that says so, or is not survived.
+    """
+    if isinstance(error, CannotCompile):
+        refused = error
+    elif isinstance(error, Undecided):
+        refused = CannotCompile(f"{op.primitive.name} has to know the sizes")
+    elif survives(error, f"the native form of {op.primitive.name}", Graph((), (op,), ())):
+        refused = CannotCompile(f"{op.primitive.name}: {INTERNAL} in its native form")
+    else:
+        return error
+    refused.trail.append(op)
+    return refused
 
 
 class TooLong(CannotCompile):

@@ -39,6 +39,7 @@ from lanewise.passes.forward import forwarded
 from lanewise.passes.paths import bounded, direct, has_writes
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.passes.specialize import specialized, unknown_sizes
+from lanewise.passes.survive import INTERNAL, attempt, survives
 
 #: Of more results than this each is stored as soon as it is there: else all their numbers would be
 #: at hand until the end, and LLVM long at work to find places for them.
@@ -121,9 +122,28 @@ def write(
     CannotCompile
         If something in the region has no native form.
     """
+    try:
+        return _best(body, in_dims, lanes, fastmath, columns)
+    except CannotCompile:
+        raise
+    except Exception as error:
+        if not survives(error, "code generation", body):
+            raise
+        raise CannotCompile(f"{INTERNAL} in code generation") from error
+
+
+def _best(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    lanes: int | None,
+    fastmath: bool,
+    columns: Sequence[bool],
+) -> Kernel:
+    """Write the kernel of a map, of operations made one where that can be; see `write`."""
     if has_writes(body) and not unknown_sizes(body):
-        brief = direct(eliminate_dead(body), IN_REGISTERS)
-        brief = bounded(forwarded(brief), IN_REGISTERS)
+        brief = attempt("direct", body, lambda body: direct(eliminate_dead(body), IN_REGISTERS))
+        brief = attempt("forward", brief, forwarded)
+        brief = attempt("bounded", brief, bounded, IN_REGISTERS)
         try:
             return _written(brief, in_dims, lanes, fastmath, columns)
         except TooLong:

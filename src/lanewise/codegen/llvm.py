@@ -9,13 +9,14 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import llvmlite
 from llvmlite import binding
 
 from lanewise.codegen import store, support
+from lanewise.codegen.background import interruptible, leave_room
 
 #: How much LLVM optimizes, of 3.
 #:
@@ -153,6 +154,7 @@ def optimized(text: str) -> Generator[tuple[Any, Any]]:
     False
     """
     # A context of its own: the global one would keep all constants of all modules for ever.
+    leave_room(len(text))
     with lock, binding.create_context() as context:
         target, builder, passes = _tools(machine())
         with binding.parse_assembly(text, context) as module:
@@ -191,10 +193,14 @@ def compile_object(text: str) -> bytes:
     key = store.key_of(text, *conditions(machine()))
     code = store.load(key)
     if code is None:
-        with optimized(text) as (module, target):
-            code = target.emit_object(module)
+        code = interruptible(key, partial(_made, text))
         store.save(key, code)
     return code
+
+
+def _made(text: str) -> bytes:
+    with optimized(text) as (module, target):
+        return target.emit_object(module)
 
 
 @lru_cache(maxsize=8)
@@ -220,6 +226,7 @@ class Code:
     def __init__(self, text: str) -> None:
         start = time.perf_counter()
         code = compile_object(text)
+        leave_room(len(code))
         with lock:
             if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):
                 support.install(Code)

@@ -33,6 +33,7 @@ from lanewise.passes.lanes import (
     with_axis_first,
 )
 from lanewise.passes.select import selected
+from lanewise.passes.survive import meant
 
 
 def vectorize(graph: Graph, report: Report | None = None) -> Graph:
@@ -79,10 +80,8 @@ def _lower_map(
         elif mapped:
             results.append(repeated(lane, mapper.size))
         elif lane.mapped:
-            raise ValueError(
-                f"result {index} of the mapped function differs from example to example, so its "
-                "out_dims cannot be None"
-            )
+            text = f"result {index} of the mapped function differs from example to example"
+            raise meant(ValueError(f"{text}, so its out_dims cannot be None"))
         else:
             results.append(lane.value)
     return results
@@ -193,10 +192,9 @@ class Mapper:
             culprit = _host_call(op)
             rule = culprit.primitive.batch
             reason = rule.reason if isinstance(rule, Absent) else "it runs once for each example"
-            raise ValueError(
-                f"{culprit.primitive.name} cannot be vectorized: {reason}{at(culprit.location)}. "
-                "Allow fallback_to_while_loop, or use an operation that can"
-            )
+            text = f"{culprit.primitive.name} cannot be vectorized: {reason}{at(culprit.location)}"
+            advice = "Allow fallback_to_while_loop, or use an operation that can"
+            raise meant(ValueError(f"{text}. {advice}"))
         results = [result for member in group for result in member.results]
         last_token = [r for r in results if isinstance(r.type, TokenType)][-1:]
         outputs = [*last_token, *[r for r in results if not isinstance(r.type, TokenType)]]

@@ -23,8 +23,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, cond, scan, while_
 from lanewise.ops.regions import map_
-from lanewise.passes.pipeline import lower
-from lanewise.runtime.interpret import Plan, chunked_graph, read_sizes, told
+from lanewise.runtime.interpret import Plan, chunked_graph, planned, read_sizes, told
 
 Sizes = Mapping[str, int]
 
@@ -90,7 +89,7 @@ def _locate_among(examples: slice, graph: Graph, arguments: Sequence[Any]) -> Fa
 
 
 def _plan(graph: Graph) -> Plan:
-    return Plan(lower(graph), sized=True, tells=False)
+    return planned(graph, sized=True, tells=False)
 
 
 def _locate(graph: Graph, arguments: Sequence[Any], sizes: Sizes) -> Failure | None:

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from lanewise.ir.graph import Graph
+from lanewise.passes.survive import INTERNAL, is_raising, survives
 from lanewise.runtime.diagnose import explain_failure
-from lanewise.runtime.failed import KernelFailed, left
-from lanewise.runtime.interpret import Plan, read_sizes
+from lanewise.runtime.failed import KernelFailed, NotCompiled, left
+from lanewise.runtime.interpret import Plainly, Plan, read_sizes
 from lanewise.runtime.tiers import INTERPRET, Choice, Executable, is_strict
 
 #: How many executables are kept; the oldest goes first.
@@ -148,12 +149,17 @@ def _run(
     except Exception as error:
         found = None
         is_kernels = isinstance(error, KernelFailed)
-        if not is_kernels or error.first is not None:
-            found = explain_failure(error, program(), arguments, executable.failing(error))
+        if isinstance(error, NotCompiled):
+            executable.give_up(error.reason)
+        elif not is_kernels or error.first is not None:
+            found = _explained(error, program(), arguments, executable)
         if found is error:
             found = None
             if not is_kernels:
-                raise
+                outputs = _survived(error, executable, program(), arguments)
+                if outputs is None:
+                    raise
+                return outputs, False
     if found is None:  # kernels are more cautious than need be
         if _observed.programs is not None:
             last = _observed.programs[-1]
@@ -163,6 +169,35 @@ def _run(
         raise found from found.__cause__
     finally:
         del found  # its traceback holds this frame
+
+
+def _explained(
+    error: Exception, graph: Graph, arguments: Sequence[Any], executable: Executable
+) -> Exception:
+    """Return the error of the first failing example, or `error` itself if there is none."""
+    try:
+        return explain_failure(error, graph, arguments, executable.failing(error))
+    except Exception as other:
+        if not survives(other, "looking for the example that fails", graph):
+            raise
+        return error
+
+
+def _survived(
+    error: Exception, executable: Executable, graph: Graph, arguments: Sequence[Any]
+) -> list[Any] | None:
+    """Return the results where a run raised what no example raises; None if they raise, too."""
+    if graph.has_effects or isinstance(error, MemoryError) or is_raising():
+        return None
+    plan = Plainly(graph)
+    try:
+        outputs = plan(*arguments)
+    except Exception:
+        return None
+    if not survives(error, "running", graph):
+        return None
+    executable.give_up(f"{INTERNAL} in running", plan)
+    return outputs
 
 
 def _run_observed(

@@ -25,6 +25,20 @@ class KernelFailed(Exception):  # noqa: N818 (the error is the interpreter's to 
         self.op = op
 
 
+class NotCompiled(KernelFailed):
+    """A kernel that was to run cannot be made; all is interpreted, from now on.
+
+    Attributes
+    ----------
+    reason
+        What keeps it from being made.
+    """
+
+    def __init__(self, reason: str, op: Operation | None = None) -> None:
+        super().__init__(None, op)
+        self.reason = reason
+
+
 class _Left(threading.local):
     """How many examples kernels left to NumPy, in this thread."""
 

@@ -30,6 +30,7 @@ from lanewise.passes.rowwise import is_large
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.spread import FEWEST, spread
+from lanewise.passes.survive import attempt
 from lanewise.runtime.interpret import Plan, read_sizes
 from lanewise.runtime.kernels import kernel_for
 from lanewise.runtime.pool import get_threads
@@ -143,7 +144,7 @@ def spread_within(graph: Graph) -> Graph:
     operations = list(graph.operations)
     for number, op in enumerate(operations):
         if _is_batch(op):
-            region = spread(op.regions[0], op.params["fastmath"], totals=False)
+            region = attempt("spread", op.regions[0], spread, op.params["fastmath"], totals=False)
             in_dims = op.params["in_dims"]
             if _maps(region) > _maps(op.regions[0]) and not runs_in_lanes(region, in_dims):
                 operations[number] = op.with_regions((region,))
@@ -196,7 +197,8 @@ def _is_in_turn(op: Operation) -> bool:
 
 def _spread(graph: Graph, fastmath: bool = False) -> Graph:
     """Return a graph of one example with loops and large arrays as maps."""
-    return over_elements(spread(graph, fastmath), fastmath)
+    graph = attempt("spread", graph, spread, fastmath)
+    return attempt("elements", graph, over_elements, fastmath)
 
 
 def _is_batch(op: Operation) -> bool:
@@ -240,8 +242,9 @@ def as_kernels(
         else op
         for op in graph.operations
     ]
-    graph = as_maps(Graph(graph.inputs, inner, graph.outputs), _moves_much, any_size=any_size)
-    return partition(graph, kernels, report)
+    graph = Graph(graph.inputs, inner, graph.outputs)
+    graph = attempt("single", graph, as_maps, _moves_much, any_size=any_size)
+    return attempt("partition", graph, partition, kernels, report)
 
 
 def _moves_much(op: Operation) -> bool:

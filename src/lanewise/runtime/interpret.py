@@ -20,13 +20,16 @@ from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.types import ArrayType, TokenType, array_type
 from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, example_type, map_
+from lanewise.passes.inline import inline
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead
+from lanewise.passes.survive import attempt, survives
 from lanewise.runtime.binding import bind
 from lanewise.runtime.clock import Clock
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source
 from lanewise.runtime.memory import Memory, analyze
+from lanewise.runtime.reference import run as run_plainly
 
 
 class LocatedError(Exception):
@@ -165,9 +168,38 @@ def told(example: tuple[int, ...], op: Operation) -> str:
     return where + at(op._place)
 
 
+class Plainly(Plan):
+    """A graph ready to run without any plan: what is left where making one failed."""
+
+    __slots__ = ("_sized",)
+
+    def __init__(self, graph: Graph, *, sized: bool = False) -> None:
+        self.graph = attempt("inline", graph, inline)
+        self.clock, self.is_fresh, self._sized = None, False, sized
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """Run on one array for each input of the graph (None for a token)."""
+        return self.step(*arguments)
+
+    def step(self, *arguments: Any) -> list[Any]:
+        """Run as a part of another plan."""
+        sizes, arrays = (arguments[0], arguments[1:]) if self._sized else (None, arguments)
+        return run_plainly(self.graph, *arrays, sizes=sizes)
+
+
+def planned(graph: Graph, *, sized: bool = False, tells: bool | None = None) -> Plan:
+    """Return the plan of a graph whose maps are not lowered yet."""
+    try:
+        return Plan(lower(graph), sized=sized, tells=tells)
+    except Exception as error:
+        if not survives(error, "planning", graph):
+            raise
+        return Plainly(graph, sized=sized)
+
+
 def interpret(graph: Graph, *arguments: Any) -> list[Any]:
     """Run a graph on arrays: lower its maps, then one operation at a time."""
-    return Plan(lower(graph))(*arguments)
+    return planned(graph)(*arguments)
 
 
 def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:

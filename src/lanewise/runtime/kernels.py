@@ -22,8 +22,9 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.regions import NATIVE
 from lanewise.passes.fitting import fits
 from lanewise.passes.specialize import replaced, unknown_sizes
+from lanewise.passes.survive import INTERNAL, survives
 from lanewise.runtime.binding import of_any_size
-from lanewise.runtime.failed import KernelFailed
+from lanewise.runtime.failed import KernelFailed, NotCompiled
 from lanewise.runtime.launch import Entry, Known, caller
 from lanewise.runtime.layouts import (
     canonical,
@@ -34,7 +35,7 @@ from lanewise.runtime.layouts import (
     rows,
 )
 from lanewise.runtime.mend import Mender
-from lanewise.runtime.tiers import COMPILE, backend
+from lanewise.runtime.tiers import COMPILE, NO_MEMORY, backend
 
 #: Kernels by what decides them, those that were used last at the end.
 KERNELS: dict[Any, Kernel | None] = {}
@@ -78,6 +79,18 @@ def code_of(kernel: Kernel) -> Code:
         if len(_recent) > MOST_CODES:
             _recent.pop(next(iter(_recent)))
         return code
+
+
+def _made(kernel: Kernel, op: Operation) -> Code:
+    """Return the machine code of the kernel of a map; raise `NotCompiled` if it cannot be made."""
+    try:
+        return code_of(kernel)
+    except MemoryError as error:
+        raise NotCompiled(NO_MEMORY, op) from error
+    except Exception as error:
+        if not survives(error, "LLVM", Graph((), (op,), ())):
+            raise
+        raise NotCompiled(f"{INTERNAL} in LLVM", op) from error
 
 
 def known_code(kernel: Kernel) -> Code | None:
@@ -226,7 +239,7 @@ class _Runner:
             kernel = kernel_for(body, self._in_dims, fastmath, (*wanted, *results))
         except CannotCompile:  # that for rows was written when the map was made
             kernel = kernel_for(body, self._in_dims, fastmath)
-        code = code_of(kernel)
+        code = _made(kernel, op)
         taken = kernel.columns[: len(wanted)]
         inputs = zip(self._dtypes, body.inputs, strict=True)
         entry = Entry(
@@ -285,7 +298,7 @@ class _Sized:
         if not is_possible or not fits(body, sizes):
             return None
         if self._code is None:
-            self._code = code_of(kernel)
+            self._code = _made(kernel, self._op)
         table = np.array(told, np.int64)
         inputs, outputs = (
             [(canonical(v.type.dtype), replaced(v.type.shape, sizes)) for v in values]

@@ -20,6 +20,7 @@ from typing import Any
 
 from llvmlite import binding
 
+from lanewise.codegen.background import interruptible, leave_room
 from lanewise.codegen.llvm import lock
 
 #: METH_FASTCALL of CPython.
@@ -79,6 +80,30 @@ def _libraries() -> list[Any]:
     return [ctypes.pythonapi, ctypes.CDLL(None)]
 
 
+def _engine(text: str, found: dict[str, int], level: int) -> Any:
+    """Return a module compiled, with functions that are at these addresses."""
+    leave_room(len(text))
+    with lock:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        binding.initialize_native_asmparser()
+        # Position-independent: the code may lie further up than a 32-bit address reaches.
+        target = binding.Target.from_default_triple().create_target_machine(
+            opt=level,
+            jit=True,
+            reloc="pic",
+            codemodel="default",
+        )
+        module = binding.parse_assembly(text)
+        module.verify()
+        engine = binding.create_mcjit_compiler(module, target)
+        for name, address in found.items():
+            engine.add_global_mapping(module.get_function(name), address)
+        engine.finalize_object()
+        del module, target  # llvmlite frees them here, while the lock is held
+    return engine
+
+
 class Library:
     """A compiled module whose declared functions are Python's and the C library's.
 
@@ -115,24 +140,7 @@ class Library:
             return f"define internal {result} @{name}({parameters}) {{ {returns} }}"
 
         text = _DECLARATION.sub(resolve, text)
-        with lock:
-            binding.initialize_native_target()
-            binding.initialize_native_asmprinter()
-            binding.initialize_native_asmparser()
-            # Position-independent: the code may lie further up than a 32-bit address reaches.
-            target = binding.Target.from_default_triple().create_target_machine(
-                opt=level,
-                jit=True,
-                reloc="pic",
-                codemodel="default",
-            )
-            module = binding.parse_assembly(text)
-            module.verify()
-            engine = binding.create_mcjit_compiler(module, target)
-            for name, address in found.items():
-                engine.add_global_mapping(module.get_function(name), address)
-            engine.finalize_object()
-            del module, target  # llvmlite frees them here, while the lock is held
+        engine = interruptible(f"{level} {text}", lambda: _engine(text, found, level))
         self._engine = engine
         self._definitions: dict[str, _MethodDef] = {}
         _immortal.append(engine)

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -32,8 +32,9 @@ from lanewise.passes.inline import inline
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.specialize import needs_sizes, unknown_sizes
+from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.failed import KernelFailed
-from lanewise.runtime.interpret import Plan, read_sizes
+from lanewise.runtime.interpret import Plan, planned, read_sizes
 
 if TYPE_CHECKING:
     from lanewise.codegen.partition import Report
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 INTERPRET, COMPILE = "interpret", "native"
 INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
+NO_MEMORY = "there was too little memory to compile it"
 #: Operations that repeat a result which is the same for all examples.
 _NEVER_FAIL = (constant, broadcast_to, reshape)
 _lock = threading.RLock()
@@ -125,19 +127,28 @@ class Executable:
     """
 
     __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "_written", "cost",
-                 "graph", "native")  # fmt: skip
+                 "fault", "graph", "native")  # fmt: skip
 
     def __init__(self, graph: Graph, forced: str | None = None) -> None:
-        self.graph = graph = inline(graph)
+        self.graph = graph
         self._forced = forced
         self.native: Plan | None = None
         self._few: ForFew | None = None
-        self.cost = INFINITE if graph.has_effects else compiling(graph)
+        self.cost = INFINITE
+        #: Why it is not compiled, or what was left out, where that should not be so.
+        self.fault = ""
+        self._ledger = _Ledger()
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         self._interpreter: Plan | None = None
         #: The plan with kernels that are so long that compiling them has to wait.
         self._written: Plan | None = None
-        self._ledger = _Ledger() if self.cost == INFINITE else _ledger_of(graph)
+        with carrying_out(graph) as faults:
+            self.graph = graph = attempt("inline", graph, inline)
+            if not graph.has_effects:
+                self.cost = attempt("the estimate", graph, compiling, otherwise=lambda: INFINITE)
+            if self.cost < INFINITE:
+                self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
+        self.fault = ", ".join(faults)
 
     @property
     def spent(self) -> float:
@@ -152,6 +163,14 @@ class Executable:
         forced = backend() or self._forced
         if forced == INTERPRET or is_strict():
             return self.interpreter
+        try:
+            return self._chosen(forced, arguments)
+        except Exception as error:
+            self._survive(error)
+            return self.interpreter
+
+    def _chosen(self, forced: str | None, arguments: Sequence[Any]) -> Plan:
+        """Return the plan to run, which is compiled now if that pays, or is forced."""
         if self.native is not None:
             return self.native if self._few is None else self._fitting(self._few, arguments)
         if self.cost == INFINITE:
@@ -174,6 +193,23 @@ class Executable:
         if self.native is not None and self._few is not None:
             return self._fitting(self._few, arguments)
         return self.native or self.interpreter
+
+    def _survive(self, error: Exception) -> None:
+        """Go on interpreted where compiling raised an error, if it is one to be survived."""
+        if isinstance(error, MemoryError):
+            self.give_up(NO_MEMORY)
+        elif survives(error, "compiling", self.graph):
+            self.give_up(f"{INTERNAL} in compiling")
+        else:
+            raise error
+
+    def give_up(self, reason: str, plan: Plan | None = None) -> None:
+        """Run without kernels from now on, because of this; by a plan, if one is given."""
+        with _lock:
+            self.native = self._written = self._few = None
+            self.cost = INFINITE
+            self.fault = self.fault or reason
+            self._interpreter = plan or self._interpreter
 
     def is_due(self, arguments: Sequence[Any]) -> bool:
         """Whether it is compiled, or should be, where another one stands in for it so far."""
@@ -208,8 +244,12 @@ class Executable:
             return self.native
         if any(isinstance(d, Dim) for v in self.graph.inputs for d in getattr(v.type, "shape", ())):
             return None  # the number of examples decides
-        with _lock:
-            return few.plan if few.is_better_for(self.native.graph, {}) else self.native
+        try:
+            with _lock:
+                return few.plan if few.is_better_for(self.native.graph, {}) else self.native
+        except Exception as error:
+            self._survive(error)
+            return self.interpreter
 
     def _fitting(self, few: ForFew, arguments: Sequence[Any]) -> Plan:
         """Return the plan for many examples, or that for few, whichever suits the batch."""
@@ -222,7 +262,7 @@ class Executable:
         """The plan without kernels."""
         plan = self._interpreter
         if plan is None:
-            plan = self._interpreter = Plan(lower(self.graph))
+            plan = self._interpreter = planned(self.graph)
         return plan
 
     def failing(self, error: Exception) -> slice | None:
@@ -254,9 +294,14 @@ class Executable:
         if self.graph.has_effects:
             return Choice(INTERPRET, CALLS_HOST)
         if self.native is None and self.cost == INFINITE:
-            return Choice(INTERPRET, "nothing in it has a native form")
-        if forced == COMPILE:
-            return Choice(COMPILE, by)
+            return Choice(INTERPRET, self.fault or "nothing in it has a native form")
+        choice = Choice(COMPILE, by) if forced == COMPILE else self._tier(sizes)
+        if self.fault:
+            return replace(choice, reason=f"{choice.reason}; {self.fault} was survived")
+        return choice
+
+    def _tier(self, sizes: Mapping[str, int]) -> Choice:
+        """Return what the next call would run where nothing but the work decides, and why."""
         spent = self.spent
         if self.native is None:
             each = max(interpreting(self.graph, sizes), 1.0)
@@ -326,12 +371,17 @@ class Executable:
         from lanewise.runtime.few import Few, has_kernels, may_spread
         from lanewise.runtime.kernels import KERNELS
 
-        graph = self.native_graph()
-        few = Few(self.graph, KERNELS) if may_spread(self.graph) else None
-        if graph is None:
-            return few.plan if few is not None and has_kernels(few.lowered) else None
+        with carrying_out(self.graph) as faults:
+            try:
+                graph = self.native_graph()
+                few = Few(self.graph, KERNELS) if may_spread(self.graph) else None
+                if graph is None:
+                    return few.plan if few is not None and has_kernels(few.lowered) else None
+                plan = Plan(lower(graph))
+            finally:
+                self.fault = ", ".join([*filter(None, [self.fault]), *faults])
         self._few = few
-        return Plan(lower(graph))
+        return plan
 
 
 def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
