@@ -172,8 +172,8 @@ class InternalErrorWarning(RuntimeWarning):
     ...     patch.dict(os.environ, LANEWISE_STRICT="0"),
     ...     warnings.catch_warnings(record=True) as caught,
     ... ):
-    ...     lw.vmap(lambda x: np.sin(x) + np.sin(x))(np.zeros(3))
-    array([0., 0., 0.])
+    ...     lw.vmap(lambda x: np.sin(x) + 7.5)(np.zeros(3))
+    array([7.5, 7.5, 7.5])
     >>> [warning.category.__name__ for warning in caught]
     ['InternalErrorWarning']
     """
