@@ -42,7 +42,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "Each is shown with code that raises it and code that does not in [errors](../errors.md) "
         "and in the [index of messages](../error-index.md).",
         "ConcretizationError ControlFlowError DataDependentShapeError LeakedTensorError "
-        "BakedInWarning RetracingWarning UnsupportedError CheckError FormatError "
+        "BakedInWarning LostWriteWarning RetracingWarning UnsupportedError CheckError FormatError "
         "InternalErrorWarning",
     ),
     "more": ("More", "What traced code is made of.", "Tensor"),

@@ -28,6 +28,7 @@ from lanewise.errors import (
     FormatError,
     InternalErrorWarning,
     LeakedTensorError,
+    LostWriteWarning,
     RetracingWarning,
     UnsupportedError,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "GradientTape",
     "InternalErrorWarning",
     "LeakedTensorError",
+    "LostWriteWarning",
     "RetracingWarning",
     "Tensor",
     "TensorArray",

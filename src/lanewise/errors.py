@@ -121,6 +121,24 @@ class BakedInWarning(UserWarning):
     """
 
 
+class LostWriteWarning(UserWarning):
+    """A mapped function writes to its argument and returns nothing: nobody sees what it wrote.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> def double(x):
+    ...     x *= 2
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     lw.vmap(double)(np.ones((2, 3)))
+    >>> [warning.category.__name__ for warning in caught]
+    ['LostWriteWarning']
+    """
+
+
 class FormatError(ValueError):
     """A file that `load` cannot read: damaged, foreign, or written by a newer version.
 

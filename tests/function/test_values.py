@@ -127,7 +127,9 @@ def test_a_function_gives_what_its_python_gives(number, backend):
     want = func(*copies)
     traced = lw.function(func)
     for _ in range(3):
-        assert_equal(traced(*args), want)
+        given = optree.tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
+        assert_equal(traced(*given), want)
+        assert_equal(given, copies)
     assert traced.experimental_get_tracing_count() == 1
 
 
@@ -143,18 +145,6 @@ def test_results_share_memory_with_nothing(backend):
     again = f(x)
     np.testing.assert_array_equal(again[0], X)
     np.testing.assert_array_equal(again[3], np.ones(4))
-
-
-def test_the_callers_arrays_never_change(backend):
-    def func(x):
-        x[0] = 5
-        x += 1
-        return x
-
-    x = X.copy()
-    got = lw.function(func)(x)
-    np.testing.assert_array_equal(x, X)
-    np.testing.assert_allclose(got, func(X.copy()))
 
 
 def test_zero_dimensional_results_are_scalars_or_python_numbers(backend):

@@ -10,14 +10,14 @@ from weakref import ref
 import numpy as np
 
 from lanewise.api.keys import Key, array_of, described, is_data, key_of, references
-from lanewise.api.mapping import close
 from lanewise.api.parameters import Parameters
 from lanewise.api.spec import TensorSpec
-from lanewise.autograph.calls import fn
-from lanewise.errors import UnsupportedError, function_name
+from lanewise.api.tracing import Arguments, Recording
+from lanewise.api.writing import PlainCall, is_written_through
+from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
-from lanewise.ir.graph import Graph, Value
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.graph import Graph
+from lanewise.ir.types import ArrayType
 from lanewise.passes.anysize import at_any_size
 from lanewise.passes.inline import inline
 from lanewise.passes.specialize import needs_sizes, specialized
@@ -26,134 +26,13 @@ from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
-from lanewise.trace.ragged import Ragged
-from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Stop, Trace, current_trace, where
-from lanewise.trace.variable import Variable, assigning, taken
+from lanewise.trace.tensor import Tensor, lift, tensor_of
+from lanewise.trace.trace import Trace, current_trace, where
+from lanewise.trace.variable import Variable, assigning
+from lanewise.trace.views import root_of
 
 #: For so many sizes a trace for any size has kernels, if those need to know them.
 MOST_SPECIAL = 8
-#: What a function may return besides arrays: it is the same at each call.
-_PLAIN = (bool, int, float, complex, str, bytes)
-
-
-class Arguments(NamedTuple):
-    """The arguments of a call, taken apart.
-
-    Attributes
-    ----------
-    structure
-        Of the pair of positional and named arguments.
-    leaves
-        What stands in it.
-    keys
-        For each leaf what decides the trace.
-    """
-
-    structure: Any
-    leaves: list[Any]
-    keys: list[Key]
-
-    @property
-    def arrays(self) -> list[Any]:
-        """The leaves that are data."""
-        return [x for x, key in zip(self.leaves, self.keys, strict=True) if is_data(key)]
-
-
-class _Output(NamedTuple):
-    """A leaf of what the function returned: a value of the graph, or a plain object."""
-
-    value: Value | None
-    plain: Any = None
-    weak: type | None = None
-
-
-class Recording(NamedTuple):
-    """What running a function on tensors gave."""
-
-    graph: Graph
-    captures: list[np.ndarray]
-    structure: Any
-    outputs: list[_Output]
-    has_effects: bool
-    owners: list[ref[Variable] | None]  # of the captures, those that are a variable's value
-    assigned: list[ref[Variable]]  # the graph gives their values behind the outputs
-
-    def settled(self) -> Recording:
-        """Return the same without variables that nobody has any more: they are constants then."""
-        owners = [None if r is None or r() is None else r for r in self.owners]
-        assigned = [r for r in self.assigned if r() is not None]
-        outputs, graph = iter(self.graph.outputs), self.graph
-        kept = [next(outputs) for output in self.outputs if output.value is not None]
-        kept += [v for r, v in zip(self.assigned, outputs, strict=False) if r() is not None]
-        kept += outputs  # the token
-        graph = Graph(graph.inputs, graph.operations, kept)
-        return self._replace(graph=graph, owners=owners, assigned=assigned)
-
-
-def record(
-    func: Callable[..., Any], arguments: Arguments, shapes: Sequence[Shape], autograph: bool
-) -> Recording:
-    """Run a function on tensors in place of its arrays, and return what it did.
-
-    Parameters
-    ----------
-    func
-        The user's function.
-    arguments
-        Those of the call at hand.
-    shapes
-        The shapes of the arrays among them, which may have symbolic dimensions.
-    autograph
-        Whether Python's control flow follows the data.
-    """
-    left = iter(shapes)
-    with Trace(func) as trace:
-        filled = list(arguments.leaves)
-        for position, key in enumerate(arguments.keys):
-            if is_data(key):
-                filled[position] = Tensor(trace, trace.input(array_type(key[0], next(left))))
-        count = len(trace.inputs)
-        args, kwargs = tree.unflatten(arguments.structure, filled)
-        call = fn(func) if autograph else func
-        try:
-            result = call(*args, **kwargs)
-        except Stop:  # all of its branches raise: nothing is left to return
-            if current_trace() is not trace:
-                raise UnsupportedError(
-                    f"{function_name(func)} raises within an expression that the data decide, "
-                    "which is not followed there. Write an if statement"
-                ) from None
-            result = None
-        leaves, structure = tree.flatten(result)
-        outputs = [_output(leaf, index, result, func) for index, leaf in enumerate(leaves)]
-        assigned = taken(trace)
-    values = [output.value for output in outputs if output.value is not None]
-    graph = close(trace, [*values, *[value for _, value, _ in assigned]], count)
-    captures = [source for source, _ in trace.captures]
-    return Recording(
-        graph, captures, structure, outputs, trace.token is not None,
-        [None if x is None else ref(x) for x in trace.owners_of_captures()],
-        [ref(variable) for variable, *_ in assigned],
-    )  # fmt: skip
-
-
-def _output(leaf: Any, index: int, result: Any, func: Any) -> _Output:
-    if type(leaf) is Tensor:
-        return _Output(read(leaf), weak=leaf._weak)
-    if isinstance(leaf, Tensor):
-        return _Output(read(leaf))
-    if type(leaf) in _PLAIN:
-        return _Output(None, leaf)
-    if isinstance(leaf, Ragged):
-        leaf.refuse("returning it from a traced function")
-    path = tree.paths(result, "the result")[index]
-    if isinstance(leaf, (np.ndarray, np.generic, Variable)):
-        return _Output(lift(leaf, path))
-    raise ValueError(
-        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a traced "
-        "function returns arrays, numbers, strings, None, or containers of these"
-    )
 
 
 class _Runner:
@@ -242,7 +121,9 @@ class ConcreteFunction:
         "_token",
         "captured_inputs",
         "graph",
+        "kinds",
         "name",
+        "writes",
     )  # fmt: skip
 
     def __init__(
@@ -260,6 +141,7 @@ class ConcreteFunction:
         self.captured_inputs = recording.captures
         self._owners = recording.owners if any(recording.owners) else []
         self._assigned = recording.assigned
+        self.writes, self.kinds = recording.writes, recording.kinds
         self._kept: Any = None
         self._parameters = parameters
         self._structure = arguments.structure
@@ -290,7 +172,8 @@ class ConcreteFunction:
         executable = Executable(self.graph) if is_special else make(general or self.graph)
         self._runner = _Runner(executable, self.graph)
         self._rank = -1  # of the result, if it is one array and nothing else
-        if len(self._outputs) == 1 and not recording.has_effects and not self._assigned:
+        is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
+        if len(self._outputs) == 1 and is_pure:
             (only,) = self._outputs
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
@@ -299,23 +182,36 @@ class ConcreteFunction:
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """Run on arrays of the dtypes and shapes that this was traced for."""
+        writes = self.writes
+        if writes.positions:
+            writes.check(arrays)
         runner = self._runner if self._special is None else self._specialized(arrays)
         if self._assigned:
             return self._run_and_assign(runner, arrays)
         more = self._present() if self._owners else self._more
         outputs = runner.run([*arrays, *more] if more else arrays)
-        return outputs[0] if self._rank > 0 else self._assembled(outputs)
+        if self._rank > 0:
+            return outputs[0]
+        if writes.positions:
+            self._store(arrays, outputs)
+        return self._assembled(outputs, arrays)
 
     def _run_and_assign(self, runner: _Runner, arrays: Sequence[Any]) -> Any:
         """Run, and then assign: a call that raises has assigned nothing."""
         with assigning:  # another thread's call reads what this one assigns
             variables = [self._alive(reference) for reference in self._assigned]
             outputs = runner.run([*arrays, *self._present()])
-            stop = len(outputs) - len(self._token)
+            stop = len(outputs) - len(self._token) - len(self.writes.positions)
             start = stop - len(self._assigned)
             for variable, array in zip(variables, outputs[start:stop], strict=True):
                 variable.current = np.asarray(array)
-        return self._assembled(outputs)
+            self._store(arrays, outputs)
+        return self._assembled(outputs, arrays)
+
+    def _store(self, arrays: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Write to the arguments: a call that raises has written nothing."""
+        stop = len(outputs) - len(self._token)
+        self.writes.store(arrays, outputs[stop - len(self.writes.positions) : stop])
 
     def _present(self) -> list[Any]:
         """Return what the graph takes beside the arguments: variables have the values of now."""
@@ -387,13 +283,16 @@ class ConcreteFunction:
             return self._runner
         return _Runner(self._make(graph), graph)
 
-    def _assembled(self, outputs: list[Any]) -> Any:
-        """Return what the function returns, made of the outputs of its graph."""
+    def _assembled(self, outputs: list[Any], arrays: Sequence[Any]) -> Any:
+        """Return what the function returns, made of the outputs of its graph and the arguments."""
         found = iter(outputs)
         leaves: list[Any] = []
         for output in self._outputs:
             if output.value is None:
                 leaves.append(output.plain)
+                continue
+            if output.argument is not None:
+                leaves.append(arrays[output.argument])
                 continue
             x = next(found)
             if output.value.type.shape:
@@ -416,6 +315,7 @@ class ConcreteFunction:
             )
         trace = current_trace()
         arrays: list[Any] = []
+        given: list[Any] = []
         for leaf, own_leaf, path in zip(leaves, self._leaves, self._paths, strict=True):
             if isinstance(leaf, Tensor):
                 key: Key = (leaf.dtype, leaf.shape)
@@ -426,6 +326,7 @@ class ConcreteFunction:
                 if not _is_of_shape(key[1], wanted[1]):
                     raise ValueError(self._misfit(path, key, wanted))
                 is_tensor = isinstance(leaf, Tensor)
+                given.append(leaf)
                 arrays.append(leaf if is_tensor else array_of(leaf, lambda path=path: path))
             elif key != wanted:
                 raise TypeError(self._misfit(path, key, wanted))
@@ -434,9 +335,40 @@ class ConcreteFunction:
             raise ValueError(
                 f"{self.name}: sizes that must be the same differ: {found}, for {self}"
             )
-        return self.run(arrays) if trace is None else self._inlined(trace, arrays)
+        if trace is not None:
+            return self._inlined(trace, arrays, given)
+        self._check_written(arrays, given)
+        return self.run(arrays)
 
-    def _inlined(self, trace: Trace, arrays: Sequence[Any]) -> Any:
+    def _check_written(self, arrays: Sequence[Any], given: Sequence[Any]) -> None:
+        """Raise `ValueError` for arguments that cannot be written to as the plain function does."""
+        data = [p for p, leaf in zip(self._paths, self._leaves, strict=True) if leaf.value is None]
+        for i in self.writes.positions:
+            if not is_written_through(given[i], arrays[i]):
+                raise ValueError(
+                    f"{self.name} writes to its argument {data[i]}, which has to be an array of "
+                    f"NumPy's, not a {type(given[i]).__name__}"
+                )
+        for i, is_array in self.kinds:
+            if isinstance(given[i], np.ndarray) is not is_array:
+                wanted = "an array without dimensions" if is_array else "a scalar"
+                raise ValueError(
+                    f"{self.name}: this trace is for {data[i]} as {wanted}, which it writes to or "
+                    "changes by an operator such as +=, and the two differ there"
+                )
+        try:
+            self.writes.check(arrays)
+        except PlainCall as call:
+            if call.other == -1:
+                raise ValueError("assignment destination is read-only") from None
+            other = "a captured array" if call.other is None else data[call.other]
+            other = "itself" if call.other == call.position else other
+            raise ValueError(
+                f"{self.name} writes to its argument {data[call.position]}, which overlaps with "
+                f"{other}: pass a copy of one, or call the lanewise.function that this was made of"
+            ) from None
+
+    def _inlined(self, trace: Trace, arrays: Sequence[Any], given: Sequence[Any]) -> Any:
         """Record what the function does as a part of a trace, and return its results."""
         if self._token or self._assigned:
             raise UnsupportedError(
@@ -444,6 +376,7 @@ class ConcreteFunction:
                 "assigns variables cannot become part of a trace. Call the lanewise.function that "
                 "it was made of"
             )
+        self._refuse_shared(given)
         graph = self.graph
         sizes = {
             str(dim): size
@@ -463,10 +396,28 @@ class ConcreteFunction:
         trace.location = place
         found = iter(values)
         leaves = [
-            output.plain if output.value is None else Tensor(trace, next(found), None, output.weak)
+            output.plain
+            if output.value is None
+            else Tensor(trace, next(found), None, output.weak)
+            if output.argument is None
+            else given[output.argument]
             for output in self._outputs
         ]
+        for i, value in zip(self.writes.positions, found, strict=True):
+            given[i][...] = Tensor(trace, value)
         return tree.unflatten(self._result, leaves)
+
+    def _refuse_shared(self, given: Sequence[Any]) -> None:
+        """Raise for tensors that are written to and are views of others among the arguments."""
+        roots = [root_of(tensor) for x in given if (tensor := tensor_of(x)) is not None]
+        for i in self.writes.positions:
+            target = tensor_of(given[i])
+            if target is not None and sum([root_of(target) is root for root in roots]) > 1:
+                raise UnsupportedError(
+                    f"{self.name} writes to one of its arguments{where()}, which shares memory "
+                    "with another: a concrete function cannot become part of a trace so. Call the "
+                    "lanewise.function that it was made of"
+                )
 
     def _misfit(self, path: str, found: Key, wanted: Key) -> str:
         return (

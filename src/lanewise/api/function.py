@@ -5,20 +5,23 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from types import MethodType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from lanewise.api.concrete import Arguments, ConcreteFunction, record
+from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.features import features_of
 from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
 from lanewise.api.parameters import Parameters
-from lanewise.api.signature import Signature, symbolic
+from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import Traces
+from lanewise.api.tracing import Arguments, record
+from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.autograph.calls import fn
 from lanewise.errors import annotate, at, function_name
 from lanewise.ir.dims import Dim, Shape
@@ -27,6 +30,7 @@ from lanewise.ir.location import here
 from lanewise.passes.survive import INTERNAL
 from lanewise.runtime.tiers import COMPILE, INTERPRET, Executable
 from lanewise.trace import tree
+from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import state
 
 _ndarray = np.ndarray
@@ -164,25 +168,33 @@ class Function:
                 arrays = known(args, kwargs)
                 if arrays is not None:
                     self._tick()
-                    return run(arrays)
+                    try:
+                        return run(arrays)
+                    except PlainCall:
+                        break
             if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
                 key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                 run = self._runs.get(key)
                 if run is not None:
                     self._tick()
                     self._traces.repeated(key, args, kwargs, args, run)
-                    return run(args)
+                    try:
+                        return run(args)
+                    except PlainCall:
+                        pass
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given_args, given_kwargs = args, kwargs
         args, kwargs = self._parameters.bind(args, kwargs)
         signature = self._options.signature
+        converted = None
         if signature is not None:
-            args = signature.converted(self._name, self._parameters, args, kwargs)
+            converted = signature.converted(self._name, self._parameters, args, kwargs)
+            args = converted.args
         if state.trace is not None:
-            if signature is not None:
-                return self._inlined(args, kwargs)
+            if converted is not None:
+                return self._inlined_converted(converted, kwargs)
             return self._inlined(given_args, given_kwargs)
         arguments = self._taken_apart(args, kwargs)
         traces = self._traces
@@ -195,11 +207,34 @@ class Function:
         else:
             self._tick()
         arrays = arguments.arrays
-        traces.remember(given_args, given_kwargs, arguments, concrete)
-        return concrete.run(arrays)
+        if self._may_write(concrete, arguments, converted):
+            traces.remember(given_args, given_kwargs, arguments, concrete)
+            with suppress(PlainCall):
+                return concrete.run(arrays)
+        # Outside of the handler: what it raises is the user's, with no exception before it.
+        return self.__wrapped__(*args, **kwargs)
+
+    def _may_write(
+        self, concrete: ConcreteFunction, arguments: Arguments, converted: Converted | None
+    ) -> bool:
+        """Whether what a trace writes to arguments reaches the caller, if they do not overlap.
+
+        Raises
+        ------
+        TypeError
+            If nothing could: where the input_signature has made another array of an argument.
+        """
+        for i in concrete.writes.positions:
+            given, array = arguments.given_data[i], arguments.arrays[i]
+            if converted is not None:
+                converted.refuse(given)
+            if not is_written_through(given, array):
+                return False
+        return True
 
     def _taken_apart(self, args: Any, kwargs: Any) -> Arguments:
         leaves, structure = tree.flatten((args, kwargs))
+        given = list(leaves)
 
         def path(position: int) -> str:
             return f"{self._name}: {self._parameters.paths(args, kwargs)[position]}"
@@ -213,7 +248,16 @@ class Function:
                     keys.append(key_of(leaf, partial(path, position)))
                     continue
             keys.append((leaf.dtype, leaf.shape))
-        return Arguments(structure, leaves, keys)
+        return Arguments(structure, leaves, keys, given)
+
+    def _inlined_converted(self, converted: Converted, kwargs: dict[str, Any]) -> Any:
+        tensors = [x for x, _ in converted.copies.values() if isinstance(x, Tensor)]
+        before = [read(x) for x in tensors]
+        result = self._inlined(converted.args, kwargs)
+        for x, value in zip(tensors, before, strict=True):
+            if read(x) is not value:
+                converted.refuse(x)
+        return result
 
     def _inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run as a part of what is being traced."""
@@ -295,6 +339,7 @@ class Function:
         args, kwargs = parameters.bind(args, kwargs)
         leaves, structure = tree.flatten((args, kwargs))
         paths = parameters.paths(args, kwargs)
+        given = list(leaves)
         keys, shapes = [], []
         for position, (leaf, path) in enumerate(zip(leaves, paths, strict=True)):
             if isinstance(leaf, TensorSpec):
@@ -307,7 +352,7 @@ class Function:
                 keys.append(key_of(leaf, lambda path=path: f"{self._name}: {path}"))
                 if is_data(keys[-1]):
                     shapes.append(keys[-1][1])
-        arguments = Arguments(structure, leaves, keys)
+        arguments = Arguments(structure, leaves, keys, given)
         with self._traces.lock:
             found = self._traces.find_general(arguments, tuple(shapes))
             if found is None and not any(isinstance(d, Dim) for s in shapes for d in s):

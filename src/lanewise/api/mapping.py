@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.errors import UnsupportedError, at, function_name
+from lanewise.errors import LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ir.location import Location
 from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import PARALLEL, map_
@@ -114,6 +116,7 @@ def run_map(
     call: Callable[[list[Tensor]], Any],
     out_dims: Callable[[Any, int], list[int | None]],
     options: Options,
+    path: Callable[[int], str],
 ) -> Any:
     """Map a function over operands: record it, and run it unless a trace around needs it recorded.
 
@@ -133,6 +136,8 @@ def run_map(
         Given what the function returned and its number of leaves, where the batch goes in each.
     options
         How the map is run.
+    path
+        What to call one of the operands in messages.
     """
     outer = current_trace()
     with Trace(func) as trace:
@@ -157,6 +162,8 @@ def run_map(
         else:
             leaves, structure = tree.flatten(result)
             dims = out_dims(result, len(leaves))
+            if not leaves and not has_stopped:
+                _warn_of_lost_writes(func, trace, tensors, path)
             outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
         assigned = taken(trace) if trace.states else []
     assignments = _uniform(func, trace, in_dims, assigned) if assigned else []
@@ -215,6 +222,25 @@ def run_map(
         found.pop()
     assign(assignments)
     return _assemble(structure, own(found, arguments), dims)
+
+
+def _warn_of_lost_writes(
+    func: Callable[..., Any], trace: Trace, tensors: list[Tensor], path: Callable[[int], str]
+) -> None:
+    """Warn that a function writes to an argument, if it returns nothing."""
+    for position, (tensor, value) in enumerate(zip(tensors, trace.inputs, strict=False)):
+        if tensor._value is value:
+            continue
+        place = next((op._place for op in trace.operations if tensor._value in op.results), None)
+        location = None if place is None else Location(*place)
+        warnings.warn_explicit(
+            f"vmap({function_name(func)}): {path(position)} is written to{at(place)}, but each "
+            "example writes to its own copy and nothing is returned: what it wrote is lost. Return "
+            "it, or call lw.function(...) on the whole array, which writes to the caller's",
+            LostWriteWarning,
+            "<unknown>" if location is None else location.file,
+            0 if location is None else location.line,
+        )
 
 
 def _check_out_dims(func: Any, result: Any, outputs: list[Value], dims: list[int | None]) -> None:

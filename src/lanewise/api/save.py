@@ -17,7 +17,7 @@ from weakref import ref
 
 import numpy as np
 
-from lanewise.api.concrete import Arguments, ConcreteFunction, Recording, _Output
+from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.function import Function, _executable
 from lanewise.api.keys import is_data, key_of
 from lanewise.api.parameters import Parameters
@@ -33,6 +33,8 @@ from lanewise.api.saved_values import (
     primitive_name,
     primitive_named,
 )
+from lanewise.api.tracing import Arguments, Output, Recording
+from lanewise.api.writing import Writes
 from lanewise.errors import FormatError, UnsupportedError, at
 from lanewise.ir.archive import (
     GraphReader,
@@ -221,6 +223,10 @@ class _Writer:
             "outputs": [self._output(output) for output in concrete._outputs],
             "effects": bool(concrete._token),
         }
+        if concrete.writes.positions:
+            program["written"] = list(concrete.writes.positions)
+        if concrete.kinds:
+            program["kinds"] = [list(row) for row in concrete.kinds]
         program["variables"] = [
             {"name": v.name, "trainable": v.trainable, "array": self._array(v.current)}
             for v in self._variables
@@ -299,9 +305,11 @@ class _Writer:
                 self._refuse_part("a list that grew outside of it", UnwritableError("pass it in"))
         return rows
 
-    def _output(self, output: _Output) -> Any:
+    def _output(self, output: Output) -> Any:
         if output.value is None:
             return {"value": encoded(output.plain)}
+        if output.argument is not None:
+            return {"argument": output.argument}
         return {"number": encoded(output.weak)}
 
     def _variable(self, reference: Any) -> int:
@@ -359,11 +367,14 @@ class _Reader:
         arguments, shapes = self._arguments()
         captures, owners = self._captures()
         assigned = [ref(self._variables[self._number(i)]) for i in listed(program["assigned"])]
-        structure, outputs = self._outputs(graph)
-        recording = Recording(
-            graph, captures, structure, outputs, program["effects"], owners, assigned
-        )
+        structure, outputs = self._outputs(graph, shapes)
         data = [key for key in arguments.keys if is_data(key)]
+        written = tuple([index(i, len(data)) for i in listed(program.get("written", []))])
+        kinds = tuple([self._kind(row, shapes) for row in listed(program.get("kinds", []))])
+        recording = Recording(
+            graph, captures, structure, outputs, program["effects"], owners, assigned,
+            Writes(written), kinds,
+        )  # fmt: skip
         self._check_edges(recording, [array_type(dtype, shape) for dtype, shape in data])
         concrete = ConcreteFunction(
             name,
@@ -383,10 +394,15 @@ class _Reader:
         captured = [array_type(x.dtype, x.shape) for x in recording.captures]
         if [v.type for v in graph.inputs] != [*arguments, *captured, *token]:
             raise ValueError("the graph does not take the function's arguments and arrays")
-        given = [output.value.type for output in recording.outputs if output.value is not None]
+        computed = [output.value for output in recording.outputs if output.is_computed]
+        given = [value.type for value in computed if value is not None]
+        written = recording.writes.positions
+        last = [arguments[i] for i in written]
+        if sorted({*written}) != list(written):
+            raise ValueError("an argument is written to twice")
         variables: list[Any] = [reference() for reference in recording.assigned]
         assigned = [array_type(v.dtype, v.shape) for v in variables]
-        if [v.type for v in graph.outputs] != [*given, *assigned, *token]:
+        if [v.type for v in graph.outputs] != [*given, *assigned, *last, *token]:
             raise ValueError("the graph does not give the function's results")
         if any(not isinstance(type_, ArrayType) for type_ in given):
             raise ValueError("a result is no array")
@@ -395,6 +411,12 @@ class _Reader:
         sizes = {str(dim) for type_ in arguments for dim in type_.shape}
         if unknown := self._graphs.sizes - self._graphs.named - sizes:
             raise ValueError(f"the size {min(unknown)} cannot be read off the arguments")
+
+    def _kind(self, row: Any, shapes: Sequence[Any]) -> tuple[int, bool]:
+        position, is_array = listed(row)
+        if type(is_array) is not bool or shapes[index(position, len(shapes))]:
+            raise ValueError("of what kind an argument is is not said")
+        return position, is_array
 
     def _parameters(self) -> Parameters:
         rows = []
@@ -442,7 +464,7 @@ class _Reader:
             raise ValueError("the arguments are no pair of positional and named ones")
         if not all(isinstance(name, str) for name in whole[1]):
             raise ValueError("an argument's name is no string")
-        return Arguments(structure, leaves, keys), shapes
+        return Arguments(structure, leaves, keys, leaves), shapes
 
     def _captures(self) -> tuple[list[np.ndarray], list[Any]]:
         captures: list[np.ndarray] = []
@@ -454,24 +476,29 @@ class _Reader:
             owners.append(None if owner is None else ref(owner))
         return captures, owners
 
-    def _outputs(self, graph: Any) -> tuple[Any, list[_Output]]:
+    def _outputs(self, graph: Any, shapes: Sequence[Any]) -> tuple[Any, list[Output]]:
         values = iter(graph.outputs)
         outputs = []
         for row in listed(self._program["outputs"]):
-            tag, content = _one(row, "number", "value")
-            if tag == "number":
+            tag, content = _one(row, "number", "value", "argument")
+            if tag == "argument":
+                position = index(content, len(shapes))
+                if position not in listed(self._program.get("written", [])):
+                    raise ValueError("a result is an argument that is not written to")
+                outputs.append(Output(graph.inputs[position], argument=position))
+            elif tag == "number":
                 weak = self._decoder.value(content)
                 if weak not in (None, bool, int, float, complex):
                     raise ValueError(f"a result cannot stand for {weak!r:.60}")
                 value = next(values, _ABSENT)
                 if value is _ABSENT or (weak is not None and value.type.shape):
                     raise ValueError("the graph does not give the function's results")
-                outputs.append(_Output(value, weak=weak))
+                outputs.append(Output(value, weak=weak))
             else:
                 plain = self._decoder.value(content)
                 if type(plain) not in (bool, int, float, complex, str, bytes):
                     raise ValueError(f"a result cannot be {plain!r:.60}")
-                outputs.append(_Output(None, plain))
+                outputs.append(Output(None, plain))
         return self._structure(self._program["result"], len(outputs)), outputs
 
     def _variable(self, row: Any) -> Variable:

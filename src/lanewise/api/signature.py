@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.api.concrete import Arguments
 from lanewise.api.keys import array_of, is_data
 from lanewise.api.parameters import Parameters
 from lanewise.api.spec import Size, TensorSpec
+from lanewise.api.tracing import Arguments
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import where
+
+
+class Converted(NamedTuple):
+    """Arguments as an ``input_signature`` wants them.
+
+    Attributes
+    ----------
+    args
+        The positional arguments.
+    copies
+        By id, those that share no memory with what the caller gave, each with its path.
+    """
+
+    args: tuple[Any, ...]
+    copies: dict[int, tuple[Any, str]]
+
+    def refuse(self, x: Any) -> None:
+        """Raise `TypeError` if a function that writes to `x` writes to nothing of the caller's."""
+        if id(x) in self.copies:
+            raise TypeError(
+                f"{self.copies[id(x)][1]} is written to, but was converted to {x.dtype} as the "
+                f"input_signature says, so the caller would not see it{where()}. Pass an array of "
+                "that dtype"
+            )
 
 
 class Signature:
@@ -66,7 +90,7 @@ class Signature:
 
     def converted(
         self, name: str, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, ...]:
+    ) -> Converted:
         """Return the positional arguments of a call as arrays of the dtypes that the specs say.
 
         Raises
@@ -88,8 +112,14 @@ class Signature:
             _converted(part, spec, f"{name}: {path}", sizes)
             for part, spec, path in zip(parts, self._specs, paths, strict=True)
         ]
+        copies = {
+            id(leaf): (leaf, f"{name}: {path}")
+            for leaf, part, path in zip(leaves, parts, paths, strict=True)
+            if leaf is not part and not isinstance(leaf, np.generic)
+            if not (isinstance(part, np.ndarray) and np.may_share_memory(leaf, part))
+        }
         _, structure = tree.flatten(self.tree)
-        return (*tree.unflatten(structure, leaves), *args[len(self.tree) :])
+        return Converted((*tree.unflatten(structure, leaves), *args[len(self.tree) :]), copies)
 
     def filled(
         self, name: str, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -174,6 +204,8 @@ def _converted(part: Any, spec: TensorSpec, path: str, sizes: dict[str, tuple[in
             array = array.astype(spec.dtype)
         else:
             array = np.asarray(part, spec.dtype)  # of a Python number that it is in range
+    if not isinstance(part, (Tensor, np.ndarray)):
+        array = array[()]  # without dimensions a scalar: it cannot be written to
     if spec.shape is None:
         return array
     shape = array.shape

@@ -11,9 +11,12 @@ import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from lanewise.api.concrete import Arguments, ConcreteFunction
+import numpy as np
+
+from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.guards import Guard, guard
 from lanewise.api.keys import Key, described, is_data, references
+from lanewise.api.tracing import Arguments
 from lanewise.errors import RetracingWarning
 from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.location import _is_own
@@ -80,10 +83,12 @@ class Traces:
     def find(self, arguments: Arguments) -> ConcreteFunction | None:
         """Return the trace for the arguments of a call, if there is one."""
         found = self._exact.get(_exact_key(arguments))
+        if found is not None and not _is_of_kinds(found, arguments):
+            found = self._exact.get((_exact_key(arguments), _kinds(arguments)))
         if found is None and self._general:
             shapes = [key[1] for key in arguments.keys if is_data(key)]
             for general in self._general.get(_general_key(arguments), ()):
-                if general.accepts(shapes):
+                if general.accepts(shapes) and _is_of_kinds(general, arguments):
                     return general
         return found
 
@@ -104,6 +109,8 @@ class Traces:
             self._general[key] = sorted(found, key=_generality)
         else:
             key = _exact_key(arguments)
+            if concrete.kinds and key in self._exact:
+                key = key, _kinds(arguments)
             self._exact[key] = concrete
         targets = [target for k in arguments.keys for target in references(k)]
         targets += concrete.variables
@@ -271,6 +278,16 @@ def _depth_of_caller() -> int:
 
 def _exact_key(arguments: Arguments) -> Hashable:
     return arguments.structure, *arguments.keys
+
+
+def _kinds(arguments: Arguments) -> tuple[bool, ...]:
+    """Return which of the data are arrays, and which scalars."""
+    return tuple([isinstance(x, np.ndarray) for x in arguments.given_data])
+
+
+def _is_of_kinds(concrete: ConcreteFunction, arguments: Arguments) -> bool:
+    """Whether data without dimensions are arrays, or scalars, where that makes a difference."""
+    return all([arguments.is_array(i) is is_array for i, is_array in concrete.kinds])
 
 
 def _general_key(arguments: Arguments) -> Hashable:

@@ -135,7 +135,7 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
             keywords.update(zip(names, tensors[len(positions) :], strict=True))
             return self._outputs(fn(function)(*arguments, **keywords), dict(sizes))
 
-        results = run_map(function, flat, axes, count, call, lambda _, n: [0] * n, Options())
+        results = run_map(function, flat, axes, count, call, lambda _, n: [0] * n, Options(), str)
         if isinstance(results, tuple):
             return tuple([np.reshape(r, (*shape, *r.shape[1:])) for r in results])
         return np.reshape(results, (*shape, *results.shape[1:]))

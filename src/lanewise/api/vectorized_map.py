@@ -136,4 +136,7 @@ def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Opti
         function = followed(fn) if options.autograph else fn
         return function(tree.unflatten(structure, tensors))
 
-    return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options)
+    def path(index: int) -> str:
+        return tree.paths(elems, "elems")[index]
+
+    return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options, path)

@@ -12,6 +12,7 @@ import numpy as np
 
 from lanewise.api.check import Sides, checked, is_reference, looped, tolerance_of
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
+from lanewise.api.parameters import Parameters
 from lanewise.autograph.calls import fn
 from lanewise.errors import function_name
 from lanewise.ir.types import NUMERIC_KINDS
@@ -283,7 +284,10 @@ def map_call(
             return [out_dims] * count
         return tree.broadcast_prefix(out_dims, result, "out_dims", "the result")
 
-    return run_map(func, operands, axes, size, call, place, options)
+    def name(index: int) -> str:
+        return Parameters(func).paths(args, kwargs)[positions[index]]
+
+    return run_map(func, operands, axes, size, call, place, options, name)
 
 
 def _has_container(args: tuple[Any, ...]) -> bool:

@@ -80,6 +80,9 @@ class Trace(Builder):
         Of a map's trace: whether its examples draw random numbers alike; see `lanewise.random`.
     number : Value or None
         Of a map's trace: the input that is the example's number, if something asks for it.
+    rebound : set of Value
+        Those of scalars that an operator such as ``+=`` has left as they are, and would change if
+        they were arrays without dimensions.
     streams : dict of id to (Generator, stream)
         Of a map's trace: where the numbers come from that it draws from generators outside of it.
     states : dict of id to (object, value, line), or None
@@ -100,6 +103,7 @@ class Trace(Builder):
         "parent",
         "randomness",
         "reads",
+        "rebound",
         "sizes",
         "states",
         "streams",
@@ -128,6 +132,7 @@ class Trace(Builder):
         #: Of an outermost trace: by id, arrays that were read of objects, each with its object.
         self.owners: dict[int, tuple[np.ndarray, Any]] | None = None
         self.states: dict[int, tuple[Any, Any, Any]] | None = None
+        self.rebound: set[Value] = set()
         self.randomness: str | None = None
         self.number: Value | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None
@@ -268,6 +273,10 @@ class Trace(Builder):
         }
         return [by_snapshot.get(id(source)) for source, _ in self.captures]
 
+    def writable_captures(self) -> list[np.ndarray]:
+        """Return the arrays that were captured, as far as somebody could write to them."""
+        return [owner for owner, _, _ in self._by_array.values() if _is_writable(owner)]
+
     def known_capture(self, array: np.ndarray, owner: np.ndarray) -> Value | None:
         """Return the value that stands for an array, if it was captured as it is now."""
         known = self._by_array.get(id(owner))
@@ -330,6 +339,10 @@ class Trace(Builder):
     def set_token(self, token: Value) -> None:
         assert self.token is not None
         self.token = (self.token[0], token)
+
+
+def _is_writable(owner: Any) -> bool:
+    return isinstance(owner, np.ndarray) and _could_change(owner)
 
 
 def _could_change(array: np.ndarray) -> bool:

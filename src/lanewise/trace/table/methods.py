@@ -57,6 +57,7 @@ def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
 def _in_place(ufunc: np.ufunc, plain: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
     def operator(self: Tensor, other: Any) -> Any:
         if self.ndim == 0 and self._view is None:  # a scalar of NumPy's: the name is rebound
+            self._trace.rebound.add(self._value)
             return plain(self, other)
         return ufunc(self, other, out=self)
 

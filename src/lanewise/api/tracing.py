@@ -1,0 +1,223 @@
+"""Recording a function as a graph: what it is called with, and what running it on tensors gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from lanewise.api.keys import Key, is_data
+from lanewise.api.mapping import close
+from lanewise.api.writing import Writes
+from lanewise.autograph.calls import fn
+from lanewise.errors import UnsupportedError, function_name
+from lanewise.ir.dims import Shape
+from lanewise.ir.graph import Graph, Value
+from lanewise.ir.types import array_type
+from lanewise.trace import tree
+from lanewise.trace.ragged import Ragged
+from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.trace import Stop, Trace, current_trace
+from lanewise.trace.variable import Variable, taken
+from lanewise.trace.views import writable
+
+#: What a function may return besides arrays: it is the same at each call.
+_PLAIN = (bool, int, float, complex, str, bytes)
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call, taken apart.
+
+    Attributes
+    ----------
+    structure
+        Of the pair of positional and named arguments.
+    leaves
+        What stands in it.
+    keys
+        For each leaf what decides the trace.
+    given
+        The leaves as the caller has them, where data are not arrays yet.
+    """
+
+    structure: Any
+    leaves: list[Any]
+    keys: list[Key]
+    given: list[Any]
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The leaves that are data."""
+        return [x for x, key in zip(self.leaves, self.keys, strict=True) if is_data(key)]
+
+    @property
+    def given_data(self) -> list[Any]:
+        """The leaves that are data, as the caller has them."""
+        return [x for x, key in zip(self.given, self.keys, strict=True) if is_data(key)]
+
+    def is_array(self, position: int) -> bool:
+        """Whether data without dimensions are an array, which can be written to, and no scalar."""
+        return isinstance(self.given_data[position], np.ndarray)
+
+
+class Output(NamedTuple):
+    """A leaf of what the function returned: a value of the graph, or a plain object.
+
+    ``argument`` is the position of the caller's array that it is, where that is written to.
+    """
+
+    value: Value | None
+    plain: Any = None
+    weak: type | None = None
+    argument: int | None = None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is one of the graph's outputs."""
+        return self.value is not None and self.argument is None
+
+
+class Recording(NamedTuple):
+    """What running a function on tensors gave.
+
+    ``kinds`` says of data without dimensions whether they were arrays (True) or scalars, where that
+    makes a difference: ``x += 1`` writes to an array, and rebinds the name of a scalar.
+    """
+
+    graph: Graph
+    captures: list[np.ndarray]
+    structure: Any
+    outputs: list[Output]
+    has_effects: bool
+    owners: list[ref[Variable] | None]  # of the captures, those that are a variable's value
+    assigned: list[ref[Variable]]  # the graph gives their values behind the outputs
+    writes: Writes = Writes(())  # the graph gives what they hold at the end behind those
+    kinds: tuple[tuple[int, bool], ...] = ()
+
+    def settled(self) -> Recording:
+        """Return the same without variables that nobody has any more: they are constants then."""
+        owners = [None if r is None or r() is None else r for r in self.owners]
+        assigned = [r for r in self.assigned if r() is not None]
+        outputs, graph = iter(self.graph.outputs), self.graph
+        kept = [next(outputs) for output in self.outputs if output.is_computed]
+        kept += [v for r, v in zip(self.assigned, outputs, strict=False) if r() is not None]
+        kept += outputs  # what arguments hold, the token
+        graph = Graph(graph.inputs, graph.operations, kept)
+        return self._replace(graph=graph, owners=owners, assigned=assigned)
+
+
+def record(
+    func: Callable[..., Any], arguments: Arguments, shapes: Sequence[Shape], autograph: bool
+) -> Recording:
+    """Run a function on tensors in place of its arrays, and return what it did.
+
+    Parameters
+    ----------
+    func
+        The user's function.
+    arguments
+        Those of the call at hand.
+    shapes
+        The shapes of the arrays among them, which may have symbolic dimensions.
+    autograph
+        Whether Python's control flow follows the data.
+    """
+    with Trace(func) as trace:
+        own = _Inputs(trace, arguments, shapes)
+        args, kwargs = tree.unflatten(arguments.structure, own.filled)
+        call = fn(func) if autograph else func
+        try:
+            result = call(*args, **kwargs)
+        except Stop:  # all of its branches raise: nothing is left to return
+            if current_trace() is not trace:
+                raise UnsupportedError(
+                    f"{function_name(func)} raises within an expression that the data decide, "
+                    "which is not followed there. Write an if statement"
+                ) from None
+            result = None
+        leaves, structure = tree.flatten(result)
+        positions = own.written()
+        returned = {id(own.tensors[i]): i for i in positions}
+        outputs = [
+            _output(leaf, index, result, func)._replace(argument=returned.get(id(leaf)))
+            for index, leaf in enumerate(leaves)
+        ]
+        last = [read(own.roots[i]) for i in positions]
+        assigned = taken(trace)
+    values = [output.value for output in outputs if output.value is not None and output.is_computed]
+    graph = close(trace, [*values, *[value for _, value, _ in assigned], *last], len(own.roots))
+    captures = [source for source, _ in trace.captures]
+    owners = trace.writable_captures() if positions else []
+    return Recording(
+        graph, captures, structure, outputs, trace.token is not None,
+        [None if x is None else ref(x) for x in trace.owners_of_captures()],
+        [ref(variable) for variable, *_ in assigned],
+        Writes(positions, tuple([ref(owner) for owner in owners])),
+        own.kinds(positions),
+    )  # fmt: skip
+
+
+class _Inputs:
+    """The tensors that stand for the arrays among the arguments of a call.
+
+    Attributes
+    ----------
+    filled
+        The leaves of the arguments, with tensors in place of arrays.
+    tensors
+        Those tensors.
+    roots
+        What holds their values: of an array without dimensions, the scalar that it shows.
+    """
+
+    def __init__(self, trace: Trace, arguments: Arguments, shapes: Sequence[Shape]) -> None:
+        self.filled = list(arguments.leaves)
+        self.tensors: list[Tensor] = []
+        self.roots: list[Tensor] = []
+        self._trace, self._arguments = trace, arguments
+        left = iter(shapes)
+        for position, key in enumerate(arguments.keys):
+            if is_data(key):
+                tensor = Tensor(trace, trace.input(array_type(key[0], next(left))))
+                self.roots.append(tensor)
+                if not tensor.shape and isinstance(arguments.given[position], np.ndarray):
+                    tensor = writable(tensor)
+                self.tensors.append(tensor)
+                self.filled[position] = tensor
+        self._values = list(trace.inputs)
+
+    def written(self) -> tuple[int, ...]:
+        """Return the positions of those that hold something else than at the start."""
+        pairs = zip(self.roots, self._values, strict=False)
+        return tuple([i for i, (root, value) in enumerate(pairs) if root._value is not value])
+
+    def kinds(self, written: Sequence[int]) -> tuple[tuple[int, bool], ...]:
+        """Return what `Recording.kinds` says."""
+        rebound = self._trace.rebound
+        return tuple(
+            [
+                (i, self._arguments.is_array(i))
+                for i, (root, value) in enumerate(zip(self.roots, self._values, strict=False))
+                if not root.shape and (i in written or value in rebound)
+            ]
+        )
+
+
+def _output(leaf: Any, index: int, result: Any, func: Any) -> Output:
+    if type(leaf) is Tensor:
+        return Output(read(leaf), weak=leaf._weak)
+    if isinstance(leaf, Tensor):
+        return Output(read(leaf))
+    if type(leaf) in _PLAIN:
+        return Output(None, leaf)
+    if isinstance(leaf, Ragged):
+        leaf.refuse("returning it from a traced function")
+    path = tree.paths(result, "the result")[index]
+    if isinstance(leaf, (np.ndarray, np.generic, Variable)):
+        return Output(lift(leaf, path))
+    raise ValueError(
+        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a traced "
+        "function returns arrays, numbers, strings, None, or containers of these"
+    )
