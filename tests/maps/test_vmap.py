@@ -29,7 +29,7 @@ class Scale:
 
     factor = 3.0
     sine = lw.vmap(np.sin)  # no descriptor: not bound
-    plus_one = lw.vmap(functools.partial(np.add, 1))
+    plus_one = lw.vmap(staticmethod(functools.partial(np.add, 1)))  # 3.14 binds it else
 
     def __call__(self, row):
         return row * self.factor

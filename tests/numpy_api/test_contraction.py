@@ -1,10 +1,13 @@
 """Products of arrays: dot and its relatives, einsum, cross, Kronecker, generalized ufuncs."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import special
 
 import lanewise as lw
+from lanewise.ir.types import NUMPY
 from oracle import assert_maps, assert_maps_everywhere, assert_refused_alike
 
 RNG = np.random.default_rng(7)
@@ -132,7 +135,13 @@ def test_keywords(name, dtype):
 def test_cross_products_in_the_plane(m, n):
     x, y = draw(4, 2, m), draw(4, 2, n)
     x[0, 0, 0] = np.inf
-    assert_maps(np.cross, x, y)
+    if NUMPY >= (2, 5):
+        with pytest.raises(ValueError) as expected:
+            np.cross(x[0], y[0])
+        with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+            lw.vmap(np.cross)(x, y)
+    else:
+        assert_maps(np.cross, x, y)
 
 
 def test_out():

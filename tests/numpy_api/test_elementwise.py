@@ -1,11 +1,16 @@
 """Element by element: where, clip, round, isclose, parts of complex numbers, bits."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
 import lanewise as lw
 from lanewise.errors import DataDependentShapeError, UnsupportedError
 from oracle import assert_maps, assert_maps_everywhere
+
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3, 4, 5)) * 3
@@ -143,11 +148,35 @@ def test_two_arguments(func):
 
 def test_weak_numbers():
     def func(x):
-        return (np.where(x > 0, x, 1), np.where(x > 0, x, 1.5), np.where(x > 0, 300, x),
+        return (np.where(x > 0, x, 1), np.where(x > 0, x, 1.5),
                 np.clip(x, 0, 3), np.clip(x, -1000, 1000), np.isclose(x, 3))  # fmt: skip
 
+    def beyond(x):
+        return np.where(x > 0, 300, x)
+
     for dtype in (np.int8, np.uint8, np.float16, np.float32):
-        assert_maps(func, np.arange(12).reshape(3, 4).astype(dtype))
+        x = np.arange(12).reshape(3, 4).astype(dtype)
+        assert_maps(func, x)
+        try:
+            beyond(x[0])
+        except OverflowError as error:  # since NumPy 2.5
+            with pytest.raises(OverflowError, match=re.escape(str(error))):
+                lw.vmap(beyond)(x)
+        else:
+            assert_maps(beyond, x)
+
+
+def test_what_numpy_deprecates_warns_where_numpy_warns():
+    def fixed(x):
+        return np.fix(x)
+
+    def warned(call):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            call()
+        return {(w.category, str(w.message), w.filename, w.lineno) for w in found}
+
+    assert warned(lambda: lw.vmap(fixed)(X[0])) == warned(lambda: fixed(X[0]))
 
 
 @pytest.mark.parametrize("discont", [None, 4.0])

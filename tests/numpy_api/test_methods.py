@@ -18,9 +18,15 @@ ABSENT = {
     "__array_interface__": "there is no memory to show",
     "__array_struct__": "there is no memory to show",
     "__array_wrap__": "for subclasses",
+    "__buffer__": "there is no memory to show",
     "__class_getitem__": "for annotations of arrays",
     "__setstate__": "a tensor is not pickled",
+    "_set_dtype": "NumPy's own",
+    "_set_shape": "NumPy's own",
 }
+
+#: What NumPy 2.2 still has, to say in an error what to write instead.
+EXPIRED = {"itemset", "newbyteorder", "ptp", "tostring"}
 
 METHODS = {
     "all any": lambda x: (x.all(), x.any(1), (x > 0).all(axis=0, keepdims=True)),
@@ -156,8 +162,8 @@ def test_operators():
 
 
 def test_the_attributes_of_arrays_are_there():
-    missing = {name for name in dir(np.ndarray) if not hasattr(lw.Tensor, name)}
-    assert missing == set(ABSENT)
+    missing = {name for name in dir(np.ndarray) if not hasattr(lw.Tensor, name)} - EXPIRED
+    assert missing == set(ABSENT) & set(dir(np.ndarray))
     extra = {name for name in dir(lw.Tensor) if not name.startswith("_")} - set(dir(np.ndarray))
     assert extra == {"is_integer", "bit_count", "bit_length"}  # of scalars, which are tensors too
 

@@ -119,6 +119,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion '~' on bool:DeprecationWarning")
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators(name):
     operator = OPERATORS[name]

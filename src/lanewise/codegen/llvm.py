@@ -92,12 +92,12 @@ def machine() -> Machine:
     global _machine
     _initialize()
     if _machine is None:
-        features = binding.get_host_cpu_features()
-        text = features.flatten()
-        # By default LLVM keeps to half of the registers on processors that had slow wide ones.
-        _machine = Machine(
-            binding.get_host_cpu_name(), f"{text},-prefer-256-bit", binding.get_process_triple()
-        )
+        features = binding.get_host_cpu_features().flatten()
+        triple = binding.get_process_triple()
+        if triple.startswith(("x86_64", "amd64")):
+            # By default LLVM keeps to half of the registers on those that had slow wide ones.
+            features += ",-prefer-256-bit"
+        _machine = Machine(binding.get_host_cpu_name(), features, triple)
     return _machine
 
 

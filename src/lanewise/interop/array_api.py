@@ -1,4 +1,4 @@
-"""The array API standard 2024.12 on tensors: what ``Tensor.__array_namespace__`` returns.
+"""The array API standard on tensors: what ``Tensor.__array_namespace__`` returns.
 
 NumPy's own namespace keeps to the standard, and its functions dispatch on tensors. So this is
 NumPy's, but for the functions that take an array where NumPy has nothing to dispatch on.
@@ -14,9 +14,13 @@ import numpy as np
 from lanewise.trace.table import creation
 from lanewise.trace.table.checks import holds_tensor
 
-#: The newest version, and the older ones, whose functions it has too.
-VERSION = "2024.12"
-VERSIONS = ("2021.12", "2022.12", "2023.12", VERSION)
+#: The versions whose functions it has: up to NumPy's, and what was tested. The newest is told.
+VERSIONS = tuple(
+    version
+    for version in ("2021.12", "2022.12", "2023.12", "2024.12")
+    if version <= np.__array_api_version__
+)
+VERSION = VERSIONS[-1]
 
 
 def namespace(api_version: str | None = None) -> ModuleType:
@@ -90,7 +94,7 @@ class _Namespace(ModuleType):
         return sorted({*public, *super().__dir__()})
 
 
-_NAMESPACE = _Namespace("lanewise.array_api", "The array API standard 2024.12 on traced arrays.")
+_NAMESPACE = _Namespace("lanewise.array_api", f"The array API standard {VERSION} on traced arrays.")
 for _function in (asarray, full, arange):
     setattr(_NAMESPACE, _function.__name__, _function)
 setattr(_NAMESPACE, "__array_api_version__", VERSION)  # noqa: B010  (unknown to type checkers)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import linecache
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import NamedTuple
 
 # Frames of these packages are not the user's: errors and `explain` name the first frame outside.
 _PACKAGE = str(Path(__file__).parents[1])
+# They may be installed anywhere: systems have packages of their own, apart from those of pip.
 _LIBRARIES = tuple(
-    str(Path(sysconfig.get_path(key)) / name)
-    for key in ("purelib", "platlib")
+    place
     for name in ("numpy", "scipy", "optree", "numba")
+    if (found := find_spec(name)) is not None
+    for place in found.submodule_search_locations or ()
 )
 _STANDARD = sysconfig.get_path("stdlib")
 _SITE = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))

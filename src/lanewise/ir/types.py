@@ -12,6 +12,9 @@ import numpy as np
 
 from lanewise.ir.dims import Dim, Shape, product, symbols
 
+#: NumPy's version, where what it does depends on that.
+NUMPY = tuple(map(int, np.__version__.split(".")[:2]))
+
 #: Kinds of dtype that a graph computes with: bool, integers, floats, complex.
 NUMERIC_KINDS = "biufc"
 

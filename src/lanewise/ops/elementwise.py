@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError
-from lanewise.ir.types import array_type
+from lanewise.ir.types import NUMPY, array_type
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.movement import align, cast
 from lanewise.ops.partials import TRANSPOSES, Partial, partials_of, special
@@ -469,7 +469,7 @@ class sinc:
 
 def _tiny(dtype: np.dtype) -> Any:
     """Return what NumPy takes for zero in `sinc`."""
-    return np.finfo(dtype).eps if dtype.kind == "f" else dtype.type(1e-20)
+    return np.finfo(dtype).eps if dtype.kind == "f" and NUMPY >= (2, 3) else dtype.type(1e-20)
 
 
 @op

@@ -16,7 +16,7 @@
 
 declare ptr @PyTuple_New(i64)
 declare ptr @PyTuple_GetItem(ptr, i64)
-declare ptr @PyList_GetItem(ptr, i64)
+declare ptr @PySequence_GetItem(ptr, i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyBytes_AsString(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
@@ -492,12 +492,15 @@ null:
 ; be tried, (table, mender, ...), or None. What does not fit it is left to the function `otherwise`.
 define ptr @launch(ptr %self, ptr %arguments, i64 %count) {
   %cell = call ptr @PyTuple_GetItem(ptr %self, i64 0)
-  %known = call ptr @PyList_GetItem(ptr %cell, i64 0)
+  ; A reference of one's own: another thread may change the cell, now and while the kernel runs.
+  %known = call ptr @PySequence_GetItem(ptr %cell, i64 0)
   %none = load ptr, ptr @none
   %is.none = icmp eq ptr %known, %none
-  br i1 %is.none, label %else, label %direct
+  br i1 %is.none, label %unknown, label %direct
+unknown:
+  call void @Py_DecRef(ptr %known)
+  br label %else
 direct:
-  call void @Py_IncRef(ptr %known)  ; while the kernel runs, another thread may change the cell
   %bytes = call ptr @PyTuple_GetItem(ptr %known, i64 0)
   %table = call ptr @PyBytes_AsString(ptr %bytes)
   %mender = call ptr @PyTuple_GetItem(ptr %known, i64 1)

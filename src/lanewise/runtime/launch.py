@@ -31,6 +31,7 @@ import numpy as np
 from lanewise.runtime.buffers import maker, new_array, transpose
 from lanewise.runtime.native import Library, template
 from lanewise.runtime.pool import get_threads, launching
+from lanewise.trace.memory import FIELDS, HEAD
 
 #: Work of so many nanoseconds is done by one thread: waking another takes as long.
 INLINE = 25_000
@@ -120,11 +121,7 @@ class _Launcher:
     __slots__ = ("library",)
 
     def __init__(self) -> None:
-        # An object ends its head with its type; what follows is NumPy's.
-        head = object.__basicsize__
-        fields = {"DATA": 0, "RANK": 8, "SHAPE": 16, "STRIDES": 24, "DTYPE": 40, "FLAGS": 48}
-        offsets = {name: head + offset for name, offset in fields.items()}
-        text = template("launch.ll", TYPE=head - ctypes.sizeof(ctypes.c_void_p), **offsets)
+        text = template("launch.ll", TYPE=HEAD - ctypes.sizeof(ctypes.c_void_p), **FIELDS)
         self.library = library = Library(text)
         objects = {"np_type": np.ndarray, "int_type": int, "type_error": TypeError, "none": None}
         for name, value in {**objects, "empty": maker()}.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Sequence
 
@@ -25,6 +26,35 @@ from lanewise.trace.views import (
     transpose_view,
     view,
 )
+
+#: Where an array's own fields lie behind its address. An object ends its head with its type; the
+#: fields behind that are part of NumPy's stable ABI. The head is longer where there is no GIL.
+HEAD = object.__basicsize__
+FIELDS = {
+    "DATA": HEAD, "RANK": HEAD + 8, "SHAPE": HEAD + 16, "STRIDES": HEAD + 24, "DTYPE": HEAD + 40,
+    "FLAGS": HEAD + 48,
+}  # fmt: skip
+
+
+def retype(array: np.ndarray, dtype: np.dtype) -> None:
+    """Let an array of numbers read its memory as another dtype, of the same size, from now on.
+
+    NumPy 2.5 deprecates to assign to ``array.dtype``, in favour of views: other arrays. Here it is
+    this very object, which others hold, that must not be read as numbers any more.
+
+    Examples
+    --------
+    >>> x = np.zeros(3)
+    >>> retype(x, np.dtype(np.int64))
+    >>> x
+    array([0, 0, 0])
+    """
+    before = array.dtype
+    if before.hasobject or dtype.hasobject or before.itemsize != dtype.itemsize:
+        raise TypeError(f"an array of {before} cannot be read as {dtype}")
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the array takes it
+    ctypes.c_void_p.from_address(id(array) + FIELDS["DTYPE"]).value = id(dtype)
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(before))
 
 
 class Memory:

@@ -22,7 +22,7 @@ from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.indexing import getitem, setitem
-from lanewise.trace.memory import Memory
+from lanewise.trace.memory import Memory, retype
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.tensor import TABLE, UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
@@ -453,13 +453,10 @@ def _become(array: Scratch, tensor: Tensor | None) -> None:
     Code in C reads the memory of an ndarray without asking. What lies there is out of date, so it
     is given a dtype that nothing can be computed with: an error instead of a wrong answer.
     """
-    _set_dtype(array, _unknown(array.itemsize))
+    retype(array, _unknown(array.itemsize))
     if tensor is not None:
         array._tensor = tensor
     array.__class__ = Lost if tensor is None else Lifted
-
-
-_set_dtype: Callable[[ndarray, np.dtype], None] = vars(ndarray)["dtype"].__set__
 
 
 @cache

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
-from lanewise.ir.location import here
+from lanewise.ir.location import Location, here
 from lanewise.ops.checks import checked as checked_op
 from lanewise.trace.tensor import Tensor, emit, read
 from lanewise.trace.trace import require_trace
+
+
+def deprecated(message: str) -> None:
+    """Warn at the user's line of what NumPy warns of there."""
+    place = here()
+    if place is not None:
+        location = Location(*place)
+        warnings.warn_explicit(message, DeprecationWarning, location.file, location.line)
 
 
 def holds_tensor(value: Any) -> bool:

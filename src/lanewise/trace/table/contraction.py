@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.ir.types import NUMPY
+from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor
 from lanewise.trace.ufuncs import contract
@@ -159,14 +160,17 @@ def cross(
     x = np.moveaxis(x, normalize_axis_index(axisa, x.ndim, "axisa"), -1)
     y = np.moveaxis(y, normalize_axis_index(axisb, y.ndim, "axisb"), -1)
     sizes = (x.shape[-1], y.shape[-1])
+    if NUMPY >= (2, 5) and sizes != (3, 3):
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{sizes[0]} and {sizes[1]} dimensional instead."
+        )
     if not set(sizes) <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if 2 in sizes:
-        warnings.warn(
+        deprecated(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
             "instead. (deprecated in NumPy 2.0)",
-            DeprecationWarning,
-            stacklevel=2,
         )
     dtype = np.promote_types(x.dtype, y.dtype)
     x, y = x.astype(dtype), y.astype(dtype)

@@ -10,6 +10,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim
 from lanewise.ir.location import here
+from lanewise.ir.types import NUMPY
 from lanewise.ops.elementwise import i0 as i0_op
 from lanewise.ops.elementwise import sinc as sinc_op
 from lanewise.ops.elementwise import where as where_op
@@ -17,11 +18,12 @@ from lanewise.ops.movement import cast
 from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
 from lanewise.ops.sorting import packbits as packbits_op
 from lanewise.ops.sorting import unpackbits as unpackbits_op
+from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.creation import array_like, number_or_array, promoted
 from lanewise.trace.table.registry import implements, refuse
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.ufuncs import NO_VALUE, apply
-from lanewise.trace.views import imag_view, real_view, store
+from lanewise.trace.views import as_stored, imag_view, real_view, store
 
 _TO_WHERE = "Use np.where(condition, x, y), or a reduction with where=condition"
 
@@ -34,6 +36,8 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         raise ValueError("either both or neither of x and y should be given")
     x, y = number_or_array(x), number_or_array(y)
     dtype = promoted(x, y)
+    if NUMPY >= (2, 5) or dtype.kind in "fc":  # before, an int too large for an integer wraps
+        x, y = (as_stored(v, dtype) if type(v) is int else v for v in (x, y))
     operands = [as_tensor(v) for v in (x, y)]
     cast_to = [t if t.dtype == dtype else emit(cast, t, dtype=dtype) for t in operands]
     return emit(where_op, condition, *cast_to)
@@ -118,6 +122,11 @@ def _rounded(x: Tensor, decimals: int) -> Tensor:
 
 @implements(np.fix)
 def fix(x: Any, out: Any = None) -> Any:
+    if NUMPY >= (2, 5):
+        deprecated(
+            "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the "
+            "Array API standard.",
+        )
     return np.trunc(x) if out is None else np.trunc(x, out=out)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lanewise.ir.dims import DimLike
+from lanewise.ir.types import NUMPY
 from lanewise.ops import fft as ops
 from lanewise.ops.registry import Primitive
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import dim_of
+from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.contraction import write_out
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -46,6 +47,11 @@ def _transform(
     return write_out(out, result)
 
 
+def _heeded(out: Any) -> Any:
+    """Return ``out`` of a function that leaves it alone before NumPy 2.5."""
+    return out if NUMPY >= (2, 5) else None
+
+
 @implements(np.fft.fft)
 def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     x: Any = as_tensor(a)
@@ -73,8 +79,7 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 @implements(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    """As NumPy's, which leaves ``out`` alone."""
-    return irfft(np.conjugate(as_tensor(a)), n, axis, _swap(norm))
+    return irfft(np.conjugate(as_tensor(a)), n, axis, _swap(norm), _heeded(out))
 
 
 @implements(np.fft.ihfft)
@@ -88,11 +93,9 @@ def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[
     shapeless = s is None
     if axes is None:
         if not shapeless:
-            warnings.warn(
+            deprecated(
                 "`axes` should not be `None` if `s` is not `None` (deprecated in NumPy 2.0): pass "
                 "a sequence [0, ..., k-1] to `axes` for an array of dimension k.",
-                DeprecationWarning,
-                stacklevel=4,
             )
         axes = list(range(-len(x.shape if shapeless else s), 0))
     s = [x.shape[axis] for axis in axes] if shapeless else list(s)
@@ -101,11 +104,9 @@ def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[
     if real and shapeless:
         s[-1] = 2 * (x.shape[axes[-1]] - 1)
     if None in s:
-        warnings.warn(
+        deprecated(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will "
             "raise an error in a future version of NumPy.",
-            DeprecationWarning,
-            stacklevel=4,
         )
     points = [x.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
     return points, list(axes)
@@ -142,8 +143,7 @@ def fft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: An
 
 @implements(np.fft.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    """As NumPy's, which leaves ``out`` alone."""
-    return _along_each(ifft, a, s, axes, norm, None)
+    return _along_each(ifft, a, s, axes, norm, _heeded(out))
 
 
 @implements(np.fft.rfftn)
@@ -172,8 +172,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
 
 @implements(np.fft.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    """As NumPy's, which leaves ``out`` alone."""
-    return irfftn(a, s, axes, norm)
+    return irfftn(a, s, axes, norm, _heeded(out))
 
 
 def _shift(x: Tensor, axes: Any, sign: int) -> Any:

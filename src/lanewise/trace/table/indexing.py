@@ -10,12 +10,13 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, dim_max, product
 from lanewise.ir.location import here
+from lanewise.ir.types import NUMPY
 from lanewise.ops.indexing import take_along_axis as take_along_axis_op
 from lanewise.ops.movement import cast
 from lanewise.ops.movement import diagonal as diagonal_op
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import has_sizes, shape_from
-from lanewise.trace.table.checks import checked
+from lanewise.trace.table.checks import checked, deprecated
 from lanewise.trace.table.creation import array_like, converted, number_or_array, promoted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit
@@ -87,7 +88,13 @@ def take(
         return result
     if out.shape != result.shape:
         raise ValueError("output array does not match result of ndarray.take")
-    if not np.can_cast(out.dtype, result.dtype, "safe"):  # this way round, in NumPy too
+    if NUMPY >= (2, 5):
+        if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+            deprecated(
+                "Implicit casting of output to a different kind is deprecated. In a future "
+                "version, this will result in an error. (Deprecated NumPy 2.5)",
+            )
+    elif not np.can_cast(out.dtype, result.dtype, "safe"):  # this way round, in NumPy too
         raise TypeError(
             f"Cannot cast array data from {out.dtype!r} to {result.dtype!r} according to the rule "
             "'safe'"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.linalg import LinAlgError
 from lanewise.ops import least_squares
 from lanewise.ops import linalg as ops
 from lanewise.ops.elementwise import root, where
+from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.contraction import flat
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -133,13 +133,11 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     if mode in ("f", "full", "e", "economic"):
         mode = "reduced" if mode in ("f", "full") else "economic"
-        warnings.warn(
+        deprecated(
             "The 'full' option is deprecated in favor of 'reduced'.\n"
             "For backward compatibility let mode default."
             if mode == "reduced"
             else "The 'economic' option is deprecated.",
-            DeprecationWarning,
-            stacklevel=2,
         )
     if mode == "r":
         return emit(ops.qr, a, mode="r")

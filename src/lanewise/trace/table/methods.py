@@ -30,6 +30,24 @@ _UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": 
 
 _weak_power = ufuncs.binary_operator(np.power)
 
+#: Whether arrays take the short cuts for NumPy's scalars, too, as they did before NumPy 2.3.
+_ALSO_OF_SCALARS = (np.ones(1, np.float32) ** np.float64(2)).dtype == np.float32
+
+
+def _of_scalar(x: Tensor, exponent: Any) -> Any:
+    """Return ``x ** n`` for a scalar n that has a short cut before NumPy 2.3; else None."""
+    kind = getattr(getattr(exponent, "dtype", None), "kind", "f" if type(exponent) is float else "")
+    if not x.ndim or kind not in tuple("iuf") or isinstance(exponent, Tensor) or np.ndim(exponent):
+        return None
+    number = float(exponent)
+    if x.dtype.kind in "fc" and number in (2, 1, 0.5, -1):
+        return _power(x, number)
+    if x.dtype.kind in "fc" and number == 0:
+        return np.ones_like(x)
+    if x.dtype.kind in "biu" and number == 2:
+        return np.square(x.astype(float) if kind == "f" and x.dtype.kind in "iu" else x)
+    return None
+
 
 def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
     """``x ** n`` takes the same short cuts as NumPy for the exponents that have one."""
@@ -51,6 +69,8 @@ def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
         and self.dtype.kind in ("biu" if self.ndim else "iu")
     ):
         return np.square(self)
+    elif _ALSO_OF_SCALARS and (found := _of_scalar(self, exponent)) is not None:
+        return found
     return ufuncs.apply(np.power, self, exponent)
 
 
