@@ -310,6 +310,8 @@ def _builtin(f: Any) -> Any:
         return followed(f) or f
     if kind is np.ndarray:
         return _array_method(f, owner)
+    if kind is np.ufunc and f.__name__ != "at":
+        return functools.partial(_of_arrays, f)
     make = _methods_of(kind).get(f.__name__)
     return (followed(f) or f) if make is None else make(f)
 
@@ -348,14 +350,22 @@ def refuse_writing(what: str) -> None:
 
 
 def _ufunc(f: Any) -> Any:
-    return functools.partial(_ufunc_in_region, f) if in_region() else f
+    return functools.partial(_ufunc_in_region if in_region() else _of_arrays, f)
+
+
+def _of_arrays(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a ufunc, or a method of one, with arrays in place of lists that hold data."""
+    if list in map(type, args) or tuple in map(type, args):
+        make = CONSTRUCTORS[np.array]
+        args = tuple([make(x) if type(x) in (list, tuple) and is_traced(x) else x for x in args])
+    return f(*args, **kwargs)
 
 
 def _ufunc_in_region(f: Any, *args: Any, **kwargs: Any) -> Any:
     outs = kwargs.get("out")
     for out in (*(outs if isinstance(outs, tuple) else (outs,)), *args[f.nin :]):
         _check_target(f, out)
-    return f(*args, **kwargs)
+    return _of_arrays(f, *args, **kwargs)
 
 
 def _check_target(f: Any, out: Any) -> None:

@@ -135,6 +135,10 @@ class Scratch(np.ndarray):
         else:
             ndarray.__setitem__(self, key, value)
 
+    def resize(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse, as a tensor does: this array stands for the user's, but does not own memory."""
+        Tensor.resize(self, *args, **kwargs)  # ty: ignore[missing-attribute]
+
     @property
     def flat(self) -> Any:
         """The elements in a row; writing to them writes to the array."""
@@ -487,12 +491,11 @@ def _taker(name: str) -> Callable[..., Any]:
     plain, function = getattr(ndarray, name), getattr(np, name)
 
     def method(self: Scratch, *args: Any, **kwargs: Any) -> Any:
-        given = [*args, *kwargs.values()]
-        if not any([isinstance(x, Scratch) or is_traced(x) for x in given]):
-            return fresh(plain(self, *args, **kwargs), given)
-        if name == "compress":
-            return function(args[0], self, *args[1:], **kwargs)
-        return function(self, *args, **kwargs)
+        whole = (args[0], self, *args[1:]) if name == "compress" and args else (self, *args)
+        traced = is_traced(args) or is_traced(kwargs)
+        if prepare_writing(_written(function, whole, kwargs), traced):
+            return function(*whole, **kwargs)
+        return fresh(plain(self, *args, **kwargs), (args, kwargs))
 
     method.__name__, method.__doc__ = name, f"As ``numpy.ndarray.{name}``."
     return method
@@ -522,10 +525,10 @@ def _forwarded(name: str) -> Callable[..., Any]:
 
 
 def _enter() -> None:
-    for name in "fill put sort partition resize byteswap setfield".split():
+    for name in "fill put sort partition byteswap setfield".split():
         setattr(Scratch, name, _writer(name))
-    for name in ("argmax argmin choose compress cumprod cumsum dot nonzero repeat round "
-                 "searchsorted take trace").split():  # fmt: skip
+    for name in ("argmax argmin choose compress cumprod cumsum dot mean nonzero repeat round "
+                 "searchsorted std take trace var").split():  # fmt: skip
         setattr(Scratch, name, _taker(name))
     for name in ("real", "imag"):
         setattr(Scratch, name, _part(name))

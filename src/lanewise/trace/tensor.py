@@ -293,7 +293,7 @@ class Tensor:
     # --- NumPy's protocols ------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if "out" in kwargs and any(map(_is_scratch, map(type, kwargs["out"]))):
+        if "out" in kwargs and any(map(is_scratch, map(type, kwargs["out"]))):
             return NotImplemented
         if any([type(x) in TAKES_OVER for x in inputs]):
             return NotImplemented
@@ -302,7 +302,7 @@ class Tensor:
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if len(types) > 1 and any([kind in TAKES_OVER for kind in types]):
             return NotImplemented
-        if len(types) > 1 and any(map(_is_scratch, types)):
+        if len(types) > 1 and any(map(is_scratch, types)):
             return NotImplemented
         implementation = TABLE.get(func)
         if implementation is None:
@@ -322,7 +322,7 @@ class Tensor:
         return namespace(api_version)
 
 
-def _is_scratch(kind: type) -> bool:
+def is_scratch(kind: type) -> bool:
     """Whether a class is that of arrays which know what to do with tensors themselves."""
     return hasattr(kind, "_tensor")
 

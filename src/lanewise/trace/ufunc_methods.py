@@ -19,7 +19,7 @@ from lanewise.trace.indexing import setitem
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace
 from lanewise.trace.ufuncs import NO_VALUE, apply, call_with_keywords, matmul, write_out
-from lanewise.trace.views import as_stored
+from lanewise.trace.views import as_out, as_stored
 
 
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -93,7 +93,8 @@ def _accumulator(ufunc: np.ufunc, x: Tensor, dtype: Any, out: Any) -> np.dtype |
 
 def _store_reduction(ufunc: np.ufunc, result: Tensor, out: Any) -> Tensor:
     """Write the result of a reduction to ``out=``, which must have just its shape."""
-    if isinstance(out, Tensor) and out.ndim != result.ndim:
+    out = as_out(out)
+    if out.ndim != result.ndim:
         raise ValueError(
             f"output parameter for reduction operation {ufunc.__name__} has the wrong number of "
             f"dimensions: Found {out.ndim} but expected {result.ndim}"

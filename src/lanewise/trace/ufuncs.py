@@ -21,7 +21,7 @@ from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.views import as_stored, store
+from lanewise.trace.views import as_out, as_stored, store
 from lanewise.trace.weak import give_way, python_operator, weak_kind
 
 
@@ -269,11 +269,7 @@ def write_out(ufunc: np.ufunc, result: Tensor, out: Any, mask: Any, casting: str
                 f"{at(here())}. Give out=, or write np.where(mask, ..., value)"
             )
         return result
-    if not isinstance(out, Tensor):
-        raise UnsupportedError(
-            f"out= is an array that is not traced{at(here())}: it would have to hold a result that "
-            "is not known yet. Make it with np.zeros_like(t, shape=...), or use the result"
-        )
+    out = as_out(out)
     if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {result.dtype!r} to {out.dtype!r} "

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.errors import at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, evaluate, symbols
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
@@ -282,9 +282,24 @@ def assign(target: Tensor, value: Value) -> None:
         tensor._view.saw()
 
 
-def store(target: Tensor, values: Any, casting: str = "unsafe") -> None:
+def store(target: Any, values: Any, casting: str = "unsafe") -> None:
     """Write `values`, broadcast and converted, to all elements of `target`: ``target[...] = v``."""
+    target = as_out(target)
     assign(target, fit(values, target._type, casting))
+
+
+def as_out(out: Any) -> Tensor:
+    """Return what stands at ``out=`` as the tensor to write to, or raise where there is none."""
+    if isinstance(out, Tensor):
+        out = as_tensor(out)
+        if out._type.shape or out._view is not None:
+            return out
+    elif isinstance(out, np.ndarray):
+        raise UnsupportedError(
+            f"out= is an array that is not traced{at(here())}: it would have to hold a result that "
+            "is not known yet. Make it with np.zeros_like(t, shape=...), or use the result"
+        )
+    raise TypeError("return arrays must be of ArrayType")
 
 
 def fit(values: Any, type: ArrayType, casting: str = "unsafe") -> Value:

@@ -8,23 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from lanewise.errors import UnsupportedError, at
-from lanewise.ir.location import here
 from lanewise.ir.types import NUMPY
 from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor
 from lanewise.trace.ufuncs import contract
-from lanewise.trace.views import store
+from lanewise.trace.views import as_out, store
 
 
 def write_out(out: Any, result: Tensor, casting: str = "same_kind") -> Any:
     """Write a result to ``out=``, which must be a tensor of its shape, and return that."""
-    if not isinstance(out, Tensor):
-        raise UnsupportedError(
-            f"out= is an array that is not traced{at(here())}: it would have to hold a result that "
-            "is not known yet. Make it with np.zeros_like(t, shape=...), or use the result"
-        )
+    out = as_out(out)
     if out.shape != result.shape:
         raise ValueError(f"output array has shape {out.shape}, the result has {result.shape}")
     store(out, result, casting)

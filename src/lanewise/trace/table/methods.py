@@ -10,7 +10,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
-from lanewise.trace.tensor import TABLE, TAKES_OVER, UFUNC_CALL, Tensor, weak
+from lanewise.trace.tensor import TABLE, TAKES_OVER, UFUNC_CALL, Tensor, is_scratch, weak
 from lanewise.trace.views import bitcast_view, flat_view, imag_view, real_view, store, writable
 
 UFUNC_CALL.append(ufunc_methods.call)
@@ -188,6 +188,8 @@ for _name in (
 
     def _method(self: Tensor, *args: Any, _name: str = _name, **kwargs: Any) -> Any:
         function = getattr(np, _name)
+        if any([is_scratch(type(x)) for x in (*args, *kwargs.values())]):  # an `out`, perhaps
+            return function(self, *args, **kwargs)
         return TABLE.get(function, function)(self, *args, **kwargs)
 
     _method.__name__ = _name

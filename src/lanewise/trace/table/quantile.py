@@ -22,7 +22,7 @@ from lanewise.trace.table.reductions import broadcast_weights
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
 from lanewise.trace.tensor import Tensor, as_tensor, emit
-from lanewise.trace.views import as_stored, store
+from lanewise.trace.views import as_stored, store, writable
 
 # --- the axes of an order statistic -------------------------------------------------------------
 
@@ -84,7 +84,9 @@ def _median(x: Tensor, dtype: np.dtype | None) -> Tensor:
     """Return the medians along the first axis: NaN where there is one."""
     size = x.shape[0]
     # The mean is taken in the dtype of an ``out=``, as if written there.
-    out = None if dtype is None else np.zeros_like(x, shape=x.shape[1:], dtype=dtype)
+    out = None
+    if dtype is not None:
+        out = writable(as_tensor(np.zeros_like(x, shape=x.shape[1:], dtype=dtype)))
     if isinstance(size, Dim):
         result = _sized_median(x, size)
         return result if out is None else np.add(result, 0, out)
