@@ -278,3 +278,31 @@ def test_values_that_a_dtype_does_not_have_are_not_looked_for():
         np.testing.assert_array_equal(f(x), np.bincount(x, minlength=length))
     with pytest.raises(ValueError, match="minlength=1 leaves no place"):
         lw.vmap(lambda x: np.bincount(x, minlength=1))(np.array([[True, False]]))
+
+
+COUNTED = {
+    "histogram": lambda x, w: np.histogram(x, 10)[0],
+    "weights": lambda x, w: np.histogram(x, 100, weights=w)[0],
+    "density": lambda x, w: np.histogram(x, 10, range=(-1.0, 1.0), density=True)[0],
+    "edges": lambda x, w: np.histogram(x, np.array([-1.0, 0.0, 1.5]))[0],
+    "two": lambda x, w: np.histogram2d(x, w, 5)[0],
+    "one number at many places": lambda x, w: _added((abs(x) * 9).astype(int) % 50, w[0]),
+    "one number everywhere": lambda x, w: np.cos(np.full((len(x) // 8, 8), w[0])).sum(axis=0),
+    "one row everywhere": lambda x, w: np.add(np.full((len(x) // 8, 8), w[0]), w[:8]).sum(axis=0),
+}
+
+
+def _added(k, w):
+    counts = np.zeros(50)
+    np.add.at(counts, k, w)
+    return counts
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_sizes_from_which_large_arrays_are_cut_up(name, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    f = COUNTED[name]
+    for size in (16376, 16384, 16392, 262144):
+        x, w = np.random.default_rng(size).normal(size=(2, size))
+        assert_maps(f, x[None], w[None], rtol=1e-9)
+        np.testing.assert_allclose(lw.function(f)(x, w), f(x, w), 1e-9)

@@ -347,6 +347,8 @@ class _Map:
             operands = tuple([self._read(op, i, size) for i in range(len(op.operands))])
             self.inner.location = op._place
             results = self.inner.emit(op.primitive, operands, self._params(op))
+            if is_elementwise(op):
+                results = tuple(map(self._filled, op.results, results))
             self.inside.update(zip(op.results, results, strict=True))
         region = self.inner.finish([self.inside[value] for value in self.group.given])
         self.builder.location = self.group.members[0]._place
@@ -360,6 +362,14 @@ class _Map:
             fastmath=fastmath,
         )
         return list(results) if isinstance(results, tuple) else [results]
+
+    def _filled(self, outside: Value, found: Value) -> Value:
+        """Return elements in the shape of a row, or block of rows, though all may be one number."""
+        shape = (*self.lead, *outside.type.shape[len(self.shape) :])
+        if found.type.shape == shape:
+            return found
+        with building(self.inner):
+            return broadcast_to(found, shape=shape)
 
     def _params(self, op: Operation) -> dict[str, Any]:
         """Return the parameters of an operation on rows, or blocks of rows."""

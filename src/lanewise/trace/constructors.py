@@ -19,10 +19,11 @@ from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import complex_
 from lanewise.ops.movement import cast
+from lanewise.trace.casting import as_element, is_scalar
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, fresh, is_traced
 from lanewise.trace.sizes import known_sizes
-from lanewise.trace.table.checks import checked, static
+from lanewise.trace.table.checks import static
 from lanewise.trace.table.creation import given_dtype
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit, tensor_of, unwrapped
 from lanewise.trace.trace import check_dtype, state
@@ -102,10 +103,6 @@ def _as_array(x: Any) -> Tensor:
     return x if x.shape else writable(x)
 
 
-def _is_scalar(x: Any) -> bool:
-    return type(x) is Tensor and not x.shape and x._view is None
-
-
 def _dtype(x: Any) -> np.dtype:
     """Return the dtype that ``np.array`` finds in nested lists."""
     if isinstance(x, Tensor):
@@ -120,7 +117,7 @@ def _dtype(x: Any) -> np.dtype:
 def _nested(x: Any, dtype: np.dtype) -> Tensor:
     """Return nested lists of tensors, arrays and numbers as one tensor of a dtype."""
     if isinstance(x, Tensor):
-        return _converted(x, dtype, by_python=_is_scalar(x) and dtype.kind == "i")
+        return _converted(x, dtype, set_alone=True)
     if not is_traced(x):
         return as_tensor(np.array(x, dtype))
     parts = [_nested(part, dtype) for part in x]
@@ -133,34 +130,12 @@ def _nested(x: Any, dtype: np.dtype) -> Tensor:
     return TABLE[np.stack](parts)
 
 
-def _converted(x: Any, dtype: np.dtype, *, by_python: bool = False) -> Tensor:
-    """Return x as a tensor of a dtype.
-
-    Python numbers that do not fit raise, and so do NumPy's scalars where NumPy makes Python numbers
-    of them (`by_python`).
-    """
-    if x._weak is complex and dtype.kind not in "bc":
-        raise TypeError(
-            f"float() argument must be a string or a real number, not 'complex'{at(here())}"
-        )
-    result = x.copy() if x.dtype == dtype else emit(cast, x, dtype=dtype)
-    if (x._weak is None and not by_python) or dtype.kind not in "iu" or x.dtype.kind not in "iuf":
-        return result
-    bounds = np.iinfo(dtype)
-    out_of_range = OverflowError(f"Python integer out of bounds for {dtype}")
-    if x.dtype.kind == "f":
-        nan = ValueError("cannot convert float NaN to integer")
-        infinite = OverflowError("cannot convert float infinity to integer")
-        result = checked(result, ~np.isnan(x), nan)
-        result = checked(result, ~np.isinf(x), infinite)
-        whole = np.trunc(x).astype(float)  # both bounds are powers of two there
-        fits = np.logical_and(whole >= bounds.min, whole < float(bounds.max + 1))
-        return checked(result, fits, out_of_range)
-    own = np.iinfo(x.dtype)
-    if own.min < bounds.min or own.max > bounds.max:
-        fits = np.logical_and(x >= int(bounds.min), x <= int(bounds.max))
-        result = checked(result, fits, out_of_range)
-    return result
+def _converted(x: Any, dtype: np.dtype, *, set_alone: bool = False) -> Tensor:
+    """Return x as a tensor of a dtype; Python numbers must fit, and scalars that are set alone."""
+    found = as_element(x, dtype, set_alone=set_alone)
+    if found is not x:
+        return found
+    return x.copy() if x.dtype == dtype else emit(cast, x, dtype=dtype)
 
 
 def _plain_array(object: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,7 +158,7 @@ def array(
 ) -> Tensor:
     """Return ``np.array`` of a tensor, or of nested lists with tensors in them."""
     is_whole = isinstance(object, Tensor)
-    if is_whole and not _is_scalar(object):
+    if is_whole and not is_scalar(object):
         result = TABLE[np.array](object, dtype, copy=copy)
     elif copy is False:
         raise ValueError(

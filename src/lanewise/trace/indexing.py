@@ -173,7 +173,7 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     viewed = _apply_basic(writable(x), plan)
     if not plan.arrays:
         if fn is None:
-            store(viewed, values)
+            store(viewed, values, set_alone=True)
         else:
             store(viewed, fn(viewed) if fn.nin == 1 else fn(viewed, as_tensor(values)))
         return
@@ -181,7 +181,8 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     _may_raise(viewed, [as_tensor(_as_index(array)) for array in plan.arrays], axis)
     indices = tuple([lift(_as_index(array)) for array in plan.arrays])
     (target,) = gather.infer((viewed._type, *(index.type for index in indices)), {"axis": axis})
-    written = fit(values, target) if fn is None else _combined(fn, values, target)
+    is_one = not any([index.type.ndim for index in indices])
+    written = fit(values, target, set_alone=is_one) if fn is None else _combined(fn, values, target)
     operands = (read(viewed), written, *indices)
     (result,) = require_trace("x[i] = v").record(scatter, operands, {"axis": axis, "fn": fn})
     assign(viewed, result)

@@ -33,7 +33,14 @@ from lanewise.trace.provenance import distance
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
 from lanewise.trace.trace import require_trace
-from lanewise.trace.views import reshaped_view, store, transpose_view, view, writable
+from lanewise.trace.views import (
+    as_stored,
+    reshaped_view,
+    store,
+    transpose_view,
+    view,
+    writable,
+)
 
 _ALL = slice(None)
 
@@ -94,9 +101,11 @@ def setitem(x: Tensor | Ragged, key: Any, values: Any, fn: np.ufunc | None = Non
     elif target.chosen is not None:
         assign(_by_mask(target), values)
     elif any(target.extents):
+        if not isinstance(values, Ragged):
+            values = as_stored(values, x.dtype, set_alone=True)
         assign(Ragged(target.view(), tuple(target.extents)), values)
     elif target.data.ndim == len(target.extents) and target.view() is target.data:
-        store(target.data, values)
+        store(target.data, values, set_alone=True)
     else:
         indexing.setitem(target.data, tuple(target.basic), values)
 

@@ -115,7 +115,7 @@ def _reduce_from(
     result_dtype = reduction_dtype(ufunc, "reduce", x.dtype, dtype)
     first = None
     if initial is not NO_VALUE and initial is not None:
-        first = as_stored(initial, result_dtype).astype(result_dtype)
+        first = as_stored(initial, result_dtype, set_alone=True).astype(result_dtype)
     if first is None and is_empty and initial is None:
         raise ValueError(
             f"zero-size array to reduction operation {ufunc.__name__} which has no identity"

@@ -32,8 +32,9 @@ from lanewise.ops.movement import (
 from lanewise.ops.registry import Primitive
 from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.slicing import take_slice
+from lanewise.trace.casting import as_element, elements
 from lanewise.trace.regions import note_tensor
-from lanewise.trace.tensor import Tensor, as_tensor, emit, read
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read
 from lanewise.trace.trace import require_trace
 
 
@@ -282,10 +283,10 @@ def assign(target: Tensor, value: Value) -> None:
         tensor._view.saw()
 
 
-def store(target: Any, values: Any, casting: str = "unsafe") -> None:
+def store(target: Any, values: Any, casting: str = "unsafe", *, set_alone: bool = False) -> None:
     """Write `values`, broadcast and converted, to all elements of `target`: ``target[...] = v``."""
     target = as_out(target)
-    assign(target, fit(values, target._type, casting))
+    assign(target, fit(values, target._type, casting, set_alone=set_alone))
 
 
 def as_out(out: Any) -> Tensor:
@@ -302,9 +303,9 @@ def as_out(out: Any) -> Tensor:
     raise TypeError("return arrays must be of ArrayType")
 
 
-def fit(values: Any, type: ArrayType, casting: str = "unsafe") -> Value:
+def fit(values: Any, type: ArrayType, casting: str = "unsafe", *, set_alone: bool = False) -> Value:
     """Return `values` broadcast and converted to `type`, or raise what assignment raises."""
-    tensor = as_stored(values, type.dtype)
+    tensor = as_stored(values, type.dtype, set_alone=set_alone)
     if not np.can_cast(tensor.dtype, type.dtype, casting):  # ty: ignore[invalid-argument-type]
         raise TypeError(
             f"Cannot cast from {tensor.dtype!r} to {type.dtype!r} with casting rule {casting!r}"
@@ -326,13 +327,18 @@ def fit(values: Any, type: ArrayType, casting: str = "unsafe") -> Value:
     return value
 
 
-def as_stored(values: Any, dtype: np.dtype) -> Tensor:
-    """Return what is assigned to an element of `dtype` as a tensor; Python numbers must fit."""
+def as_stored(values: Any, dtype: np.dtype, *, set_alone: bool = False) -> Tensor:
+    """Return what is assigned to an element of `dtype` as a tensor; Python numbers must fit.
+
+    `set_alone`: whether elements are set one by one; see `lanewise.trace.casting`.
+    """
     if isinstance(values, Tensor):
-        return as_tensor(values)
+        return as_element(as_tensor(values), dtype, set_alone=set_alone)
     trace = require_trace("an assignment")
     if isinstance(values, (bool, int, float, complex)) and not isinstance(values, np.generic):
         if isinstance(values, complex) and dtype.kind not in "bc":
             raise TypeError("float() argument must be a string or a real number, not 'complex'")
         return Tensor(trace, trace.scalar(values, dtype))
+    if isinstance(values, (list, tuple)) and contains_tensor(values):
+        return elements(values, dtype)
     return as_tensor(values)

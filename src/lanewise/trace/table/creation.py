@@ -53,9 +53,9 @@ def promoted(*operands: Any) -> np.dtype:
     )
 
 
-def converted(x: Any, dtype: np.dtype) -> Tensor:
+def converted(x: Any, dtype: np.dtype, *, set_alone: bool = False) -> Tensor:
     """Return x as a tensor of `dtype`; a Python number must fit into it."""
-    tensor = as_stored(x, dtype)
+    tensor = as_stored(x, dtype, set_alone=set_alone)
     return tensor if tensor.dtype == dtype else emit(cast, tensor, dtype=dtype)
 
 
@@ -66,7 +66,14 @@ def full_tensor(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
         raise ValueError("negative dimensions are not allowed")
     if type(value) in (float, complex) and not np.can_cast(type(value), dtype, "same_kind"):
         value = np.asarray(value)  # cast as `np.copyto` does, where an assignment would raise
-    return emit(broadcast_to, converted(value, dtype), shape=dims)
+    return emit(broadcast_to, converted(as_copied(value), dtype), shape=dims)
+
+
+def as_copied(value: Any) -> Any:
+    """Return what `np.copyto` makes of a value: only Python's ints must fit where it writes."""
+    if type(value) is Tensor and value._weak not in (None, int):
+        return value.copy()  # a scalar of NumPy's
+    return value
 
 
 # --- shaped like another ------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from lanewise.trace.table.checks import checked, deprecated
 from lanewise.trace.table.creation import array_like, converted, number_or_array, promoted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit
-from lanewise.trace.views import flat_view, read_only_view, store, transpose_view
+from lanewise.trace.views import as_stored, flat_view, read_only_view, store, transpose_view
 
 
 def _target(function: Any, a: Any) -> Tensor:
@@ -105,8 +105,10 @@ def take(
 
 def _as_written(values: Any, dtype: np.dtype) -> Any:
     """Return what is to be written to elements of `dtype`; Python numbers must fit into it."""
-    if isinstance(values, (Tensor, np.ndarray, np.generic)) or contains_tensor(values):
-        return array_like(values)
+    if isinstance(values, Tensor) or contains_tensor(values):
+        return as_stored(values, dtype)
+    if isinstance(values, (np.ndarray, np.generic)):
+        return values
     return np.array(values, dtype)
 
 
@@ -329,6 +331,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise ValueError("All dimensions of input must be of equal length")
     else:
         step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
+    val = _as_written(val, a.dtype)
     if has_sizes(a.shape) and a.ndim == 2 and not wrap and not np.ndim(val):
         store(a, np.where(TABLE[np.eye](*a.shape, dtype=bool), val, a))
         return

@@ -18,7 +18,7 @@ from lanewise.ops.movement import concatenate as concatenate_op
 from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
 from lanewise.trace.sizes import number_of, shape_from
 from lanewise.trace.table.checks import check_device, required
-from lanewise.trace.table.creation import array_like, converted
+from lanewise.trace.table.creation import array_like, as_copied, converted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.views import (
@@ -331,7 +331,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             f"np.copyto writes to an array that is not traced{at(here())}. Make it with "
             "np.zeros_like(t, shape=...) first"
         )
-    number = src
+    number = src = as_copied(src)
     if type(number) in (int, float, complex):  # let NumPy convert the number, or refuse to
         src = np.empty((), dst.dtype)
         np.copyto(src, number, casting)  # type: ignore[arg-type]

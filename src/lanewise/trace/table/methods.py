@@ -10,8 +10,24 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
-from lanewise.trace.tensor import TABLE, TAKES_OVER, UFUNC_CALL, Tensor, is_scratch, weak
-from lanewise.trace.views import bitcast_view, flat_view, imag_view, real_view, store, writable
+from lanewise.trace.tensor import (
+    TABLE,
+    TAKES_OVER,
+    UFUNC_CALL,
+    Tensor,
+    contains_tensor,
+    is_scratch,
+    weak,
+)
+from lanewise.trace.views import (
+    as_stored,
+    bitcast_view,
+    flat_view,
+    imag_view,
+    real_view,
+    store,
+    writable,
+)
 
 UFUNC_CALL.append(ufunc_methods.call)
 
@@ -234,7 +250,7 @@ def _flatten(self: Tensor, order: str = "C") -> Tensor:
 
 def _fill(self: Tensor, value: Any) -> None:
     """Write one value to all elements."""
-    store(self, value)
+    store(self, value, set_alone=True)
 
 
 def _sort(
@@ -342,6 +358,8 @@ def _flat(self: Tensor) -> Tensor:
 
 
 def _set_flat(self: Tensor, values: Any) -> None:
+    if isinstance(values, Tensor) or contains_tensor(values):
+        values = as_stored(values, self.dtype)
     flat_view(writable(self))[...] = np.resize(values, self.size)  # type: ignore[index]
 
 

@@ -133,7 +133,13 @@ def _lengths(values: Any, ndim: int) -> list[Pair]:
 
 
 def _constant(x: Tensor, widths: Any, value: Any) -> Tensor:
-    return emit(pad_op, x, converted(value, x.dtype), widths=tuple(map(tuple, widths)))
+    return emit(pad_op, x, _written(value, x.dtype), widths=tuple(map(tuple, widths)))
+
+
+def _written(value: Any, dtype: np.dtype) -> Tensor:
+    """Return a constant as an element: NumPy has made a scalar of its own of a Python number."""
+    value = value.copy() if type(value) is Tensor else value
+    return converted(value, dtype, set_alone=True)
 
 
 def _with_constants(x: Tensor, widths: list[Any], values: Any) -> Tensor:
@@ -143,7 +149,7 @@ def _with_constants(x: Tensor, widths: list[Any], values: Any) -> Tensor:
                          if isinstance(values, np.ndarray) else pairs[0][0])  # fmt: skip
 
     def constants(pair: Pair) -> Blocks:
-        return lambda x, axis, widths: tuple([converted(value, x.dtype) for value in pair])
+        return lambda x, axis, widths: tuple([_written(value, x.dtype) for value in pair])
 
     return _by_axis(x, widths, [constants(pair) for pair in pairs])
 
