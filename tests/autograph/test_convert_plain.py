@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import textwrap
 from types import SimpleNamespace
 
 import pytest
@@ -414,7 +415,7 @@ def test_same_as_native(func, args, capsys):
 
 @pytest.mark.parametrize("depth", range(1, 20))
 def test_deep_nesting(depth):
-    """Python allows 20 blocks; what does not fit is left as it is, and works all the same."""
+    """Python allows 20 blocks; what does not fit moves into functions within."""
     lines = ["def f(x):"]
     for level in range(depth):
         lines.append(
@@ -423,10 +424,76 @@ def test_deep_nesting(depth):
     lines += ["    " * (depth + 1) + "return x", "    x += 1", "    return -x"]
     func = define("\n".join(lines))
     made = convert(func, plain_hooks)
-    assert (made is not func) == (depth < 10)
+    assert made is not func
     # Where 10 loops are nested, 18 would go through them a million times.
     for x in (*range(0, min(depth, 12) + 2, 3), depth + 1):
         assert made(x) == func(x)
+
+
+def test_deep_branches():
+    """As deep as Python's indentation goes; each branch may bind, and what fails says where."""
+    lines = ["def f(x):", "    n = 0"]
+    lines += [
+        " " * k + line for k in range(4, 94) for line in (f"if x >= {k}:", f" n = {k}; a{k} = x")
+    ]
+    lines += [" " * 94 + "del a7", " " * 94 + "n += a93 // (x - 93)", "    return n, a4, a5"]
+    func = define("\n".join(lines))
+    made = convert(func, plain_hooks)
+    assert made is not func
+    for x in (5, 6, 40, 92, 100):
+        assert made(x) == func(x)
+    for x in (0, 4):
+        with pytest.raises(NameError, match=r"a[45]"):
+            made(x)
+    with pytest.raises(ZeroDivisionError) as caught:
+        made(93)
+    assert caught.traceback[-1].lineno == len(lines) - 2
+    assert caught.traceback[-1].name == "f"
+
+
+def test_deep_methods():
+    """What is nested too deep may say `super()`, `nonlocal`, `global` and private names."""
+    text = """
+        class Base:
+            def twice(self, x):
+                return 2 * x
+
+        def make():
+            total = 0
+            class Derived(Base):
+                __step = 3
+                def twice(self, x):
+                    nonlocal total
+                    global counted
+                    for _ in range(1):
+                     for _ in range(1):
+                      for _ in range(1):
+                       for _ in range(1):
+                        for _ in range(1):
+                         for _ in range(1):
+                          for _ in range(1):
+                           for _ in range(1):
+                            for _ in range(1):
+                             for counted in range(2):
+                                if x > 0:
+                                    with contextlib.nullcontext(x) as __y:
+                                        try:
+                                            total += super().twice(__y) + self.__step
+                                            y = [total + k for k in range(x)]
+                                        except ValueError as error:
+                                            y = str(error)
+                                        else:
+                                            x -= 1
+                    return total, x, y, (lambda: y)()
+            return Derived
+        def f(x):
+            return make()().twice(x)
+    """
+    func = define(textwrap.dedent(text), contextlib=contextlib)
+    for x in (1, 2, 5):
+        func.__globals__["counted"] = None
+        same(func, x)
+        assert func.__globals__["counted"] == 1
 
 
 @pytest.mark.parametrize("count", [1, 5, 10, 40])

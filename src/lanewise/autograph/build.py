@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, TypeVar
 
@@ -159,6 +161,16 @@ def place_all(nodes: list[ast.stmt], like: ast.AST) -> list[ast.stmt]:
     return nodes
 
 
+def shifted(node: T, lines: int) -> T:
+    """Move a tree down by so many lines, and return it."""
+    for part in ast.walk(node) if lines else ():
+        own = part.__dict__
+        if "lineno" in own:
+            own["lineno"] += lines
+            own["end_lineno"] += lines
+    return node
+
+
 def fill_places(node: ast.AST, span: tuple[int, int, int] = (1, 0, 0)) -> None:
     """Give every node still without a place that of the node around it."""
     own = node.__dict__
@@ -171,3 +183,19 @@ def fill_places(node: ast.AST, span: tuple[int, int, int] = (1, 0, 0)) -> None:
         own["end_lineno"] = span[0]
     for child in children(node):
         fill_places(child, span)
+
+
+#: How many calls of ours within each other a tree may take that Python can compile: an expression
+#: of thousands of terms is a tree as deep, and each level takes a few calls.
+_FRAMES = 40_000
+
+
+@contextmanager
+def deep_recursion() -> Generator[None]:
+    """Walk trees as deep as those that Python compiles: calls of Python code take no stack."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any, Generic, TypeVar
 
-from lanewise.autograph.build import HOOKS, Unconvertible, clone
+from lanewise.autograph.build import HOOKS, Unconvertible, clone, deep_recursion
 from lanewise.autograph.functions import Functions
+from lanewise.autograph.outline import DEPTHS, OUTLINED
 from lanewise.autograph.source import LAMBDA, compile_within, find, owner
 
 T = TypeVar("T")
@@ -30,9 +31,6 @@ _SUSPENDING = (
 
 #: From Python 3.14 on annotations are evaluated when somebody asks for them.
 _LAZY_ANNOTATIONS = sys.version_info >= (3, 14)
-
-#: How deep code is nested before it becomes flat, most readable first: Python allows 20 blocks.
-_FLAT = (12, 6, 2, 0)
 
 
 class _ByIdentity(Generic[T]):
@@ -119,37 +117,45 @@ def _convert_code(code: CodeType) -> _Made | None:
 
 
 def _compiled(code: CodeType) -> CodeType | None:
-    node = find(code)
-    if node is None:
-        return None
-    for flat in _FLAT:
-        candidate = clone(node)
-        try:
-            Functions(flat).convert(candidate, frozenset(), owner(code))
-            made = compile_within(candidate, code, HOOKS)
-        except Unconvertible:
+    with deep_recursion():
+        node = find(code)
+        if node is None:
             return None
-        except SyntaxError as error:
-            if "too many statically nested blocks" not in str(error):
-                raise
-        else:
-            prefix = made.co_qualname.removesuffix(made.co_name)
-            return _renamed(made, prefix, code.co_qualname.removesuffix(code.co_name))
-    return None  # the user's own blocks go too far into what Python allows
+        for deepest in DEPTHS:
+            candidate = clone(node)
+            try:
+                Functions(deepest).convert(candidate, frozenset(), owner(code))
+                made = compile_within(candidate, code, HOOKS)
+            except Unconvertible:
+                return None
+            except SyntaxError as error:
+                if "too many statically nested blocks" not in str(error):
+                    raise
+            else:
+                prefix = made.co_qualname.removesuffix(made.co_name)
+                return _renamed(made, prefix, code.co_qualname.removesuffix(code.co_name))
+        return None  # the user's own blocks go too far into what Python allows
 
 
-def _renamed(code: CodeType, prefix: str, wanted: str) -> CodeType:
-    """Give code its names: as qualified as the original, and those of lambdas and generators."""
+def _renamed(
+    code: CodeType, prefix: str, wanted: str, around: tuple[str, str] = ("", "")
+) -> CodeType:
+    """Give code its names: as qualified as the original, and those of lambdas and generators.
+
+    A block that moved into a function keeps the names of the function ``around``.
+    """
     name, qualified = code.co_name, code.co_qualname
     if qualified.startswith(prefix):
         qualified = wanted + qualified[len(prefix) :]
-    if name.startswith(HOOKS):
+    if name.startswith(OUTLINED):
+        name, qualified = around
+    elif name.startswith(HOOKS):
         name = "<lambda>" if name == LAMBDA else "<genexpr>"
     qualified = qualified.replace(LAMBDA, "<lambda>")
     constants = []
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            part = _renamed(part, prefix, wanted)
+            part = _renamed(part, prefix, wanted, (name, qualified))
         elif part == code.co_qualname and not code.co_flags & inspect.CO_OPTIMIZED:
             part = qualified  # a class names itself
         constants.append(part)

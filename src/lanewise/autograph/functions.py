@@ -17,6 +17,7 @@ from lanewise.autograph.build import (
 )
 from lanewise.autograph.desugar import desugar
 from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
+from lanewise.autograph.outline import Outline
 from lanewise.autograph.rewrite import Statements
 from lanewise.autograph.scopes import (
     COMPREHENSIONS,
@@ -32,9 +33,9 @@ _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 class Functions:
     """Converts a function and all functions within it, in place."""
 
-    def __init__(self, flat: int) -> None:
+    def __init__(self, deepest: int) -> None:
         self.names = Names()
-        self.flat = flat  # see `lanewise.autograph.jumps.Lowered`
+        self.deepest = deepest  # see `lanewise.autograph.outline`
 
     def convert(self, node: ast.FunctionDef, outer: frozenset[str], owner: str | None) -> None:
         """Convert a function.
@@ -66,7 +67,7 @@ class Functions:
         if not body:
             return
         first = first_line(body)
-        lowered = Lowered(desugar(body, self.names), self.names, self.flat)
+        lowered = Lowered(desugar(body, self.names), self.names)
         analysis = Analysis(lowered.body, scope, lowered.flags, RETURN_VALUE)
 
         def inner(node: ast.stmt, undefinable: frozenset[str]) -> None:
@@ -79,6 +80,7 @@ class Functions:
         if lowered.value:
             result = ast.Return(hook("returned", load(RETURN_VALUE)))
             made.append(place(result, lowered.body[-1]))
+        made = Outline(self.names, scope, node, self.deepest).body(made)
         node.body = [*start, *made] or [place(ast.Pass(), node)]
 
     def inner(self, node: ast.stmt, undefinable: frozenset[str], owner: str | None) -> None:

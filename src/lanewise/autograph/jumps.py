@@ -44,6 +44,10 @@ JUMPS = (ast.Return, ast.Break, ast.Continue)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
+#: How deep code is nested before it becomes flat; a branch or a loop counts for two.
+FLAT = 12
+
+
 class _Level:
     """What a jump can leave: a loop's turn, or the function."""
 
@@ -57,13 +61,13 @@ class _Level:
 class Lowered:
     """A function body without jumps, and the flags of its loops.
 
-    Python allows 20 statically nested blocks, and a converted branch or loop takes two of them. So
-    within ``flat`` blocks what follows a jump is not nested any deeper, but guarded by flags.
+    Within `FLAT` blocks what follows a jump is not nested any deeper, but guarded by flags, and a
+    chain of ``elif`` is a sequence: a branch that the data decide is a region in that of the one
+    around it, for each of which passes go one level down.
     """
 
-    def __init__(self, body: list[ast.stmt], names: Names, flat: int) -> None:
+    def __init__(self, body: list[ast.stmt], names: Names) -> None:
         self.names = names
-        self.flat = flat
         self.flags: dict[ast.stmt, str] = {}  # loop: the flag that ends it
         returns = _returns(body, nested=False)
         self.returns = bool(returns)  # whether they became assignments
@@ -86,7 +90,7 @@ class Lowered:
             if not self.jumps([node]):
                 made += self.compound(node, rest, depth)
                 continue
-            if isinstance(node, ast.If) and depth < self.flat:
+            if isinstance(node, ast.If) and depth < FLAT:
                 rest = self.push(node, rest)
             with self.at(not rest):
                 made += self.compound(node, rest, depth)
@@ -114,14 +118,14 @@ class Lowered:
         made: list[ast.stmt] = []
         while rest:
             end = len(rest)
-            if depth >= self.flat:  # each part before a jump, and each jump, under its own guard
+            if depth >= FLAT:  # each part before a jump, and each jump, under its own guard
                 jumping = [k for k, node in enumerate(rest) if self.jumps([node])]
                 end = max(jumping[0], 1) if jumping else end
             part, rest = rest[:end], rest[end:]
             first, going_on = part[0], place(negate(load(self.levels[-1].skip)), after)
             with self.at(not rest):
                 mergeable = len(part) == 1 and isinstance(first, ast.If) and not first.orelse
-                if depth >= self.flat and mergeable:
+                if depth >= FLAT and mergeable:
                     made += self.block([_narrowed(first, going_on)], depth)
                 else:
                     inner = self.block(part, depth + 2)
@@ -168,7 +172,7 @@ class Lowered:
     def compound(self, node: ast.stmt, rest: list[ast.stmt], depth: int) -> list[ast.stmt]:
         """Return a statement with the blocks in it lowered, and what it needs around it."""
         if isinstance(node, ast.If):
-            if depth >= self.flat and any(isinstance(part, ast.If) for part in node.orelse):
+            if depth >= FLAT and any(isinstance(part, ast.If) for part in node.orelse):
                 return self.chain(node, depth)
             node.body = self.block(node.body, depth + 2) or [place(ast.Pass(), node)]
             node.orelse = self.block(node.orelse, depth + 2)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import dis
-import linecache
 import sys
 from collections.abc import Iterator
 from types import CodeType
 
-from lanewise.autograph.build import arguments, fill_places, function, place
+from lanewise.autograph.build import arguments, fill_places, function, place, shifted
+from lanewise.ir.location import CHANGED, origin, texts
 
 #: The name of a lambda as a function, before it gets its own back.
 LAMBDA = "ag__lambda"
@@ -30,13 +30,14 @@ def find(code: CodeType) -> ast.FunctionDef | None:
     It has no decorators, defaults and annotations: they are the function's, not the code's. A
     lambda is returned as the definition of a function named `LAMBDA`.
     """
-    lines = linecache.getlines(code.co_filename)
-    if not lines:
-        return None
     is_lambda = code.co_name == "<lambda>"
-    for node in _lambdas(code, lines) if is_lambda else _definitions(code, lines):
-        if _is_source_of(node, code):
-            return _as_function(node, code) if isinstance(node, ast.Lambda) else node
+    kept = texts(code)
+    for lines in kept:
+        for node in _lambdas(code, lines) if is_lambda else _definitions(code, lines):
+            if _is_source_of(node, code):
+                return _as_function(node, code) if isinstance(node, ast.Lambda) else node
+    if kept and not code.co_filename.startswith("<"):
+        CHANGED.add(origin(code))
     return None
 
 
@@ -44,23 +45,33 @@ def find(code: CodeType) -> ast.FunctionDef | None:
 
 
 def _definitions(code: CodeType, lines: list[str]) -> Iterator[ast.FunctionDef]:
-    """Yield what may be the definition: its own lines parsed, then the whole file searched."""
-    first = code.co_firstlineno
+    """Yield what may be the definition: its own lines parsed, then the whole file searched.
+
+    At last those of the name that stand elsewhere: lines above it may have been edited.
+    """
     block = _block(code, lines)
     if block is not None:
-        yield from _bare_definitions(code, block)
-    if first <= len(lines):
-        tree = _parsed("".join(lines))
-        yield from _bare_definitions(code, tree) if tree else ()
+        for node, first in _named_definitions(code, block):
+            if first == code.co_firstlineno:
+                yield node
+    tree = _parsed("".join(lines))
+    if tree is None:
+        return
+    found = _named_definitions(code, tree)
+    for node, first in sorted(found, key=lambda row: row[1] != code.co_firstlineno):
+        yield shifted(node, code.co_firstlineno - first)
 
 
-def _bare_definitions(code: CodeType, tree: ast.AST) -> Iterator[ast.FunctionDef]:
+def _named_definitions(code: CodeType, tree: ast.AST) -> list[tuple[ast.FunctionDef, int]]:
+    """Return the definitions of a function's name, each with its first line."""
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *[part.lineno for part in node.decorator_list]])
-            if first == code.co_firstlineno:
-                _strip(node)
-                yield node
+            found.append((node, first))
+    for node, _ in found:
+        _strip(node)
+    return found
 
 
 def _strip(node: ast.FunctionDef) -> None:
@@ -125,10 +136,10 @@ def _lambdas(code: CodeType, lines: list[str]) -> Iterator[ast.Lambda]:
         made.__dict__.update(span, end_lineno=code.co_firstlineno)
         yield made
     tree = _parsed("".join(lines))
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            node.args = _parameters(code)
-            yield node
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)] if tree else []
+    for node in sorted(found, key=lambda node: node.lineno != code.co_firstlineno):
+        node.args = _parameters(code)
+        yield shifted(node, code.co_firstlineno - node.lineno)
 
 
 def _returned(code: CodeType) -> tuple[int, int, int, int] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+import os
+import stat
 import sys
 import sysconfig
 from importlib.util import find_spec
@@ -30,6 +32,49 @@ def _is_own(filename: str) -> bool:
     own = own or (filename.startswith(_STANDARD) and not filename.startswith(_SITE))
     _own_files[filename] = own
     return own
+
+
+#: Functions whose source was looked for and is another than what runs: the file was edited.
+CHANGED: set[tuple[str, str, int]] = set()
+
+
+def origin(code: CodeType) -> tuple[str, str, int]:
+    """Return the file, qualified name and first line of a function."""
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def texts(code: CodeType) -> list[list[str]]:
+    """Return the lines of what may be the file of a function, the most likely first.
+
+    A file may have been edited since it was read, or since the function was made.
+    """
+    file = code.co_filename
+    before = linecache.getlines(file)
+    linecache.checkcache(file)
+    found = [linecache.getlines(file), before]
+    registered = getattr(linecache, "_getlines_from_code", None)  # Python 3.13, at the prompt
+    if registered is not None:
+        found.append(registered(code))
+    if not any(found):
+        found = [_given_to_python(file)]
+    return [lines for lines, known in zip(found, [None, *found], strict=False)
+            if lines and lines is not known]  # fmt: skip
+
+
+def _given_to_python(file: str) -> list[str]:
+    """Return the program that Python was given by ``-c``, or as a file on its standard input."""
+    text = ""
+    if file == "<string>":
+        arguments = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
+        text = arguments[-1] if arguments[-2:-1] and arguments[-2].endswith("c") else ""
+    elif file == "<stdin>":
+        try:
+            status = os.fstat(0)
+            if stat.S_ISREG(status.st_mode):
+                text = os.pread(0, status.st_size, 0).decode()
+        except (OSError, ValueError):  # closed, or not text
+            pass
+    return text.splitlines(keepends=True)
 
 
 class Written:

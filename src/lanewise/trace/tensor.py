@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import operator
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.graph import Value
-from lanewise.ir.location import Location, here
+from lanewise.ir.location import CHANGED, Location, here, origin
 from lanewise.ir.types import ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import dimension
@@ -148,13 +149,8 @@ class Tensor:
         use, instead = _subscript_use() or (use, instead)
         place = here()
         why = ""
-        if place is not None and not Location(*place).source:
-            why = f" The source of {place[0].co_qualname!r} is not at hand, so it is not converted."
-            if place[0].co_filename == "<stdin>":
-                why += (
-                    " Python before 3.13 does not keep what is typed at its prompt: write it to a "
-                    "file, or use IPython or Jupyter."
-                )
+        if place is not None:
+            why = _not_converted(Location(*place))
         raise ConcretizationError(
             f"{use} needs the numbers of a traced {self._type!r}, which differ from example to "
             f"example and are not known while tracing{at(place)}.{why} {instead}"
@@ -325,6 +321,26 @@ class Tensor:
 def is_scratch(kind: type) -> bool:
     """Whether a class is that of arrays which know what to do with tensors themselves."""
     return hasattr(kind, "_tensor")
+
+
+def _not_converted(place: Location) -> str:
+    """Return why the code at a place is not converted, if its source is the reason."""
+    code = place.code
+    assert isinstance(code, CodeType)
+    if origin(code) in CHANGED:
+        return (
+            f" {code.co_qualname!r} is not converted: the file was edited since it was read, and "
+            "this is not in it any more. Reload the module, or start Python again."
+        )
+    if place.source:
+        return ""
+    why = f" The source of {code.co_qualname!r} is not at hand, so it is not converted."
+    if code.co_filename == "<stdin>":
+        why += (
+            " Python before 3.13 does not keep what is typed at its prompt, or piped to it: write "
+            "it to a file, or use IPython or Jupyter."
+        )
+    return why
 
 
 def _subscript_use() -> tuple[str, str] | None:
