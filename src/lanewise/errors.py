@@ -201,6 +201,10 @@ class InvalidGraphError(RuntimeError):
     """A graph that breaks a rule: a mistake of Lanewise's own, found by the verifier."""
 
 
+#: What Lanewise raises of its own accord, where plain Python would raise something else or nothing.
+REFUSALS = (ConcretizationError, LeakedTensorError, UnsupportedError, InvalidGraphError)
+
+
 def annotate(error: BaseException, note: str) -> None:
     """Put `note` behind the error's message, once, keeping the error's type.
 

@@ -166,6 +166,18 @@ def changing(value):
     pass
 
 
+def class_of(value):
+    return value.__class__
+
+
+def is_instance(value, cls):
+    if not isinstance(cls, type):
+        match value:  # raises what Python does
+            case cls():
+                pass
+    return isinstance(value, cls)
+
+
 def is_none(value):
     return value is None
 

@@ -589,11 +589,21 @@ def test_a_map_within_a_try_is_refused():
         lw.vmap(func)(XS)
 
 
-def test_constants_that_raise_in_an_expression_are_refused():
+def test_constants_that_raise_in_an_expression():
     def func(x):
         try:
             return np.sqrt(x) if x > 0 else 1 / 0
         except ZeroDivisionError:
+            return 5.0
+
+    np.testing.assert_array_equal(lw.vmap(func)(XS), [func(x) for x in XS])
+
+
+def test_attributes_that_are_missing_in_an_expression_are_refused():
+    def func(x):
+        try:
+            return np.sqrt(x) if x > 0 else math.nothing
+        except AttributeError:
             return 5.0
 
     with pytest.raises(lw.UnsupportedError, match="Write an if statement"):

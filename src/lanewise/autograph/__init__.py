@@ -2,6 +2,7 @@
 
 # Importing these enters what is called in place of builtins, methods and functions of `math`.
 from lanewise.autograph import (  # noqa: F401
+    branches,
     builtins,
     calls,
     containers,
@@ -13,3 +14,4 @@ from lanewise.autograph import (  # noqa: F401
 )
 
 calls.HOOKS.append(hooks)
+calls.STOPS.append(branches.stops)

@@ -19,19 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.autograph.aliases import settle
-from lanewise.autograph.branches import Fork
+from lanewise.autograph.branches import Fork, deliver
 from lanewise.autograph.state import DONT_CARE, Undefined, called
 from lanewise.autograph.templates import Templates
-from lanewise.errors import (
-    ConcretizationError,
-    InvalidGraphError,
-    LeakedTensorError,
-    UnsupportedError,
-    at,
-)
+from lanewise.errors import REFUSALS, UnsupportedError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here, place_of
-from lanewise.ops.checks import check, fails
+from lanewise.ops.checks import fails
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.trace.formatting import Text, deferred, finish
@@ -45,9 +39,6 @@ from lanewise.trace.regions import (
 )
 from lanewise.trace.tensor import Tensor, as_tensor, emit, lift
 from lanewise.trace.trace import Stop, Trace, require_trace, state
-
-#: What Lanewise raises of its own accord while it traces: no handler of the user's catches it.
-REFUSALS = (UnsupportedError, ConcretizationError, LeakedTensorError, InvalidGraphError)
 
 Make = Callable[..., BaseException]
 
@@ -309,19 +300,6 @@ def go_on(ok: Value, failed: Callable[[], None] | None, test: bool) -> None:
         return fork.join(cond, ok)
 
     region.ending, region.test = ending, test
-
-
-def deliver(error: BaseException, fields: dict[str, Any] | None = None) -> None:
-    """Record that all examples of the region raise an exception, for whoever catches it."""
-    templates = Templates(fields or {})
-    make = templates.exception(error)
-    if state.attempt is not None and state.attempt.fails(
-        type(error), None, make, templates.operands
-    ):
-        return
-    trace = require_trace("raise")
-    operands = [lift(tensor) for tensor in templates.operands]
-    trace.record(check, (trace.scalar(False, np.dtype(bool)), *operands), {"make": make})
 
 
 def flattened(kinds: Any) -> tuple[type, ...]:

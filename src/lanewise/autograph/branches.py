@@ -21,15 +21,18 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.state import DONT_CARE, Merge, bare, called, is_optional, tensor_of
-from lanewise.autograph.values import traced
-from lanewise.errors import at
+from lanewise.autograph.templates import Templates
+from lanewise.autograph.values import stand_in, traced
+from lanewise.errors import REFUSALS, at
 from lanewise.ir.graph import Value
-from lanewise.ir.location import here
+from lanewise.ir.location import here, place_of, user_place
+from lanewise.ops.checks import check
 from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast, reshape
 from lanewise.trace.regions import (
     Aside,
+    Continuation,
     HeldSlot,
     Part,
     Region,
@@ -38,9 +41,10 @@ from lanewise.trace.regions import (
     resume,
     set_slot,
     settled,
+    unwind,
 )
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Stop, require_trace, state
+from lanewise.trace.trace import Stop, Trace, require_trace, state
 
 
 def truth(tensor: Tensor) -> Value:
@@ -127,7 +131,7 @@ class Fork:
 
     def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
         """Record the operation, carry out what the branches changed, and return the variables."""
-        merge = Merge(self.regions)
+        merge = Merge(self.regions, lead)
         builders = []
         for position, name in enumerate(self.names):
             ends = [DONT_CARE if end is None else end[position] for end in self.ends]
@@ -230,10 +234,65 @@ class Branches:
 
 
 def stops(error: BaseException, region: Region) -> bool:
-    """Whether an exception ends the recording of a region, for those examples that get there."""
+    """Whether an exception ends the recording of a region, for those examples that get there.
+
+    What Python or NumPy raise for constants, in a branch that the data decide, is raised when the
+    graph runs, for the examples that come to it. What Lanewise refuses is refused for all.
+    """
     if isinstance(error, Stop):
         return True
-    return state.attempt is not None and state.attempt.takes(error, region)
+    if state.attempt is not None and state.attempt.takes(error, region):
+        return True
+    if region.is_trial or not _is_users(error):
+        return False
+    unwind(_innermost_continuation(region))
+    deliver(error, place=user_place(error.__traceback__))
+    return True
+
+
+def _innermost_continuation(region: Region) -> Trace:
+    """Return the region, or what continues right within it for a part of the examples."""
+    found, trace = region, state.trace
+    chain = []
+    while trace is not None and trace is not region:
+        chain.append(trace)
+        trace = trace.parent
+    for trace in reversed(chain):
+        if type(trace) is not Continuation:
+            break
+        found = trace
+    return found
+
+
+def _is_users(error: BaseException) -> bool:
+    """Whether plain Python would raise an exception as well, as far as can be seen."""
+    if not isinstance(error, Exception) or isinstance(error, (RecursionError, MemoryError)):
+        return False
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, REFUSALS):
+            return False
+        found = found.__cause__ or found.__context__
+    if isinstance(error, AttributeError) and isinstance(error.obj, Tensor):
+        return not hasattr(stand_in(error.obj), error.name or "")
+    is_own = place_of(error.__traceback__) is not None
+    return not (is_own and isinstance(error, (AssertionError, AttributeError, NotImplementedError)))
+
+
+def deliver(error: BaseException, fields: dict[str, Any] | None = None, place: Any = None) -> None:
+    """Record that all examples of the region raise an exception, for whoever catches it."""
+    templates = Templates(fields or {})
+    make = templates.exception(error)
+    if state.attempt is not None and state.attempt.fails(
+        type(error), None, make, templates.operands
+    ):
+        return
+    trace = require_trace("raise")
+    ok = trace.scalar(False, np.dtype(bool))
+    operands = (ok, *[lift(tensor) for tensor in templates.operands])
+    signature = check.signature([value.type for value in operands], {"make": make}, ())
+    trace.location = here() if place is None else place
+    trace.append(signature, operands)
 
 
 def branches(
@@ -307,7 +366,12 @@ class Either:
         if not self._is_and:
             trace = require_trace("or")
             (test,) = trace.record(elementwise(np.logical_not), (test,), {"dtype": None})
-        return fork.join_operands(test)
+        result = fork.join_operands(test)
+        # `data or True` is known, and may be what ends a recursion.
+        is_known = isinstance(second, (bool, np.bool_)) and bool(second) is not self._is_and
+        if is_known and self._first.dtype == np.dtype(bool) and not self._first.shape:
+            return bool(second) if self._first._weak is bool else np.bool_(second)
+        return result
 
 
 def and_(first: Any) -> Any:
@@ -396,7 +460,9 @@ def choose(
         fork.open()
         try:
             result = branch(*operands)
-        except Stop:
+        except (Stop, Exception) as error:
+            if not stops(error, fork.regions[-1]):
+                raise
             fork.close(None)
         else:
             fork.close((result,))

@@ -287,6 +287,24 @@ def isinstance_(obj: Any, classes: Any) -> bool:
     return isinstance(obj, classes)
 
 
+@replaces(builtins.type)
+def type_(*args: Any, **kwargs: Any) -> Any:
+    """``type``: of a traced value, that of the number or array that it stands for."""
+    return class_of(args[0], type) if len(args) == 1 and not kwargs else type(*args, **kwargs)
+
+
+def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
+    """``obj.__class__``, or another function of plain objects that returns it."""
+    kind = type(obj)
+    if kind is Ragged:
+        return np.ndarray
+    if kind is Picked or kind is TracedRange:
+        return list if kind is Picked else range
+    if traced(obj) is not None:
+        return type(stand_in(obj))
+    return obj.__class__ if plain is None else plain(obj)
+
+
 # --- reductions -----------------------------------------------------------------------------------
 
 
@@ -360,7 +378,9 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
             if size is not None:
                 best = at_best = size
                 continue
-            better = is_better(own, at_best)
+            better = _decided(ufunc, own, at_best)
+            if better is None:
+                better = is_better(own, at_best)
             best = choose(better, item, best, f"the result of {name}()")
             at_best = best if key is None else choose(better, own, at_best, "a key")
         return best
@@ -390,6 +410,20 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
 
     call.__name__ = name
     return call
+
+
+def _decided(ufunc: np.ufunc, x: Any, y: Any) -> bool | None:
+    """Whether x is greater (less) than y, where y or x is a literal beyond the other's dtype."""
+    for sign, own, other in ((1, x, y), (-1, y, x)):
+        tensor = traced(other)
+        if type(own) not in (int, float) or tensor is None or tensor._weak is not None:
+            continue
+        if tensor.shape or tensor.dtype.kind not in "iu" or own != own:
+            continue
+        info = np.iinfo(tensor.dtype)
+        if not info.min <= own <= info.max:
+            return (own > info.max) is ((ufunc is np.maximum) is (sign == 1))
+    return None
 
 
 _ITEMS = "what min() or max() with a key chooses from"

@@ -69,9 +69,13 @@ def fn(f: Any) -> Any:
         return f
     make = MAKERS.get(kind)
     found = _other(f) if make is None else make(f)
-    kind = type(state.trace)
-    is_aside = kind is Aside or (kind is Continuation and type(_operand()) is Aside)
-    return functools.partial(_until_stop, found) if is_aside else found
+    trace = state.trace
+    kind = type(trace)
+    if kind is Aside or kind is Continuation:
+        operand = _operand()
+        if type(operand) is Aside and not operand.is_called:
+            return functools.partial(_until_stop, found)
+    return found
 
 
 def _operand() -> Any:
@@ -82,16 +86,27 @@ def _operand() -> Any:
     return trace
 
 
+#: Whether an exception ends the recording of a region (`lanewise.autograph.branches.stops`).
+STOPS: list[Callable[[BaseException, Any], bool]] = []
+
+
 def _until_stop(f: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function in an operand of an expression; if it always raises, so does the operand."""
     region = _operand()
     assert isinstance(region, Aside)
+    if region.has_stopped:
+        return DONT_CARE
+    region.is_called = True
     try:
         return f(*args, **kwargs)
-    except Stop:
+    except (Stop, Exception) as error:
+        if not STOPS[0](error, region):
+            raise
         assert _operand() is region
         region.has_stopped = True
         return DONT_CARE
+    finally:
+        region.is_called = False
 
 
 # --- Python functions -----------------------------------------------------------------------------

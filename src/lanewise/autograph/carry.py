@@ -55,7 +55,7 @@ from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, Slot, resumed, set_slot
 from lanewise.trace.scratch import as_state
-from lanewise.trace.tensor import Tensor
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
 
@@ -129,6 +129,8 @@ class Variable:
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
             leaves.append(Tensor(region, value, None, kind.weak))
+            if type(leaf) in WEAK_DTYPES:
+                region.counters.add(value)
             self.fresh.append((leaves[-1], value, leaf))
         result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:

@@ -31,6 +31,12 @@ _INLINED = sys.version_info >= (3, 12)
 #: Attributes of arrays that are sizes, or hold some.
 _SIZES = frozenset(("shape", "size", "nbytes"))
 
+#: Operators that raise for some numbers, as functions of the module `operator`.
+_RAISING: dict[type[ast.operator], str] = {
+    ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
+    ast.LShift: "lshift", ast.RShift: "rshift", ast.MatMult: "matmul",
+}  # fmt: skip
+
 _LOCALS = (
     "{ag__k: ag__v for ag__k, ag__v in locals().items()"
     " if ag__k[:4] != 'ag__' and ag__v.__class__ is not ag__.Undefined}"
@@ -60,7 +66,7 @@ class Expressions(ast.NodeTransformer):
         self.outer = outer  # those of functions around
         self.owner = owner  # the class whose private names are mangled
         self.hidden: list[frozenset[str]] = []  # names of lambdas and comprehensions around
-        self.lambdas = self.later = self.comprehensions = self.iterables = 0
+        self.lambdas = self.later = self.comprehensions = self.iterables = self.operands = 0
 
     @contextmanager
     def within(self, **changes: int) -> Generator[None]:
@@ -118,7 +124,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         inline = self._inline(node)
-        values = [self.visit(value) for value in node.values]
+        first, *others = node.values
+        values = [self.visit(first), *map(self.operand, others)]
         if inline is None:
             node.values = values
             return node
@@ -139,7 +146,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         inline = None if _is_hook(node.test) else self._inline(node)
-        self.generic_visit(node)
+        node.test = self.visit(node.test)
+        node.body, node.orelse = self.operand(node.body), self.operand(node.orelse)
         if inline is None:
             return node
         kept = self.names.fresh("s")
@@ -150,6 +158,11 @@ class Expressions(ast.NodeTransformer):
         if inline:
             return place(call(attribute(walrus(kept, start), "end"), yes, no), node)
         return place(immediate([kept], method(kept, "end", yes, no), start), node)
+
+    def operand(self, node: ast.expr) -> ast.expr:
+        """Visit what is evaluated only for some examples: what may raise there is a call."""
+        with self.within(operands=self.operands + 1):
+            return self.visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
@@ -186,10 +199,15 @@ class Expressions(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.generic_visit(node)
             return node
-        return place(hook("getitem", self.visit(node.value), self.index(node.slice)), node)
+        found = [self.visit(node.value), self.index(node.slice)]
+        if self.operands:
+            return place(call(hook("fn", attribute(HOOKS, "getitem")), *found), node)
+        return place(hook("getitem", *found), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
+        if node.attr == "__class__" and isinstance(node.ctx, ast.Load):
+            return place(hook("class_of", node.value), node)
         if node.attr in _SIZES and isinstance(node.ctx, ast.Load):
             return place(hook("sizes", node), node)
         return node
@@ -228,7 +246,11 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if text and isinstance(node.op, ast.Mod):
             return place(hook("percent", node.left, node.right), node)
-        return node
+        name = _RAISING.get(type(node.op)) if self.operands else None
+        if name is None:
+            return node
+        function = hook("fn", attribute(attribute(HOOKS, "operator"), name))
+        return place(call(function, node.left, node.right), node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         self._fields(node)
@@ -281,7 +303,7 @@ class Expressions(ast.NodeTransformer):
         node.args.defaults = [self.visit(value) for value in node.args.defaults]
         node.args.kw_defaults = [value and self.visit(value) for value in node.args.kw_defaults]
         self.hidden.append(scope_of(node).locals)
-        changes = {"lambdas": self.lambdas + 1, "later": self.later + 1}
+        changes = {"lambdas": self.lambdas + 1, "later": self.later + 1, "operands": 0}
         if not self.iterables:  # Python takes no walrus there, not even in a lambda
             changes["comprehensions"] = 0
         with self.within(**changes):

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from lanewise.autograph.attempts import try_
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
-from lanewise.autograph.builtins import in_
+from lanewise.autograph.builtins import class_of, in_, isinstance_
 from lanewise.autograph.calls import fn
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
@@ -40,6 +41,7 @@ __all__ = [
     "born",
     "branches",
     "changing",
+    "class_of",
     "compare",
     "deferred",
     "defined",
@@ -52,8 +54,10 @@ __all__ = [
     "getitem",
     "ifexp",
     "in_",
+    "is_instance",
     "is_none",
     "not_",
+    "operator",
     "or_",
     "percent",
     "print_",
@@ -74,6 +78,15 @@ for_ = For
 #: Builtins that converted code needs, whatever the user's own names are.
 slice = slice
 AssertionError = AssertionError
+
+
+def is_instance(value: Any, cls: Any) -> bool:
+    """``case cls():``."""
+    if not isinstance(cls, type):
+        match value:  # raises what Python does
+            case cls():
+                pass
+    return isinstance_(value, cls)
 
 
 def defined(value: Any, free: bool = False) -> Any:

@@ -42,7 +42,7 @@ from lanewise.trace.sizes import dim_of
 from lanewise.trace.tensor import Tensor, emit, lift, read
 from lanewise.trace.trace import Stop, require_trace, state
 
-#: What the body of a ``for`` loop may raise that its driver wants to know of.
+#: What a branch or the body of a loop may raise that its driver wants to know of.
 Failure = (Stop, Exception)
 #: A loop of as many turns is recorded once its first turn has shown that it computes with data,
 LONG = 16
@@ -333,12 +333,14 @@ class For:
             held = turns.begin()
             self._region = region = turns.region
             assert region is not None
+            region.is_trial |= self._may_fail
             position = None
             if has_test:
                 self.state, index = held[:-1], held[-1]
             else:
                 self.state = held
                 position = region.input(array_type(_INDEX, ()))
+                region.counters.add(position)
                 index: Any = Tensor(region, position, None, int)
             self._has_stopped = False
             yield sequence.at(index)
@@ -408,18 +410,14 @@ class For:
 
     def stop(self, error: BaseException) -> bool:
         """Take what the body raised: the end of a turn, or of recording; True if it must go on."""
-        if isinstance(error, Stop) and (self._is_recording or self._guard is not None):
-            self._has_stopped = True
-        elif self._is_recording and self._may_fail and isinstance(error, Exception):
+        if self._is_recording and self._may_fail and isinstance(error, Exception):
             self._failure = error
-        elif self._is_recording or self._guard is not None:
-            region = self._region if self._guard is None else self._guard[0].regions[-1]
-            assert region is not None
-            self._has_stopped = stops(error, region)
-            return not self._has_stopped
-        else:
-            return True
-        return False
+            return False
+        region = self._region if self._is_recording else None
+        if self._guard is not None:
+            region = self._guard[0].regions[-1]
+        self._has_stopped = region is not None and stops(error, region)
+        return not self._has_stopped
 
 
 # --- by name --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.attempts import deliver
+from lanewise.autograph.branches import deliver
 from lanewise.autograph.calls import fn
 from lanewise.autograph.effects import is_for_each, record
 from lanewise.autograph.known_calls import NOTHING

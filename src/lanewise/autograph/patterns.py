@@ -22,6 +22,7 @@ from lanewise.autograph.build import (
     assign,
     clone,
     constant,
+    hook,
     if_,
     load,
     negate,
@@ -175,6 +176,9 @@ class _Ways:
 
     def MatchClass(self, node: ast.MatchClass, here: str | None) -> list[Way]:  # noqa: N802
         n = len(node.patterns)
+        if not n and not node.kwd_patterns:  # Python would ask what stands for a number or an array
+            name, pattern = self._at_hand(here)
+            return [Way(pattern, [hook("is_instance", load(name), node.cls)], [])]
         return self._combined(
             [*node.patterns, *node.kwd_patterns],
             lambda parts: ast.MatchClass(node.cls, parts[:n], node.kwd_attrs, parts[n:]),

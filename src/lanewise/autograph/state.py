@@ -25,9 +25,9 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, lend, resumed, set_guard
+from lanewise.trace.regions import Region, is_plain, lend, resumed, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 from lanewise.trace.weak import give_way
 
 # --- variables without a value --------------------------------------------------------------------
@@ -131,6 +131,9 @@ class _DontCare:
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _nothing
     __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = __invert__ = __getitem__ = _nothing
     __lt__ = __le__ = __gt__ = __ge__ = _nothing
+    __matmul__ = __rmatmul__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _nothing
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _nothing
+    __array_ufunc__ = None  # so that tensors and NumPy leave operators to it
 
 
 DONT_CARE = _DontCare()
@@ -367,6 +370,10 @@ def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
     return tree.unflatten(structure.tree, [*whole, *leaves[done:]])
 
 
+class IterationDecides(Exception):  # noqa: N818 (the loop is unrolled instead)
+    """The dtype of a variable depends on the number of the iteration, as plain Python knows it."""
+
+
 class Merge:
     """Joins what branches left: decides the results of each branch, and what they become.
 
@@ -378,8 +385,9 @@ class Merge:
         What the results are.
     """
 
-    def __init__(self, regions: Sequence[Region]) -> None:
+    def __init__(self, regions: Sequence[Region], lead: Value) -> None:
         self.regions = regions
+        self.lead = lead
         self.outputs: list[list[Value]] = [[] for _ in regions]
         self.kinds: list[Kind] = []
 
@@ -481,12 +489,20 @@ class Merge:
         for each in kinds[1:]:
             kind = join_kinds(name, kind, each, BRANCHES)
         kind = widened(kind, alive)
+        if any(each != kind for each in kinds):
+            self._give_up_plain_choice()
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
             with resumed(region):
                 outputs.append(value_of(leaf, kind))
         position = len(self.kinds)
         self.kinds.append(kind)
         return lambda results: results[position]
+
+    def _give_up_plain_choice(self) -> None:
+        """Give up recording a loop in which the iteration decides what a variable is."""
+        trace = state.trace
+        if isinstance(trace, Region) and trace.is_trial and is_plain(self.lead, trace):
+            raise IterationDecides
 
     def _is_inner(self, leaf: Any) -> bool:
         """Whether a leaf was made in one of the branches, and means nothing outside of it."""

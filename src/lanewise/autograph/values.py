@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.state import join_kinds, kind_of, value_of
+from lanewise.autograph.state import join_kinds, kind_of, value_of, widened
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
@@ -196,7 +196,7 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         return first
     kinds = kind_of(_held(first)), kind_of(_held(second))
     if kinds[0] is not None and kinds[1] is not None:
-        kind = join_kinds(name, kinds[0], kinds[1], _SIDES)
+        kind = widened(join_kinds(name, kinds[0], kinds[1], _SIDES), (first, second))
         operands = [value_of(_held(x), kind) for x in (first, second)]
         trace = require_trace("a choice")
         (value,) = trace.record(where, (read(condition), *operands), {})

@@ -142,6 +142,17 @@ def here() -> tuple[CodeType, int] | None:
     return None
 
 
+def user_place(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
+    """Return the user's innermost place in a traceback."""
+    place = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not _is_own(code.co_filename):
+            place = code, traceback.tb_lasti
+        traceback = traceback.tb_next
+    return place
+
+
 def place_of(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
     """Return the user's innermost place in a traceback that ends in code that is not the user's."""
     place, is_own = None, False

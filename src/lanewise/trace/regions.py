@@ -174,9 +174,13 @@ class Region(Trace):
         What tensors held at the end of the region, before changes were undone.
     guards : dict of id to (Tensor, old, new)
         What guards of tensors changed to in the region.
+    is_trial : bool
+        Whether it is given up if anything is raised in it, and recorded in another way.
+    counters : set of Value
+        Inputs that plain Python would have as plain numbers: the number of the iteration.
     """
 
-    __slots__ = ("_born", "changes", "guards", "seen")
+    __slots__ = ("_born", "changes", "counters", "guards", "is_trial", "seen")
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -184,12 +188,15 @@ class Region(Trace):
         self.seen: dict[int, tuple[Tensor, Value]] = {}
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
         self._born: dict[int, Any] = {}
+        self.is_trial = False
+        self.counters: set[Value] = set()
 
     def open(self) -> None:
         """Begin, or go on, recording into this region."""
         if self.parent is None and state.trace is not None:
             self.parent = state.trace
             self.lent = self.parent.lent
+            self.is_trial = isinstance(self.parent, Region) and self.parent.is_trial
         state.trace = self
 
     def leave(self, held: Iterable[Tensor] = ()) -> None:
@@ -224,18 +231,45 @@ class Region(Trace):
         self._born[id(container)] = container
 
 
+def is_plain(value: Value, trace: Trace) -> bool:
+    """Whether a value is computed of numbers alone that plain Python has as plain numbers."""
+    stack, seen = [(value, trace)], set()
+    makers: dict[Trace, dict[Value, Operation]] = {}
+    while stack:
+        value, trace = stack.pop()
+        if (value, trace) in seen or not isinstance(trace, Region):
+            if not isinstance(trace, Region):
+                return False
+            continue
+        seen.add((value, trace))
+        if value in trace.counters:
+            continue
+        if trace not in makers:
+            makers[trace] = {r: op for op in trace.operations for r in op.results}
+        op = makers[trace].get(value)
+        if op is not None:
+            stack += [(operand, trace) for operand in op.operands]
+            continue
+        source = next((source for source, own in trace.captures if own is value), None)
+        if source is None:
+            return False
+        if isinstance(source, tuple):
+            stack.append((source[1], source[0]))
+    return True
+
+
 class Aside(Region):
     """The region of one operand of an expression: ``x if c else y``, ``x and y``, ``x or y``.
 
     A function called there may raise for every example; then the operand has no value
-    (`has_stopped`), and the rest of the expression goes on.
+    (`has_stopped`), and the rest of the expression goes on. `is_called` says that we are in one.
     """
 
-    __slots__ = ("has_stopped",)
+    __slots__ = ("has_stopped", "is_called")
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self.has_stopped = False
+        self.has_stopped = self.is_called = False
 
 
 class Continuation(Region):
