@@ -10,8 +10,9 @@ from typing import Any
 
 from lanewise.autograph.attempts import try_
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
-from lanewise.autograph.builtins import class_of, in_, isinstance_
+from lanewise.autograph.builtins import in_
 from lanewise.autograph.calls import fn
+from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
 from lanewise.autograph.messages import deferred, percent, print_, raise_, text
