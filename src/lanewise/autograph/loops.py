@@ -28,6 +28,7 @@ from lanewise.ops.control import cond, scan, while_
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import example_type
 from lanewise.trace import tree
+from lanewise.trace.provenance import Counter
 from lanewise.trace.regions import (
     Part,
     Region,
@@ -50,6 +51,8 @@ LONG = 16
 SHORT, HEAVY = 4, 300
 #: How often a body is recorded anew, at most, before its carry holds what it leaves.
 ATTEMPTS = 20
+#: So many turns at most are unrolled beside recorded ones, as slices are cut off in them.
+APART = 64
 
 _BOOL = np.dtype(bool)
 _INDEX = np.dtype(np.int64)
@@ -250,6 +253,22 @@ class While:
         return not self._has_stopped
 
 
+class _UnlikeError(Exception):
+    """Raised where a loop is recorded some turns of which are not like the others.
+
+    Attributes
+    ----------
+    alike, others
+        How many turns are alike at first, and how many others come behind them.
+    """
+
+    def __init__(self, alike: np.ndarray) -> None:
+        super().__init__()
+        self.alike = int(alike.argmin())
+        rest = alike[self.alike :]
+        self.others = int(rest.argmax()) if rest.any() else len(rest)
+
+
 class For:
     """A ``for`` loop: unrolled where it is short or plain, recorded where it is long or data."""
 
@@ -265,6 +284,8 @@ class For:
         self._failure: Exception | None = None
         self._has_stopped = False
         self._is_done = False
+        #: Before which turn none is to be recorded, as it is not like those behind.
+        self._apart: int | None = None
         self._end: tuple[Any, ...] | None = None
         self._guard: tuple[Fork, Value] | None = None
         self._region: Region | None = None
@@ -299,12 +320,14 @@ class For:
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY
                 if rest < LONG - 1 and not is_heavy and not has_left:
                     continue
-                if (yield from self._try(sequence, position + 1, sequence.length)):
-                    return
-                may_record = False
+                position = yield from self._try(sequence, position + 1, sequence.length)
+                may_record = self._apart is not None
 
-    def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, bool]:
-        """Record the turns from `start` on; return False where they must be unrolled after all."""
+    def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, int]:
+        """Record the turns from `start` on; return the last that need not be unrolled after all."""
+        if self._apart is not None and start < self._apart:
+            return start - 1
+        self._apart = None
         trace, before = state.trace, self.state
         assert trace is not None
         mark = len(trace.operations), trace.token
@@ -313,14 +336,27 @@ class For:
             yield from self._record(sequence, start, length)
         except GeneratorExit:
             raise
-        except Exception:  # whatever it is, the turns one by one will show it, or go well
+        except Exception as error:  # the turns one by one will show it, or go well
             unwind(trace)
             retract(trace, *mark)
             self.state, self._is_recording, self._has_stopped = before, False, False
-            return False
+            if not isinstance(error, _UnlikeError):
+                return start - 1
+            stop = start + error.alike
+            self._apart = stop + error.others
+            if error.alike < SHORT:
+                return start - 1
+            return (yield from self._try_alike(sequence, start, stop))
         finally:
             self._may_fail = False
-        return True
+        return length - 1
+
+    def _try_alike(self, sequence: Any, start: int, stop: int) -> Generator[Any, None, int]:
+        """Record turns that are alike, before others that are not."""
+        apart, self._apart = self._apart, None
+        last = yield from self._try(sequence, start, stop)
+        self._apart = apart
+        return last
 
     def _record(self, sequence: Any, start: int, length: Any) -> Iterator[Any]:
         known = dim_of(length)
@@ -342,8 +378,11 @@ class For:
                 position = region.input(array_type(_INDEX, ()))
                 region.counters.add(position)
                 index: Any = Tensor(region, position, None, int)
+            if self._may_fail:
+                region.counter = Counter(read(index), start, length)
             self._has_stopped = False
             yield sequence.at(index)
+            self._check_alike(region)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure
@@ -368,6 +407,14 @@ class For:
             self._is_recording = False
             return
         raise AssertionError("the carry of a loop never became stable")
+
+    def _check_alike(self, region: Region) -> None:
+        """Have the turns in which a slice is cut off unrolled, where there are few of them."""
+        if region.counter is None or region.counter.alike.all():
+            return
+        alike = region.counter.alike
+        if np.count_nonzero(~alike) <= APART:
+            raise _UnlikeError(alike)
 
     def _test(self, turns: Turns, length: Any) -> tuple[Region, list[Value], Value]:
         """Record the region that says whether there is another turn."""

@@ -19,6 +19,27 @@ from lanewise.trace.trace import Trace, require_trace
 _LIMIT = 200
 
 
+#: For so many combinations of counters at most it is worked out which slices are cut off.
+_MOST = 1 << 20
+
+
+class Counter:
+    """The counter of a loop that is being recorded, and its iterations that are all alike.
+
+    Attributes
+    ----------
+    value
+        The counter, which goes from `first` on.
+    alike
+        For each iteration whether no slice in it is cut off at an end of its axis.
+    """
+
+    def __init__(self, value: Value, first: int, stop: int) -> None:
+        self.value = value
+        self.first = first
+        self.alike = np.ones(stop - first, bool)
+
+
 class Node(NamedTuple):
     """A value, and the trace in which it was made."""
 
@@ -125,6 +146,45 @@ def distance(start: Any, stop: Any) -> int | None:
         if not difference.terms:
             return difference.constant
     return None
+
+
+def cut_off(start: Any, stop: Any, step: int, size: int, length: int) -> bool:
+    """Whether a slice of so many elements surely is cut off in some iterations of loops around.
+
+    The innermost loop's counter is told which; False also where it is not known.
+    """
+    left = [_LIMIT]
+    low, high = (_linear(x, None, left) for x in (start, stop))
+    counters: list[tuple[Any, Node]] = [
+        (getattr(node.trace, "counter", None), node) for node, _ in low.terms
+    ]
+    if not counters or len(low.terms) != len(high.terms):
+        return False
+    if any([counter is None or counter.value is not node.value for counter, node in counters]):
+        return False
+    if np.prod([len(counter.alike) for counter, _ in counters], dtype=float) > _MOST:
+        return False
+    first: Any = low.constant
+    for axis, ((counter, _), (_, factor)) in enumerate(zip(counters, low.terms, strict=True)):
+        places = counter.first + np.arange(len(counter.alike))
+        own = (-1,) + (1,) * (len(counters) - 1 - axis)
+        first = first + factor * places.reshape(own)
+    ends = [np.where(end < 0, end + size, end) for end in (first, first + high.constant
+            - low.constant)]  # fmt: skip
+    ends = [np.clip(end, -(step < 0), size - (step < 0)) for end in ends]
+    is_whole = np.maximum(-(-(ends[1] - ends[0]) // step), 0) == length
+    depths = [_depth(node.trace) for _, node in counters]
+    inner = depths.index(max(depths))
+    others = tuple([axis for axis in range(len(counters)) if axis != inner])
+    counters[inner][0].alike &= is_whole.all(axis=others)
+    return not is_whole.all()
+
+
+def _depth(trace: Trace | None) -> int:
+    depth = 0
+    while trace is not None:
+        trace, depth = trace.parent, depth + 1
+    return depth
 
 
 def _linear(x: Any, until: Node | None, left: list[int]) -> _Linear:

@@ -29,7 +29,7 @@ from lanewise.trace.extents import (
     plain,
     step_of,
 )
-from lanewise.trace.provenance import distance
+from lanewise.trace.provenance import cut_off, distance
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
 from lanewise.trace.trace import require_trace
@@ -215,7 +215,11 @@ def _sliced(data: Tensor, entry: slice, extent: Extent | None, axis: int) -> Any
     step = step_of(entry)
     if extent is None:
         length = _static_length(entry, step)
-        if length is not None and length <= size:  # a longer one is always cut off
+        if (
+            length is not None
+            and length <= size  # a longer one is always cut off
+            and not cut_off(entry.start, entry.stop, step, size, length)
+        ):
             return _slice_view(data, entry, step, axis, length), _ALL, None
         start, stop = ends(entry, size, step)
         return data, _ALL, Span(size, start, stop, step, what=_text(entry))
