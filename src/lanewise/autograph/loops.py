@@ -379,7 +379,7 @@ class For:
                 region.counters.add(position)
                 index: Any = Tensor(region, position, None, int)
             if self._may_fail:
-                region.counter = Counter(read(index), start, length)
+                region.counted = Counter(read(index), start, length)
             self._has_stopped = False
             yield sequence.at(index)
             self._check_alike(region)
@@ -410,9 +410,9 @@ class For:
 
     def _check_alike(self, region: Region) -> None:
         """Have the turns in which a slice is cut off unrolled, where there are few of them."""
-        if region.counter is None or region.counter.alike.all():
+        if region.counted is None or region.counted.alike.all():
             return
-        alike = region.counter.alike
+        alike = region.counted.alike
         if np.count_nonzero(~alike) <= APART:
             raise _UnlikeError(alike)
 

@@ -156,7 +156,7 @@ def cut_off(start: Any, stop: Any, step: int, size: int, length: int) -> bool:
     left = [_LIMIT]
     low, high = (_linear(x, None, left) for x in (start, stop))
     counters: list[tuple[Any, Node]] = [
-        (getattr(node.trace, "counter", None), node) for node, _ in low.terms
+        (getattr(node.trace, "counted", None), node) for node, _ in low.terms
     ]
     if not counters or len(low.terms) != len(high.terms):
         return False

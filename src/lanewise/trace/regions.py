@@ -178,11 +178,11 @@ class Region(Trace):
         Whether it is given up if anything is raised in it, and recorded in another way.
     counters : set of Value
         Inputs that plain Python would have as plain numbers: the number of the iteration.
-    counter : Counter, optional
+    counted : Counter, optional
         Of the body of a loop of known iterations; see `lanewise.trace.provenance`.
     """
 
-    __slots__ = ("_born", "changes", "counter", "counters", "guards", "is_trial", "seen")
+    __slots__ = ("_born", "changes", "counted", "counters", "guards", "is_trial", "seen")
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -192,7 +192,7 @@ class Region(Trace):
         self._born: dict[int, Any] = {}
         self.is_trial = False
         self.counters: set[Value] = set()
-        self.counter: Any = None
+        self.counted: Any = None
 
     def open(self) -> None:
         """Begin, or go on, recording into this region."""
