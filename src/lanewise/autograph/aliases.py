@@ -1,77 +1,229 @@
-"""Arrays that may share memory after branches and loops that follow the data.
+"""Arrays that may share memory with others, as the data decide: what guards them.
 
-``row = a[0] if c else a[1]`` is a view of one place or of another, which a graph of values cannot
-follow. Reading such an array is right as long as nobody writes; writing to it, or to what it may
-show, is refused by name rather than lost.
+``row = a[0] if c else a[1]`` is a view of one place or of another. Where the places and the
+conditions are known, as after branches (`lanewise.autograph.exports`), a write is followed: it goes
+to each place, where its condition holds, and what is written there shows in the array. After loops
+they are not known: reading is right as long as nobody writes; writing to such an array, or to what
+it may show, is refused by name rather than lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from lanewise.autograph.state import Absent, Maybe, kind_of
+from lanewise.autograph.state import Absent, Maybe, bare, kind_of, not_asking, present
 from lanewise.errors import ControlFlowError, at
+from lanewise.ir.graph import Value
 from lanewise.ir.location import here
+from lanewise.ops.elementwise import where
+from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, Slot, StateSlot, TensorSlot, set_guard
+from lanewise.trace.regions import (
+    Region,
+    Slot,
+    StateSlot,
+    TensorSlot,
+    resumed,
+    set_guard,
+)
 from lanewise.trace.scratch import Scratch, settled
-from lanewise.trace.tensor import Tensor
-from lanewise.trace.views import root_of
+from lanewise.trace.tensor import Tensor, emit, read
+from lanewise.trace.trace import require_trace, state
+from lanewise.trace.views import assign, innermost, root_of
 
 
-class Alias:
-    """Guards an array that may be (a view of) others, each with what it held when it was joined.
+class Place:
+    """What an array is (a view of) where a flag says so; `seen` is what the root of that held."""
 
-    Once it is written to, nobody knows what those others hold. Where it shares memory with another
-    joined variable (`frozen`), it cannot be written to.
+    __slots__ = ("_flag", "_make_flag", "root", "seen", "view")
+
+    def __init__(self, make_flag: Callable[[], Tensor], view: Tensor) -> None:
+        self._make_flag = make_flag
+        self._flag: Tensor | None = None
+        self.view = view
+        self.root = root_of(view)
+        self.seen = self.root._value
+
+    @property
+    def has_flag(self) -> bool:
+        """Whether the flag was asked for before."""
+        return self._flag is not None
+
+    @property
+    def flag(self) -> Tensor:
+        if self._flag is None:
+            self._flag = self._make_flag()
+        return self._flag
+
+    def has_changed(self) -> bool:
+        """Whether its root holds something else since."""
+        if self.root._guard is not None:
+            with not_asking(self.root):
+                self.root._guard.reading(self.root)
+        return self.root._value is not self.seen
+
+    def read(self) -> Tensor:
+        """Return what stands there, as an array of its own."""
+        with not_asking(self.root):
+            return Tensor(require_trace("a view"), read(self.view))
+
+    def write(self, array: Tensor) -> None:
+        """Write an array there, where the flag is set."""
+        with not_asking(self.root):
+            assign(self.view, read(self.choose(array, self.view)))
+
+    def choose(self, yes: Tensor, no: Tensor) -> Tensor:
+        """Return one array where the flag is set, another of the same shape elsewhere."""
+        if yes.dtype != no.dtype:
+            yes = emit(cast, yes, dtype=no.dtype)
+        flag = emit(broadcast_to, self.flag, shape=no.shape) if no.shape else self.flag
+        return emit(where, flag, yes, no)
+
+
+class Shared:
+    """Guards an array that was joined of several, which others may share memory with.
+
+    Attributes
+    ----------
+    places : tuple of Place
+        What it may be a view of, where that is known. It is one of them at most.
+    own : Tensor or None
+        Where there are places: what it is, if it is none of them. The array is then no more than a
+        copy of what stands in these, made anew when they have changed.
+    hidden : list of (Tensor, value, guard)
+        What it may be a view of as well, nobody knows where and for whom, and what that held when
+        it was joined.
+    must_not : str
+        Why it cannot be written to; empty where it can.
+    apart : dict of id to Tensor
+        Arrays that it does not share memory with, though both may be views of one array.
     """
 
-    __slots__ = ("frozen", "name", "shown")
+    __slots__ = ("_home", "_seen", "apart", "hidden", "must_not", "name", "own", "places")
 
-    def __init__(self, name: str, shown: Iterable[Tensor], frozen: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        hidden: Iterable[Tensor] = (),
+        places: tuple[Place, ...] = (),
+        own: Tensor | None = None,
+        must_not: str = "",
+    ) -> None:
         self.name = name
-        self.shown = [(root, root._value, root._guard) for root in shown]
-        for root, _, _ in list(self.shown):
-            guard = root._guard.beneath if isinstance(root._guard, Absent) else root._guard
-            self.shown += guard.shown if isinstance(guard, Alias) else ()
-        self.frozen = frozen
+        self.hidden = [(root, root._value, root._guard) for root in all_roots(hidden)]
+        self.places = places
+        self.own = own
+        self.must_not = must_not
+        self.apart: dict[int, Tensor] = {}
+        self._home = state.trace
+        self._seen = None if own is None else own._value
 
-    def reading(self) -> None:
-        """Raise if one of the arrays that may be shown has changed since."""
-        for root, seen, guard in self.shown:
-            if isinstance(root._guard, Stale) and root._guard is not guard:
-                root._guard.reading()
+    @property
+    def is_copy(self) -> bool:
+        """Whether the array is no more than a copy of what stands in its places."""
+        return bool(self.places)
+
+    def roots(self) -> list[Tensor]:
+        """Return all that the array may be a view of."""
+        own = [] if self.own is None else [self.own]
+        return [*[place.root for place in self.places], *own, *[root for root, *_ in self.hidden]]
+
+    def reading(self, tensor: Tensor) -> None:
+        """Have the array show what its places hold; raise if what is hidden has changed."""
+        for root, seen, guard in self.hidden:
+            now = root._guard
+            if isinstance(now, Stale) and now is not guard and id(now.writer) not in self.apart:
+                now.reading(root)
             if root._value is not seen:
                 raise ControlFlowError(
                     f"{self.name} may be (a view of) an array that was written to since"
                     f"{at(here())}: which one depends on the data. Assign a copy, with .copy()"
                 )
+        if not self.places:
+            return
+        changes = [place.has_changed() for place in self.places]
+        if any(changes) or (self.own is not None and self.own._value is not self._seen):
+            self._read_again(tensor)
+
+    def _read_again(self, tensor: Tensor) -> None:
+        own, places = self.own, self.places
+        with resumed(innermost(self._home, *[root._trace for root in self.roots()])) as trace:
+            value = places[0].read() if own is None else own
+            if value.dtype != tensor.dtype:
+                value = emit(cast, value, dtype=tensor.dtype)
+            for place in places if own is not None else places[1:]:
+                value = place.choose(place.read(), value)
+            tensor._value, tensor._trace = read(value), trace
+        self._saw()
+
+    def _saw(self) -> None:
+        self._seen = None if self.own is None else self.own._value
+        for place in self.places:
+            place.seen = place.root._value
 
     def writing(self, tensor: Tensor) -> None:
-        """Give up the arrays that may be shown; raise where that is not possible."""
-        if self.frozen:
+        """Give up what is hidden; raise where the array cannot be written to."""
+        if self.must_not:
             raise ControlFlowError(
-                f"{self.name} is written to{at(here())}, and may be (a view of) another array: "
+                f"{self.name} is written to{at(here())}, and {self.must_not}: "
                 "which one depends on the data. Assign a copy, with .copy()"
             )
-        self.reading()
-        for root, _, _ in self.shown:
-            make_stale(root, self.name)
-        set_guard(tensor, None)
+        self.reading(tensor)
+        if self.hidden:
+            for root, _, _ in self.hidden:
+                make_stale(root, self.name, tensor)
+            rest = Shared(self.name, (), self.places, self.own) if self.places else None
+            set_guard(tensor, rest)
+
+    def written(self, tensor: Tensor) -> None:
+        """Write what the array holds now to its places."""
+        if not self.places:
+            return
+        now = bare(tensor)
+        for place in self.places:
+            place.write(now)
+        if self.own is not None:
+            assign(self.own, read(now))
+        self._saw()
+
+
+def locations(array: Tensor) -> list[tuple[Place | None, Tensor]]:
+    """Return what an array is a view of: arrays that are no copies of others, and where they are.
+
+    The place None stands for what it is where it is none of the other places.
+    """
+    root = root_of(array)
+    guard = sharing(root)
+    if guard is None or not guard.places:
+        return [(None, array)]
+    own = [] if guard.own is None else [(None, rebased(array, guard.own))]
+    return own + [(place, rebased(array, place.view)) for place in guard.places]
+
+
+def rebased(array: Tensor, root: Tensor) -> Tensor:
+    """Return the view that an array is of its root, of another array of the same shape."""
+    chain = []
+    while array._view is not None:
+        chain.append(array)
+        array = array._view.base
+    for each in reversed(chain):
+        root = Tensor(each._trace, each._value, each._view.moved(root, each._view.indices))
+    return root
 
 
 class Stale:
     """Guards an array that was written to under another name, for some examples or turns only."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "writer")
+    is_copy = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, writer: Tensor | None = None) -> None:
         self.name = name
+        self.writer = writer
 
-    def reading(self) -> NoReturn:
+    def reading(self, tensor: Tensor) -> NoReturn:
         """Raise: nobody knows what the array holds."""
         raise ControlFlowError(
             f"an array that {self.name} was once is used{at(here())} after it was written to "
@@ -81,20 +233,82 @@ class Stale:
 
     def writing(self, tensor: Tensor) -> NoReturn:
         """Raise, as for reading."""
-        self.reading()
+        self.reading(tensor)
+
+    def written(self, tensor: Tensor) -> None:
+        """Nothing: it is never written to."""
 
 
-def watch(tensor: Tensor, alias: Alias) -> None:
+def watch(tensor: Tensor, guard: Shared) -> None:
     """Guard a tensor made just now, which may be None for some examples already."""
     if isinstance(tensor._guard, Absent):
-        tensor._guard.beneath = alias
+        tensor._guard.beneath = guard
     else:
-        tensor._guard = alias
+        tensor._guard = guard
 
 
-def make_stale(root: Tensor, name: str) -> None:
+def sharing(tensor: Tensor) -> Shared | None:
+    """Return what guards an array that may share memory with others."""
+    guard = tensor._guard.beneath if isinstance(tensor._guard, Absent) else tensor._guard
+    return guard if isinstance(guard, Shared) else None
+
+
+def all_roots(arrays: Iterable[Tensor]) -> list[Tensor]:
+    """Return all that arrays may be views of, without what is only a copy of that."""
+    found: dict[int, Tensor] = {}
+    rest = [root_of(array) for array in arrays]
+    while rest:
+        root = rest.pop(0)
+        if id(root) in found:
+            continue
+        found[id(root)] = root
+        guard = sharing(root)
+        if guard is not None:
+            rest += guard.roots()
+    return [root for root in found.values() if root._guard is None or not root._guard.is_copy]
+
+
+def may_overlap(first: Tensor, second: Tensor) -> bool:
+    """Whether two arrays may share memory."""
+    first, second = root_of(first), root_of(second)
+    if first is second:
+        return True
+    for one, other in ((first, second), (second, first)):
+        guard = sharing(one)
+        if guard is None:
+            continue
+        if id(other) in guard.apart:
+            return False
+        if any(may_overlap(root, other) for root in guard.roots()):
+            return True
+    return False
+
+
+def make_stale(root: Tensor, name: str, writer: Tensor | None = None) -> None:
     """Let every further use of an array raise, since nobody knows what it holds."""
-    set_guard(root, Stale(name))
+    set_guard(root, Stale(name, writer))
+
+
+def set_apart(groups: Sequence[Sequence[Tensor]], together: Container[frozenset[int]]) -> None:
+    """Tell arrays that do not share memory so; `together` are the groups that may, by position."""
+    for i, group in enumerate(groups):
+        for j, others in enumerate(groups):
+            if i == j or frozenset((i, j)) in together:
+                continue
+            for array in group:
+                guard = sharing(array)
+                if guard is not None:
+                    guard.apart.update({id(other): other for other in others})
+
+
+def pairs_together(groups: Sequence[Sequence[Tensor]]) -> set[frozenset[int]]:
+    """Return which groups of arrays may share memory with which, by their positions."""
+    return {
+        frozenset((i, j))
+        for j in range(len(groups))
+        for i in range(j)
+        if any(may_overlap(x, y) for x in groups[i] for y in groups[j])
+    }
 
 
 def join_guards(regions: Iterable[Region]) -> None:
@@ -139,6 +353,23 @@ def arrays_in(value: Any) -> list[Tensor]:
     return [x for leaf in leaves for x in arrays_in(leaf)]
 
 
+def origins_in(values: Iterable[Any]) -> dict[int, Tensor]:
+    """Return what arrays of a length that is data were views of, by the ids of what they are."""
+    found: dict[int, Tensor] = {}
+    for value in values:
+        value = value.value if isinstance(value, Maybe) else value
+        leaves = [value] if kind_of(value) is not None else tree.flatten(value)[0]
+        for leaf in leaves:
+            if isinstance(leaf, Ragged) and leaf.origin is not None:
+                found[id(leaf.data)] = leaf.origin
+    return found
+
+
+def held_by(arrays: Iterable[Tensor]) -> list[tuple[Tensor, Value]]:
+    """Return arrays that the open region leaves, each with what it holds now."""
+    return [(array, present(array)) for array in arrays]
+
+
 def is_place(slot: Slot) -> bool:
     """Whether a slot is a place that holds objects, such as an entry of a list."""
     return not isinstance(slot, (TensorSlot, StateSlot))
@@ -153,43 +384,50 @@ def left_by(region: Region) -> dict[Any, tuple[Slot, Any]]:
     }
 
 
+#: What is said of an array that several variables may be.
+MAY_BE_ANOTHER = "may be (a view of) another array"
+
+
 def mark_aliases(
     names: Sequence[str],
-    regions: Sequence[Any],
+    region: Region,
     ends: Sequence[Sequence[Any] | None],
-    state: Sequence[Any],
-    origins: Mapping[int, Tensor] = MappingProxyType({}),
+    joined: Sequence[Any],
+    origins: Mapping[int, Sequence[Tensor]],
+    together: Container[frozenset[int]],
 ) -> None:
-    """Mark joined variables that may share memory with each other, or with what is outside.
+    """Mark variables after a loop that may share memory with each other, or with what is outside.
 
     Parameters
     ----------
-    names, state
+    names, joined
         The variables, and what they hold after having been joined.
-    regions, ends
-        The branches, and what the variables held at the end of each (None: it never ended).
+    region, ends
+        The body, and what the variables held before it and at its end (None: it never ended).
     origins
-        By the id of a tensor that a branch was given, what it stood for outside.
+        By the id of a tensor that the body was given, what it stood for outside.
+    together
+        Which variables may share memory, by their positions.
     """
     users: dict[int, set[int]] = {}
     roots: list[dict[int, Tensor]] = []
-    for position in range(len(state)):
+    for position in range(len(joined)):
         own: dict[int, Tensor] = {}
         for end in ends:
-            for array in arrays_in(end[position]) if end is not None else ():
-                root = root_of(array)
-                root = origins.get(id(root), root)
-                own[id(root)] = root
-                users.setdefault(id(root), set()).add(position)
+            for root in all_roots(arrays_in(end[position])) if end is not None else ():
+                for each in (root, *origins.get(id(root), ())):
+                    own[id(each)] = each
+                    users.setdefault(id(each), set()).add(position)
         roots.append(own)
-    for position, (name, value) in enumerate(zip(names, state, strict=True)):
+    groups: list[list[Tensor]] = []
+    for position, (name, value) in enumerate(zip(names, joined, strict=True)):
         before = [array for end in ends if end is not None for array in arrays_in(end[position])]
         fresh = [t for t in arrays_in(value) if not any(t is old for old in before)]
-        if not fresh:
-            continue
-        inner = [r for r in roots[position].values() if any(r._trace is g for g in regions)]
-        outer = [r for r in roots[position].values() if not any(r._trace is g for g in regions)]
-        frozen = any(len(users[id(root)]) > 1 for root in (*inner, *outer))
-        if outer or frozen:
+        outer = [r for r in roots[position].values() if r._trace is not region]
+        inner = [key for key, root in roots[position].items() if root._trace is region]
+        is_shared = any(len(users[key]) > 1 for key in inner)
+        if outer or is_shared:
             for tensor in fresh:
-                watch(tensor, Alias(name, outer, frozen))
+                watch(tensor, Shared(name, outer, must_not=MAY_BE_ANOTHER if is_shared else ""))
+        groups.append(fresh)
+    set_apart(groups, together)

@@ -13,14 +13,18 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import (
+    all_roots,
     arrays_in,
+    held_by,
     is_place,
     join_guards,
     left_by,
-    mark_aliases,
+    origins_in,
     settle,
 )
-from lanewise.autograph.state import DONT_CARE, Merge, bare, called, is_optional, tensor_of
+from lanewise.autograph.exports import Exports, Left, flags_of, left_in
+from lanewise.autograph.merge import Merge
+from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import stand_in, traced
 from lanewise.errors import REFUSALS, at
@@ -89,6 +93,8 @@ class Fork:
         self.regions: list[Region] = []
         self.ends: list[Any] = []
         self.changes: list[dict[Any, tuple[Slot, Any]]] = []
+        self.left: list[Left] = []
+        self.origins: dict[int, Tensor] = {}
         self.stopped = 0
 
     def open(self, kind: type[Region] = Region) -> None:
@@ -113,8 +119,21 @@ class Fork:
         self.ends.append(state)
         left = left_by(self.regions[-1])
         held = () if state is None else (*state, *[value for _, value in left.values()])
-        self.regions[-1].leave([array for value in held for array in arrays_in(value)])
+        arrays = [array for value in held for array in arrays_in(value)]
+        self.left.append(left_in(self.regions[-1], arrays))
+        self.origins.update(origins_in(held))
+        self.regions[-1].leave(held_by(arrays) if self.regions[-1].changes else ())
         self.changes.append(left)
+
+    def _hold(self, key: Any, before: Any) -> None:
+        """See to a place that one branch changed, and others did not: what it shows they may have.
+
+        ``before`` is what is there at the end of those.
+        """
+        arrays = arrays_in(before)
+        for region, changes in zip(self.regions, self.changes, strict=True):
+            if key not in changes and any(("tensor", id(r)) in changes for r in all_roots(arrays)):
+                region.hold(changes, arrays, present)
 
     def close_operand(self, value: Any) -> None:
         """End a branch that is an operand of an expression."""
@@ -140,36 +159,35 @@ class Fork:
         for changes in self.changes:
             slots.update({key: slot for key, (slot, _) in changes.items()})
         slot_builders = []
-        names, ends = list(self.names), [end if end is None else list(end) for end in self.ends]
         for key, slot in slots.items():
             before = next(r.changes[key][1] for r in self.regions if key in r.changes)
             before = settle(before) if is_place(slot) else before
+            if is_place(slot):
+                self._hold(key, before)
             left = [changes[key][1] if key in changes else before for changes in self.changes]
             left = [
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
-            if any(end is not None for end in ends):
+            if any(end is not None for end in self.ends):
+                count_before = len(merge.joined)
                 slot_builders.append((slot, merge.variable(slot.name, left)))
-                if is_place(slot):
-                    names.append(slot.name)
-                    for end, value in zip(ends, left, strict=True):
-                        if end is not None:
-                            end.append(value)
+                if not is_place(slot):
+                    del merge.joined[count_before:]  # a value of its own
+        exports = Exports(
+            merge, self.left, self.origins, flags_of(primitive, lead, len(self.regions))
+        )
         parts = [
             Part(region, outputs=outputs)
             for region, outputs in zip(self.regions, merge.outputs, strict=True)
         ]
         values = record(primitive, parts, lead=(lead,))
         results = [tensor_of(v, kind) for v, kind in zip(values, merge.kinds, strict=True)]
-        places = []
         for slot, build in slot_builders:
-            held = build(results)
-            set_slot(slot, held)
-            places += [held] * is_place(slot)
+            set_slot(slot, build(results))
         state = tuple([build(results) for build in builders])
         join_guards(self.regions)
-        mark_aliases(names, self.regions, ends, (*state, *places))
+        exports.finish(results)
         return state
 
 

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.aliases import (
-    Alias,
+    Shared,
     Stale,
+    all_roots,
     arrays_in,
     is_place,
     join_guards,
     make_stale,
     mark_aliases,
+    pairs_together,
+    set_apart,
     settle,
     watch,
 )
@@ -53,7 +56,7 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, Slot, resumed, set_slot
+from lanewise.trace.regions import Region, Slot, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import require_trace
@@ -80,6 +83,8 @@ class Variable:
         self.leaves: list[Any] = []
         self.structure: Any = None
         self.fresh: list[tuple[Tensor, Value, Any]] = []
+        #: By id, what it may be a view of after a turn, and so at the beginning of the next.
+        self.later: dict[int, Tensor] = {}
         #: Whether a value that is missing is None, rather than not assigned.
         self.may_be_none = False
         #: Lists and dicts within, which stay the same from turn to turn.
@@ -147,6 +152,12 @@ class Variable:
         if self.may_be_none:
             return None if value is DONT_CARE else optional(value, flag)
         return Maybe(bare_name(self.name), value, flag)
+
+    def given(self) -> list[Tensor]:
+        """Return the arrays that it is at the beginning of a turn."""
+        if not self.is_carried:
+            return arrays_in(self.entry)
+        return [tensor for tensor, _, _ in self.fresh if tensor.shape]
 
     def meet(self, end: Any) -> bool:
         """Widen the variable to hold what a turn left in it; return whether it did already."""
@@ -221,6 +232,10 @@ class Carry:
             Variable(name, entry, False) for name, entry in zip(names, state, strict=True)
         ]
         self.slots: dict[Any, tuple[Slot, Variable]] = {}
+        #: Which holders may share memory at the beginning of a turn, by their positions.
+        self.together: set[frozenset[int]] = set()
+        #: What was written to under another name in the turns before.
+        self.stale: dict[int, tuple[Tensor, Stale]] = {}
 
     def begin(self) -> tuple[Region, list[Value], tuple[Any, ...]]:
         """Open a region for a turn; return it, its inputs, and what the variables hold."""
@@ -231,11 +246,17 @@ class Carry:
         for slot, variable in self.slots.values():
             region.log(slot)
             slot.set(variable.begin(region, inputs))
-        for variable in self._holders():  # in the first turn they are what they were outside
+        for root, stale in self.stale.values():
+            set_guard(root, stale)
+        holders = self._holders()
+        self.together |= pairs_together([arrays_in(variable.entry) for variable in holders])
+        for variable in holders:  # in the first turn they are what they were outside
             for tensor, _, entry in variable.fresh:
-                if tensor.shape and type(entry) is Tensor:
-                    shown = {id(r): r for r in map(root_of, [entry, *variable.shown])}
-                    watch(tensor, Alias(variable.name, shown.values(), False))
+                if tensor.shape:
+                    entries = [entry] if type(entry) is Tensor else []
+                    shown = [*entries, *variable.shown, *variable.later.values()]
+                    watch(tensor, Shared(variable.name, shown))
+        set_apart([variable.given() for variable in holders], self.together)
         return region, inputs, held
 
     def meet(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
@@ -252,6 +273,27 @@ class Carry:
                 stable &= self.slots[key][1].meet(value)
             else:
                 self.slots[key] = slot, Variable(slot.name, region.changes[key][1], True)
+                stable = False
+        return stable and self._meet_sharing(region, left, end)
+
+    def _meet_sharing(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
+        """Widen what is known of memory that is shared; return whether that held already."""
+        ends = self._ends(left, end)
+        together = pairs_together([arrays_in(value) for _, value in ends])
+        stable = together <= self.together
+        self.together |= together
+        for variable, value in ends:
+            if variable.is_carried:
+                known = {id(root) for root in all_roots(arrays_in(variable.entry))}
+                known |= variable.later.keys()
+                for root in all_roots(arrays_in(value)):
+                    if root._trace is not region and id(root) not in known:
+                        variable.later[id(root)] = root
+                        stable = False
+        for key, (tensor, _, guard) in region.guards.items():
+            is_new = key not in self.stale and tensor._trace is not region
+            if is_new and isinstance(guard, Stale):
+                self.stale[key] = tensor, guard
                 stable = False
         return stable
 
@@ -300,11 +342,13 @@ class Carry:
         for variable in holders:
             for tensor, first, entry in variable.fresh:
                 if type(entry) is Tensor:
-                    origins[id(tensor)] = root_of(entry)
+                    origins[id(tensor)] = all_roots([entry])
                     if isinstance(tensor._guard, Stale) or _is_written(tensor, first):
-                        make_stale(root_of(entry), variable.name)
+                        for root in origins[id(tensor)]:
+                            make_stale(root, variable.name)
         ends = None if end is None else [value for _, value in self._ends(left, end)]
-        mark_aliases(names, [region], [ends] if has_turns else [entries, ends], held, origins)
+        joined = [ends] if has_turns else [entries, ends]
+        mark_aliases(names, region, joined, held, origins, self.together)
         return state
 
     def refuse_views(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
@@ -321,7 +365,7 @@ class Carry:
                         f"{at(here())}: which one depends on the turn. Assign a copy, with .copy()"
                     )
 
-    def check_sharing(self, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
+    def check_sharing(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> None:
         """See to arrays that the body both writes to in place and hands on.
 
         Raises
@@ -336,8 +380,9 @@ class Carry:
         }
         holders: dict[int, list[str]] = {}
         for variable, value in self._ends(left, end):
-            for root in {id(root_of(array)) for array in arrays_in(value)}:
-                holders.setdefault(root, []).append(variable.name)
+            for root in all_roots(arrays_in(value)):
+                if root._trace is region:
+                    holders.setdefault(id(root), []).append(variable.name)
         for names in holders.values():
             if len(names) > 1 and not written.isdisjoint(names):
                 raise ControlFlowError(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.aliases import arrays_in, left_by, settle
+from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.sequences import as_sequence
@@ -90,7 +90,8 @@ class Turns:
         ends = None if ends is None else tuple([settle(value) for value in ends])
         self.left = left_by(self.region)
         held = () if ends is None else (*ends, *[value for _, value in self.left.values()])
-        self.region.leave([array for value in held for array in arrays_in(value)])
+        arrays = [array for value in held for array in arrays_in(value)]
+        self.region.leave(held_by(arrays) if self.region.changes else ())
         return self.carry.meet(self.region, self.left, ends), ends
 
     def record_while(
@@ -98,7 +99,7 @@ class Turns:
     ) -> tuple[Any, ...]:
         """Record the loop with the region of its test; return what the variables hold after it."""
         assert self.region is not None
-        self.carry.check_sharing(self.left, ends)
+        self.carry.check_sharing(self.region, self.left, ends)
         given = self.carry.give(self.region, self.left, ends)
         parts = (
             Part(test, carry=tested, outputs=(go_on,), hands_token_on=False),
@@ -134,7 +135,7 @@ class Turns:
             What the variables hold after the loop; and what each turn gave beside, stacked.
         """
         assert self.region is not None
-        self.carry.check_sharing(self.left, ends)
+        self.carry.check_sharing(self.region, self.left, ends)
         if has_turns:
             self.carry.refuse_views(self.region, self.left, ends)
         given = self.carry.give(self.region, self.left, ends)

@@ -8,7 +8,8 @@ that says for which examples it is: to use it for another example is the error t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, NoReturn
 
@@ -25,9 +26,9 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, is_plain, lend, resumed, set_guard
+from lanewise.trace.regions import Region, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
-from lanewise.trace.trace import require_trace, state
+from lanewise.trace.trace import require_trace
 from lanewise.trace.weak import give_way
 
 # --- variables without a value --------------------------------------------------------------------
@@ -65,26 +66,41 @@ class Absent:
     What else guards it is `beneath`.
     """
 
-    __slots__ = ("beneath", "flag")
+    __slots__ = ("beneath", "flag", "is_quiet")
 
     def __init__(self, flag: Tensor, beneath: Any = None) -> None:
         self.flag = flag
         self.beneath = beneath
+        #: Whether whoever reads it takes care himself of examples for which it is None.
+        self.is_quiet = False
 
-    def reading(self) -> None:
+    @property
+    def is_copy(self) -> bool:
+        """As of what is beneath."""
+        return self.beneath is not None and self.beneath.is_copy
+
+    def reading(self, tensor: Tensor) -> None:
         """Record the check that nobody computes with None."""
         self._check()
         if self.beneath is not None:
-            self.beneath.reading()
+            self.beneath.reading(tensor)
 
     def writing(self, tensor: Tensor) -> None:
         """Record the check, as for reading."""
         self._check()
         if self.beneath is not None:
             self.beneath.writing(tensor)
-            set_guard(tensor, Absent(self.flag))
+            if tensor._guard is not self:
+                set_guard(tensor, Absent(self.flag, tensor._guard))
+
+    def written(self, tensor: Tensor) -> None:
+        """Tell what is beneath."""
+        if self.beneath is not None:
+            self.beneath.written(tensor)
 
     def _check(self) -> None:
+        if self.is_quiet:
+            return
         error = TypeError(f"None is used where a number is needed{at(here())}")
         trace = require_trace("a number or None")
         trace.check(lift(self.flag), (), Templates({}).exception(error))
@@ -107,6 +123,29 @@ def is_optional(x: Any) -> bool:
 def bare(x: Tensor) -> Tensor:
     """Return a tensor without what guards it."""
     return Tensor(x._trace, x._value, None, x._weak)
+
+
+def present(leaf: Any) -> Value:
+    """Return the value of a leaf, for whoever does not mind that it may be None."""
+    if not is_optional(leaf):
+        return lift(leaf)
+    if leaf._guard.beneath is not None:
+        leaf._guard.beneath.reading(leaf)
+    return lift(bare(leaf))
+
+
+@contextmanager
+def not_asking(root: Tensor) -> Generator[None]:
+    """Read and write an array for those examples only for which it is not None."""
+    guard = root._guard
+    if not isinstance(guard, Absent):
+        yield
+        return
+    before, guard.is_quiet = guard.is_quiet, True
+    try:
+        yield
+    finally:
+        guard.is_quiet = before
 
 
 def is_none(x: Any) -> Any:
@@ -233,7 +272,7 @@ def value_of(leaf: Any, kind: Kind) -> Value:
     if type(leaf) in WEAK_DTYPES:
         return trace.scalar(leaf, kind.dtype)
     seen = trace.seen.get(id(leaf)) if isinstance(trace, Region) else None
-    value = lift(leaf) if seen is None else seen[1]
+    value = present(leaf) if seen is None else seen[1]
     if value.type.dtype == kind.dtype:
         return value
     if type(leaf) is Tensor and leaf._weak is not None and kind.weak is None:
@@ -370,145 +409,6 @@ def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
     return tree.unflatten(structure.tree, [*whole, *leaves[done:]])
 
 
-class IterationDecides(Exception):  # noqa: N818 (the loop is unrolled instead)
-    """The dtype of a variable depends on the number of the iteration, as plain Python knows it."""
-
-
-class Merge:
-    """Joins what branches left: decides the results of each branch, and what they become.
-
-    Attributes
-    ----------
-    outputs : list of list of Value
-        For each branch the values that it gives, in the same order and of the same types.
-    kinds : list of Kind
-        What the results are.
-    """
-
-    def __init__(self, regions: Sequence[Region], lead: Value) -> None:
-        self.regions = regions
-        self.lead = lead
-        self.outputs: list[list[Value]] = [[] for _ in regions]
-        self.kinds: list[Kind] = []
-
-    def variable(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
-        """Join one variable.
-
-        Parameters
-        ----------
-        name
-            What to call it in messages.
-        ends
-            What it holds at the end of each branch; `DONT_CARE` for a branch that never ends.
-
-        Returns
-        -------
-        callable
-            Makes the variable's value out of the results of the operation.
-        """
-        if any(isinstance(end, (Undefined, Maybe)) for end in ends):
-            return self._maybe(name, ends)
-        if may_be_none(ends):
-            return self._optional(name, ends)
-        return self._tree(name, ends)
-
-    def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
-        flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
-        flag, value = self._leaf(name, flags), self._leaf(name, values)
-
-        def build(results: Sequence[Tensor]) -> Any:
-            known = flag(results)
-            return optional(value(results), known) if type(known) is Tensor else value(results)
-
-        return build
-
-    def _maybe(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
-        if all(isinstance(end, Undefined) or end is DONT_CARE for end in ends):
-            undefined = next(end for end in ends if isinstance(end, Undefined))
-            return lambda results: undefined
-        flags, values = zip(*[apart(end) for end in ends], strict=True)
-        flag, value = self._leaf(name, flags), self._tree(name, values)
-
-        def build(results: Sequence[Tensor]) -> Any:
-            known = flag(results)
-            return (
-                value(results) if known is True else Maybe(bare_name(name), value(results), known)
-            )
-
-        return build
-
-    def _tree(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
-        alive = [end for end in ends if end is not DONT_CARE]
-        if not alive:
-            return lambda results: DONT_CARE
-        first = alive[0]
-        if len(alive) == len(ends) and all(end is first for end in alive):
-            return lambda results: first
-        if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
-            return self._leaf(name, ends)
-        sealed = set.intersection(*[tree.lists_within(end) for end in alive])
-        leaves, structure = flatten(first, sealed)
-        rows = []
-        for end in ends:
-            if end is DONT_CARE:
-                rows.append([DONT_CARE] * len(leaves))
-                continue
-            own, its_structure = flatten(end, sealed)
-            if its_structure != structure:
-                refuse_structure(name, BRANCHES, first, end)
-            rows.append(own)
-        builders = [self._leaf(name, column) for column in zip(*rows, strict=True)]
-        outer = [
-            container
-            for region, end in zip(self.regions, ends, strict=True)
-            for container in tree.containers(end)
-            if id(container) not in sealed and not region.has_born(container)
-        ]
-
-        def whole(results: Sequence[Tensor]) -> Any:
-            value = unflatten(structure, [build(results) for build in builders])
-            if outer:
-                own = [x for x in tree.containers(value) if id(x) not in sealed]
-                lend([*outer, *own], name)
-            return value
-
-        return whole
-
-    def _leaf(self, name: str, leaves: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
-        alive = [leaf for leaf in leaves if leaf is not DONT_CARE]
-        if not alive:
-            return lambda results: DONT_CARE
-        first = alive[0]
-        if all(is_same(leaf, first) for leaf in alive[1:]) and not self._is_inner(first):
-            return lambda results: first
-        kinds = [kind for leaf in alive if (kind := kind_of(leaf)) is not None]
-        if len(kinds) < len(alive):
-            other = next(leaf for leaf in alive[1:] if not is_same(leaf, first))
-            refuse(name, BRANCHES, describe(first), describe(other), SAME_OBJECT)
-        kind = kinds[0]
-        for each in kinds[1:]:
-            kind = join_kinds(name, kind, each, BRANCHES)
-        kind = widened(kind, alive)
-        if any(each != kind for each in kinds):
-            self._give_up_plain_choice()
-        for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
-            with resumed(region):
-                outputs.append(value_of(leaf, kind))
-        position = len(self.kinds)
-        self.kinds.append(kind)
-        return lambda results: results[position]
-
-    def _give_up_plain_choice(self) -> None:
-        """Give up recording a loop in which the iteration decides what a variable is."""
-        trace = state.trace
-        if isinstance(trace, Region) and trace.is_trial and is_plain(self.lead, trace):
-            raise IterationDecides
-
-    def _is_inner(self, leaf: Any) -> bool:
-        """Whether a leaf was made in one of the branches, and means nothing outside of it."""
-        return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
-
-
 def apart(end: Any) -> tuple[Any, Any]:
     """Return whether a variable has a value, and that value."""
     if end is DONT_CARE:
@@ -533,7 +433,7 @@ def apart_from_none(end: Any) -> tuple[Any, Any]:
     if end is None:
         return False, DONT_CARE
     if is_optional(end):
-        return end._guard.flag, bare(end)
+        return end._guard.flag, end
     return (DONT_CARE, DONT_CARE) if end is DONT_CARE else (True, end)
 
 

@@ -83,7 +83,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         return emit(gather, viewed, *arrays, axis=axis)
     indices = tuple([as_tensor(array).copy() for array in arrays])
     _may_raise(viewed, indices, axis)
-    return view(viewed, gather, _put_back(indices, axis), *indices, axis=axis)
+    return view(viewed, gather, put_back(axis), *indices, axis=axis)
 
 
 def _may_raise(x: Tensor, indices: Sequence[Any], axis: int) -> None:
@@ -147,11 +147,10 @@ def _basic_plan(type_: ArrayType, frozen: tuple[Any, ...]) -> Plan:
     return _plan(type_, tuple(slice(*p) if isinstance(p, tuple) else p for p in frozen))
 
 
-def _put_back(indices: tuple[Tensor, ...], axis: int) -> Callable[[Value, Value], Value]:
+def put_back(axis: int) -> Callable[..., Value]:
     """Return what writes a view at traced integers back to where it was read."""
 
-    def write(base: Value, values: Value) -> Value:
-        operands = (base, values, *(read(index) for index in indices))
+    def write(*operands: Value) -> Value:
         return require_trace("a view").record(scatter, operands, {"axis": axis, "fn": None})[0]
 
     return write

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.indexing import gather
 from lanewise.ops.movement import slice_
-from lanewise.trace.indexing import getitem
-from lanewise.trace.tensor import Tensor, as_tensor, read
+from lanewise.trace.indexing import getitem, put_back
+from lanewise.trace.tensor import Tensor, as_tensor
 from lanewise.trace.trace import check_dtype, require_trace
 from lanewise.trace.views import (
     bitcast_view,
@@ -128,12 +127,7 @@ class Memory:
             places = places[..., None] + stride * np.arange(count)
         index = as_tensor(places)
         flat = self.tensor if self.tensor.ndim == 1 else flat_view(self.tensor)
-
-        def write(base: Value, values: Value) -> Value:
-            operands = (base, values, read(index))
-            return require_trace("a view").record(scatter, operands, {"axis": 0, "fn": None})[0]
-
-        return view(flat, gather, write, index, axis=0)
+        return view(flat, gather, put_back(0), index, axis=0)
 
 
 def _address(array: np.ndarray) -> int:

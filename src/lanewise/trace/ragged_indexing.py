@@ -14,7 +14,7 @@ from lanewise.errors import DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.ops.indexing import gather, scatter
+from lanewise.ops.indexing import gather
 from lanewise.ops.movement import transpose
 from lanewise.ops.slicing import put_slice, take_slice
 from lanewise.trace import indexing
@@ -31,7 +31,7 @@ from lanewise.trace.extents import (
 )
 from lanewise.trace.provenance import cut_off, distance
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, stack_nested
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import (
     as_stored,
@@ -255,8 +255,7 @@ def _slice_view(x: Tensor, entry: slice, step: int, axis: int, length: int) -> T
     params = {"axis": axis, "step": step, "length": length}
     start, stop = plain(entry.start), plain(entry.stop)
 
-    def write(base: Value, values: Value) -> Value:
-        operands = (base, values, read(start), read(stop))
+    def write(*operands: Value) -> Value:
         return require_trace("a view").record(put_slice, operands, params)[0]
 
     return view(x, take_slice, write, start, stop, **params)
@@ -264,14 +263,7 @@ def _slice_view(x: Tensor, entry: slice, step: int, axis: int, length: int) -> T
 
 def _front_view(data: Tensor, extent: Chosen, axis: int) -> tuple[Tensor, Span]:
     """Return a view of the data with the elements moved to the front along one axis."""
-    order = extent.order()
-
-    def write(base: Value, values: Value) -> Value:
-        operands = (base, values, read(order))
-        params = {"axis": axis, "fn": None}
-        return require_trace("a view").record(scatter, operands, params)[0]
-
-    moved = view(data, gather, write, order, axis=axis)
+    moved = view(data, gather, indexing.put_back(axis), extent.order(), axis=axis)
     return moved, Span(extent.bound, 0, extent.count(), what=extent.what, place=extent.place)
 
 

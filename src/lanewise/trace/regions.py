@@ -17,7 +17,7 @@ from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import here
 from lanewise.ops.registry import Primitive
-from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Trace, resolve, state
 
 
@@ -202,14 +202,31 @@ class Region(Trace):
             self.is_trial = isinstance(self.parent, Region) and self.parent.is_trial
         state.trace = self
 
-    def leave(self, held: Iterable[Tensor] = ()) -> None:
+    def leave(self, held: Iterable[tuple[Tensor, Value]] = ()) -> None:
         """Stop recording into the region, and undo what it changed.
 
-        ``held`` are tensors whose values will still be asked for, as they are now.
+        ``held`` are tensors that will still be asked for what they hold now.
         """
-        if self.changes:
-            self.seen = {id(tensor): (tensor, read(tensor)) for tensor in held}
+        self.seen = {id(tensor): (tensor, value) for tensor, value in held}
         self.undo()
+
+    def hold(
+        self,
+        changes: dict[Any, tuple[Slot, Any]],
+        arrays: Iterable[Tensor],
+        value_of: Callable[[Tensor], Value],
+    ) -> None:
+        """Remember what tensors held at the end of the region, which was left with `changes`."""
+        slots = [(slot, value) for slot, value in changes.values() if isinstance(slot, TensorSlot)]
+        before = [(slot, slot.get()) for slot, _ in slots]
+        with resumed(self):
+            for slot, value in slots:
+                slot.set(value)
+            try:
+                self.seen.update({id(tensor): (tensor, value_of(tensor)) for tensor in arrays})
+            finally:
+                for slot, value in before:
+                    slot.set(value)
 
     def undo(self) -> None:
         """Stop recording into the region and put back what was changed outside of it."""

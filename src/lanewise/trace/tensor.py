@@ -394,7 +394,7 @@ def read(tensor: Tensor) -> Value:
     if tensor._view is not None:
         tensor._view.refresh(tensor)
     elif tensor._guard is not None:
-        tensor._guard.reading()
+        tensor._guard.reading(tensor)
     if tensor._trace is state.trace:
         return tensor._value
     return resolve(tensor._value, tensor._trace)

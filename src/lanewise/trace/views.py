@@ -33,22 +33,35 @@ from lanewise.ops.registry import Primitive
 from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.slicing import take_slice
 from lanewise.trace.casting import as_element, elements
-from lanewise.trace.regions import note_tensor
+from lanewise.trace.regions import note_tensor, resumed
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import Trace, require_trace, state
 
 
 class View:
-    """How a tensor shows part of a base: `primitive` with `params` reads, `write` puts back."""
+    """How a tensor shows part of a base: `primitive` with `params` reads, `write` puts back.
 
-    __slots__ = ("_root_seen", "_seen", "base", "indices", "params", "primitive", "root", "write")
+    `write` is given what the base holds, the values, and those of `indices`.
+    """
+
+    __slots__ = (
+        "_root_seen",
+        "_seen",
+        "base",
+        "home",
+        "indices",
+        "params",
+        "primitive",
+        "root",
+        "write",
+    )
 
     def __init__(
         self,
         base: Tensor,
         primitive: Primitive,
         params: dict[str, Any],
-        write: Callable[[Value, Value], Value],
+        write: Callable[..., Value],
         indices: tuple[Tensor, ...] = (),
     ) -> None:
         self.base = base
@@ -58,7 +71,18 @@ class View:
         self.write = write
         #: Tensors that say where in the base the view lies, as they were when it was made.
         self.indices = indices
+        # Elsewhere the indices may be out of range: it is read where it was made, or within.
+        self.home = state.trace
         self.saw()
+
+    def moved(self, base: Tensor, indices: tuple[Tensor, ...]) -> View:
+        """Return the same view of another base, which nobody has read yet."""
+        result = View(base, self.primitive, self.params, self.write, indices)
+        result._seen = result._root_seen = None
+        return result
+
+    _seen: Value | None
+    _root_seen: Value | None
 
     def saw(self) -> None:
         """Remember that the view shows what its base, and the root of all, hold now."""
@@ -71,7 +95,7 @@ class View:
         Every write reaches the root, so as long as that has its value nothing has changed.
         """
         if self.root._guard is not None:
-            self.root._guard.reading()
+            self.root._guard.reading(self.root)
         if self.root._value is self._root_seen:
             return
         stale = []
@@ -86,24 +110,29 @@ class View:
     def _read_again(self, tensor: Tensor) -> None:
         base = self.base
         if base._value is not self._seen:
-            if self.indices or not base._trace.is_open:
-                trace = require_trace("a view")
+            with resumed(innermost(self.home, base._trace)) as trace:
                 operands = tuple([read(each) for each in (base, *self.indices)])
-            else:  # where the base lives, which may be around the function being traced now
-                trace, operands = base._trace, (base._value,)
-            (tensor._value,) = trace.record(self.primitive, operands, self.params)
+                (tensor._value,) = trace.record(self.primitive, operands, self.params)
             tensor._trace = trace
         self.saw()
+
+
+def innermost(*traces: Trace | None) -> Trace:
+    """Return the innermost of traces that are open around here; where none is, that here."""
+    around = trace = require_trace("a view")
+    while around is not None and not any(around is each for each in traces):
+        around = around.parent
+    return trace if around is None else around
 
 
 def view(
     base: Tensor,
     primitive: Primitive,
-    write: Callable[[Value, Value], Value],
+    write: Callable[..., Value],
     *indices: Tensor,
     **params: Any,
 ) -> Tensor:
-    """Return the view of `base` that an operation reads; ``write(base, values)`` puts back."""
+    """Return the view of `base` that an operation reads; see `View` for what puts back."""
     result = emit(primitive, base, *indices, **params)
     if not base.shape and base._view is None:
         return result  # of a scalar, which has no memory to show: NumPy copies it
@@ -125,7 +154,7 @@ def read_only_view(base: Tensor, primitive: Primitive, *indices: Tensor, **param
     return view(writable(base), primitive, _refuse_writing, *indices, **params)
 
 
-def _refuse_writing(base: Value, values: Value) -> Value:
+def _refuse_writing(base: Value, values: Value, *indices: Value) -> Value:
     raise ValueError(f"assignment destination is read-only{at(here())}")
 
 
@@ -269,18 +298,21 @@ def assign(target: Tensor, value: Value) -> None:
     root = root_of(target)
     if root._guard is not None:
         root._guard.writing(root)
-    if root._trace is not trace:
+    if root._trace is not trace and not (root._guard is not None and root._guard.is_copy):
         note_tensor(root)
     tensors, values = [target], [value]
     while tensors[-1]._view is not None:
         view = tensors[-1]._view
-        values.append(view.write(read(view.base), values[-1]))
+        indices = [read(index) for index in view.indices]
+        values.append(view.write(read(view.base), values[-1], *indices))
         tensors.append(view.base)
     for tensor, new in zip(tensors, values, strict=True):
         tensor._value = new
         tensor._trace = trace
     for tensor in tensors[:-1]:
         tensor._view.saw()
+    if root._guard is not None:
+        root._guard.written(root)
 
 
 def store(target: Any, values: Any, casting: str = "unsafe", *, set_alone: bool = False) -> None:

@@ -1,0 +1,235 @@
+"""Joining what branches left in variables: which results of each branch that takes.
+
+A variable may hold a tree: its leaves that are data become results, all else must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lanewise.autograph.state import (
+    BRANCHES,
+    DONT_CARE,
+    SAME_OBJECT,
+    Kind,
+    Maybe,
+    Undefined,
+    apart,
+    apart_from_none,
+    bare_name,
+    describe,
+    flatten,
+    is_same,
+    join_kinds,
+    kind_of,
+    may_be_none,
+    optional,
+    refuse,
+    refuse_structure,
+    unflatten,
+    value_of,
+    widened,
+)
+from lanewise.ir.graph import Value
+from lanewise.trace import tree
+from lanewise.trace.regions import Region, is_plain, lend, resumed
+from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import state
+
+
+class IterationDecides(Exception):  # noqa: N818 (the loop is unrolled instead)
+    """The dtype of a variable depends on the number of the iteration, as plain Python knows it."""
+
+
+class Joined:
+    """An array that a merge makes, of what the branches left: `tensor`, once that is built."""
+
+    __slots__ = ("kind", "leaves", "name", "tensor")
+
+    def __init__(self, name: str, leaves: Sequence[Any], kind: Kind) -> None:
+        self.name = name
+        self.leaves = leaves
+        self.kind = kind
+        self.tensor: Tensor | None = None
+
+    def arrays(self, branch: int) -> list[Tensor]:
+        """Return what the array is of one branch, if it is a tensor there."""
+        leaf = self.leaves[branch]
+        return [leaf] if type(leaf) is Tensor else []
+
+
+class Merge:
+    """Joins what branches left: decides the results of each branch, and what they become.
+
+    Attributes
+    ----------
+    outputs : list of list of Value
+        For each branch the values that it gives, in the same order and of the same types.
+    kinds : list of Kind
+        What the results are.
+    joined : list of Joined
+        Those of the variables' leaves that are arrays.
+    """
+
+    def __init__(self, regions: Sequence[Region], lead: Value) -> None:
+        self.regions = regions
+        self.lead = lead
+        self.outputs: list[list[Value]] = [[] for _ in regions]
+        self.kinds: list[Kind] = []
+        self.joined: list[Joined] = []
+
+    def variable(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        """Join one variable.
+
+        Parameters
+        ----------
+        name
+            What to call it in messages.
+        ends
+            What it holds at the end of each branch; `DONT_CARE` for a branch that never ends.
+
+        Returns
+        -------
+        callable
+            Makes the variable's value out of the results of the operation.
+        """
+        if any(isinstance(end, (Undefined, Maybe)) for end in ends):
+            return self._maybe(name, ends)
+        if may_be_none(ends):
+            return self._optional(name, ends)
+        return self._tree(name, ends)
+
+    def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
+        flag = self.leaf(name, flags)
+        value, joined = self._array(name, values, is_new=True)
+
+        def build(results: Sequence[Tensor]) -> Any:
+            known, held = flag(results), value(results)
+            result = optional(held, known) if type(known) is Tensor else held
+            if joined is not None:
+                joined.tensor = result
+            return result
+
+        return build
+
+    def _maybe(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        if all(isinstance(end, Undefined) or end is DONT_CARE for end in ends):
+            undefined = next(end for end in ends if isinstance(end, Undefined))
+            return lambda results: undefined
+        flags, values = zip(*[apart(end) for end in ends], strict=True)
+        flag, value = self.leaf(name, flags), self._tree(name, values)
+
+        def build(results: Sequence[Tensor]) -> Any:
+            known = flag(results)
+            return (
+                value(results) if known is True else Maybe(bare_name(name), value(results), known)
+            )
+
+        return build
+
+    def _tree(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        alive = [end for end in ends if end is not DONT_CARE]
+        if not alive:
+            return lambda results: DONT_CARE
+        first = alive[0]
+        if len(alive) == len(ends) and all(end is first for end in alive):
+            return lambda results: first
+        if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
+            return self._array(name, ends)[0]
+        sealed = set.intersection(*[tree.lists_within(end) for end in alive])
+        leaves, structure = flatten(first, sealed)
+        rows = []
+        for end in ends:
+            if end is DONT_CARE:
+                rows.append([DONT_CARE] * len(leaves))
+                continue
+            own, its_structure = flatten(end, sealed)
+            if its_structure != structure:
+                refuse_structure(name, BRANCHES, first, end)
+            rows.append(own)
+        builders = [self._array(name, column)[0] for column in zip(*rows, strict=True)]
+        outer = [
+            container
+            for region, end in zip(self.regions, ends, strict=True)
+            for container in tree.containers(end)
+            if id(container) not in sealed and not region.has_born(container)
+        ]
+
+        def whole(results: Sequence[Tensor]) -> Any:
+            value = unflatten(structure, [build(results) for build in builders])
+            if outer:
+                own = [x for x in tree.containers(value) if id(x) not in sealed]
+                lend([*outer, *own], name)
+            return value
+
+        return whole
+
+    def _array(
+        self, name: str, leaves: Sequence[Any], is_new: bool = False
+    ) -> tuple[Callable[[Sequence[Tensor]], Any], Joined | None]:
+        """Join leaves of a variable; note it where they are arrays, which others may share."""
+        count = len(self.kinds)
+        build = self.leaf(name, leaves, is_new)
+        if len(self.kinds) == count or not self.kinds[count].shape:
+            return build, None
+        joined = Joined(name, leaves, self.kinds[count])
+        self.joined.append(joined)
+
+        def noted(results: Sequence[Tensor]) -> Tensor:
+            joined.tensor = build(results)
+            return joined.tensor
+
+        return noted, joined
+
+    def leaf(
+        self,
+        name: str,
+        leaves: Sequence[Any],
+        is_new: bool = False,
+        must_be_alike: bool = True,
+    ) -> Callable[[Sequence[Tensor]], Any]:
+        """Join one leaf: see `variable`.
+
+        Parameters
+        ----------
+        is_new
+            Whether to join tensors even where they are the same one.
+        must_be_alike
+            Whether a dtype that the iteration decides is a reason to unroll the loop.
+        """
+        alive = [leaf for leaf in leaves if leaf is not DONT_CARE]
+        if not alive:
+            return lambda results: DONT_CARE
+        first = alive[0]
+        is_new = is_new and type(first) is Tensor and bool(first.shape)
+        is_one = all(is_same(leaf, first) for leaf in alive[1:])
+        if is_one and not is_new and not self._is_inner(first):
+            return lambda results: first
+        kinds = [kind for leaf in alive if (kind := kind_of(leaf)) is not None]
+        if len(kinds) < len(alive):
+            other = next(leaf for leaf in alive[1:] if not is_same(leaf, first))
+            refuse(name, BRANCHES, describe(first), describe(other), SAME_OBJECT)
+        kind = kinds[0]
+        for each in kinds[1:]:
+            kind = join_kinds(name, kind, each, BRANCHES)
+        kind = widened(kind, alive)
+        if must_be_alike and any(each != kind for each in kinds):
+            self._give_up_plain_choice()
+        for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
+            with resumed(region):
+                outputs.append(value_of(leaf, kind))
+        position = len(self.kinds)
+        self.kinds.append(kind)
+        return lambda results: results[position]
+
+    def _give_up_plain_choice(self) -> None:
+        """Give up recording a loop in which the iteration decides what a variable is."""
+        trace = state.trace
+        if isinstance(trace, Region) and trace.is_trial and is_plain(self.lead, trace):
+            raise IterationDecides
+
+    def _is_inner(self, leaf: Any) -> bool:
+        """Whether a leaf was made in one of the branches, and means nothing outside of it."""
+        return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
