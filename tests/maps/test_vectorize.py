@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 
@@ -126,8 +127,6 @@ ERRORS = {
     "not broadcasting": (lambda v: v(lambda a, b: a + b), (X, X[:2]), {}),
     "size 0": (lambda v: v(lambda a: a), (X[:0],), {}),
     "size 0, two": (lambda v: v(lambda a, b: a), (X[:0], 1), {}),
-    "size 0, signature": (lambda v: v(lambda a: a, signature="()->()"), (X[:0],), {}),
-    "size 0, core": (lambda v: v(lambda a: a, signature="(n)->(n)"), (np.zeros((0, 5)),), {}),
     "size 0, new": (lambda v: v(lambda a: [a], signature="()->(n)", otypes="i"), (X[:0],), {}),
     "otype": (lambda v: v(lambda a: a, otypes="Z"), (X,), {}),
     "otypes": (lambda v: v(lambda a: a, otypes=3), (X,), {}),
@@ -168,7 +167,7 @@ def test_what_no_array_of_numbers_holds_is_refused():
     with pytest.raises(ValueError, match=r"it returned \{"):
         lw.vectorize(lambda a: {"a": a})(X)
     with pytest.raises(lw.UnsupportedError, match=r"kwargs\['b'\] has dtype <U1"):
-        lw.vectorize(lambda a, b: a)(X, b="x")
+        lw.vectorize(lambda a, b: a)(X, b=["x"])
     with pytest.raises(lw.UnsupportedError, match=r"args\[1\] has dtype object"):
         lw.vectorize(lambda a, b: a)(X, [None])
     with pytest.raises(lw.UnsupportedError, match="otypes has dtype object"):
@@ -280,3 +279,86 @@ def test_results_are_fresh():
         assert result.flags.writeable and not np.shares_memory(result, x)
         assert not any(np.shares_memory(result, other) for other in got[:index])
     assert_same(lw.vectorize(lambda a: a)(np.broadcast_to(1.0, (2, 3))), np.ones((2, 3)))
+
+
+# --- options, and no elements ---------------------------------------------------------------------
+
+
+class How(enum.Enum):
+    DOUBLE = 1
+    SHIFT = 2
+
+
+def with_options(x, how="double", function=None, limit=0.0):
+    if how == "double" and x > limit:
+        return x * 2
+    if how is How.SHIFT:
+        return x - 1.0
+    if function is not None:
+        return function(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        (("none",), {}),
+        (("none", np.sin), {}),
+        ((None, None), {}),
+        ((How.SHIFT,), {}),
+        (("none", abs, np.array([1.0, 2.0])), {}),
+        ((), {"how": "double", "limit": 2.0}),
+        ((), {"how": How.SHIFT}),
+        ((), {"function": lambda x: x + 3.0, "how": "other"}),
+    ],
+)
+def test_options_are_constants(args, kwargs):
+    xs = np.array([[1.0, -2.0], [3.0, 4.0]])
+    wanted = np.vectorize(with_options, otypes=[float])(xs, *args, **kwargs)
+    for options in ({}, {"otypes": [float]}):
+        found = lw.vectorize(with_options, **options)(xs, *args, **kwargs)
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_options_beside_a_signature():
+    def func(row, how, scale):
+        return row.sum() * scale if how == "sum" else row.max() + scale
+
+    xs = np.array([[1.0, -2.0], [3.0, 4.0]])
+    for make in (np.vectorize, lw.vectorize):
+        found = make(func, signature="(n),(),()->()")(xs, "sum", 2.0)
+        np.testing.assert_array_equal(found, [-2.0, 14.0])
+    found = lw.vectorize(func, signature="(n),()->()")(xs, "sum", 2.0)
+    np.testing.assert_array_equal(found, [-2.0, 14.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "shape"),
+    [
+        ({"otypes": [float]}, (0, 3)),
+        ({"otypes": [float, int]}, (0,)),
+        ({"otypes": "f", "signature": "(n)->()"}, (0, 3)),
+        ({"otypes": "d", "signature": "(n)->(n)"}, (2, 0, 3)),
+    ],
+)
+def test_no_elements(options, shape):
+    def never(x):
+        raise AssertionError("called without an element")
+
+    wanted = np.vectorize(never, **options)(np.zeros(shape))
+    found = lw.vectorize(never, **options)(np.zeros(shape))
+    for one, other in zip(*[x if isinstance(x, tuple) else (x,) for x in (found, wanted)],
+                          strict=True):  # fmt: skip
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+
+
+def test_no_elements_with_a_signature_alone():
+    """Dask asks so for the dtype of a result; NumPy would have to call the function."""
+    found = lw.vectorize(lambda row: row.mean(), signature="(n)->()")(np.zeros((0, 0), np.float32))
+    assert found.shape == (0,)
+    assert found.dtype == np.float32
+    found = lw.vectorize(lambda row: np.stack([row.sum(), 1]), signature="(n)->(k)")(
+        np.zeros((0, 3))
+    )
+    assert found.shape == (0, 2)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from lanewise.api.mapping import assign, close
+from lanewise.api.transformed import transformed
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.graph import Graph
@@ -126,7 +126,7 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     array([19.788466,  0.049291])
     """
 
-    @wraps(func)
+    @transformed(checkpoint, func)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         trace = current_trace()
         if trace is None or not is_traced((list(args), kwargs)):

@@ -22,6 +22,7 @@ from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import Traces
 from lanewise.api.tracing import Arguments, record
 from lanewise.api.writing import PlainCall, is_written_through
+from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import annotate, at, function_name
 from lanewise.ir.dims import Dim, Shape
@@ -433,8 +434,16 @@ class Function:
             raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
-    def __reduce__(self) -> str:
-        return self.__qualname__  # as Python's functions: by its name
+    def __reduce__(self) -> Any:
+        signature, *options = self._options
+        tree = None if signature is None else signature.tree
+        return reduced(self, self.__wrapped__, (self.__wrapped__, tree, *options, self._binds))
+
+    def __setstate__(self, state: Any) -> None:
+        func, signature, *options, binds = state
+        signature = None if signature is None else Signature(signature)
+        self.__init__(func, _Options(signature, *options))
+        self._binds = binds
 
     def __repr__(self) -> str:
         return f"<function {function_name(self.__wrapped__)} of lanewise>"

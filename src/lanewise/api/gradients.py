@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from lanewise.api.recording import Recorded, apply, leaf_array, record
+from lanewise.api.transformed import transformed
 from lanewise.errors import at, function_name
 from lanewise.ir.graph import Graph
 from lanewise.ir.location import here
@@ -67,7 +67,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     """
     both = value_and_grad(func, argnums, has_aux)
 
-    @wraps(func)
+    @transformed(grad, func, argnums=argnums, has_aux=has_aux)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -102,7 +102,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     """
     numbers = checked_argnums(argnums)
 
-    @wraps(func)
+    @transformed(value_and_grad, func, argnums=argnums, has_aux=has_aux)
     def both(*args: Any, **kwargs: Any) -> Any:
         call = Call(func, args, kwargs, numbers, "grad")
         recorded = call.recorded

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from lanewise.api.gradients import (
     linearize,
     vjp,
 )
+from lanewise.api.transformed import transformed
 from lanewise.api.vmap import vmap
 from lanewise.autograph.calls import fn
 from lanewise.trace import tree
@@ -68,7 +68,7 @@ def jacrev(
     """
     numbers = checked_argnums(argnums)
 
-    @wraps(func)
+    @transformed(jacrev, func, argnums=argnums, has_aux=has_aux, chunk_size=chunk_size)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         own, chosen = _partial(func, numbers, args, kwargs)
         value, pullback, *aux = vjp(own, *chosen, has_aux=has_aux)
@@ -124,7 +124,7 @@ def jacfwd(
     """
     numbers = checked_argnums(argnums)
 
-    @wraps(func)
+    @transformed(jacfwd, func, argnums=argnums, has_aux=has_aux, chunk_size=chunk_size)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         own, chosen = _partial(func, numbers, args, kwargs)
         given, inner = tree.flatten(list(chosen))
@@ -185,7 +185,7 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     """
     numbers = checked_argnums(argnums)
 
-    @wraps(func)
+    @transformed(jacobian, func, argnums=argnums, has_aux=has_aux)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         own, chosen = _partial(func, numbers, args, kwargs)
         # Recorded only: it runs, draws and assigns in the mode that is chosen.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import annotate, function_name
 from lanewise.ops.contraction import parse_signature
@@ -84,8 +86,17 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
         refuse_generators(pyfunc)
         self.pyfunc = pyfunc
         self.__name__ = getattr(pyfunc, "__name__", type(pyfunc).__name__)
+        self.__qualname__ = getattr(pyfunc, "__qualname__", self.__name__)
+        self.__module__ = getattr(pyfunc, "__module__", None) or __name__
         self.__doc__ = getattr(pyfunc, "__doc__", None) if self._doc is None else self._doc
         self.__wrapped__ = pyfunc
+
+    def __reduce__(self) -> Any:
+        settings = self.otypes, self._doc, self.excluded, self.cache, self.signature
+        return reduced(self, self.pyfunc, (self.pyfunc, *settings))
+
+    def __setstate__(self, state: Any) -> None:
+        self.__init__(*state)
 
     def __repr__(self) -> str:
         return f"<vectorize of {function_name(self.pyfunc)}>"
@@ -106,18 +117,19 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
                 raise TypeError("a decorator takes the function that it is to vectorize, only")
             self._adopt(args[0])
             return self
-        names = [name for name in kwargs if name not in self.excluded]
-        positions = [i for i in range(len(args)) if i not in self.excluded]
+        names = [n for n, x in kwargs.items() if n not in self.excluded and not _is_option(x)]
+        positions = [i for i, x in enumerate(args) if i not in self.excluded and not _is_option(x)]
         operands = [_as_operand(args[i], f"args[{i}]") for i in positions]
         operands += [_as_operand(kwargs[name], f"kwargs[{name!r}]") for name in names]
         if not operands and self._core is None:
             return self.pyfunc(*args, **kwargs)
-        ranks, sizes = self._core_sizes(operands)
+        given = len(args) + len(kwargs)
+        ranks, sizes = self._core_sizes(operands, positions if given > len(operands) else None)
         loops = [x.shape[: len(x.shape) - n] for x, n in zip(operands, ranks, strict=True)]
         shape = self._broadcast(loops)
         count = math.prod(shape)
-        if not count:
-            self._check_empty(sizes)
+        if not count and (self.otypes is not None or self._core is None):
+            return self._empty(shape, sizes)
         axes: list[int | None] = []
         flat = []
         for x, loop in zip(operands, loops, strict=True):
@@ -140,12 +152,20 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
             return tuple([np.reshape(r, (*shape, *r.shape[1:])) for r in results])
         return np.reshape(results, (*shape, *results.shape[1:]))
 
-    def _core_sizes(self, operands: list[Any]) -> tuple[list[int], dict[str, int]]:
-        """Return how many dimensions of each operand are core dimensions, and their sizes."""
+    def _core_sizes(
+        self, operands: list[Any], positions: list[int] | None = None
+    ) -> tuple[list[int], dict[str, int]]:
+        """Return how many dimensions of each operand are core dimensions, and their sizes.
+
+        ``positions`` are those of the operands that are given by position, if there are options
+        beside them, which the signature may count.
+        """
         sizes: dict[str, int] = {}
         if self._core is None:
             return [0] * len(operands), sizes
         inputs, _ = self._core
+        if positions is not None and len(inputs) > len(operands):
+            inputs = [names for i, names in enumerate(inputs) if i in positions]
         if len(operands) != len(inputs):
             raise TypeError(
                 f"wrong number of positional arguments: expected {len(inputs)}, got "
@@ -178,17 +198,25 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
             annotate(error, f"in a call of vectorize({function_name(self.pyfunc)}){where()}")
             raise
 
-    def _check_empty(self, sizes: dict[str, int]) -> None:
-        """Refuse what `numpy.vectorize` refuses without an element to call the function on."""
+    def _empty(self, shape: tuple[int, ...], sizes: dict[str, int]) -> Any:
+        """Return the outputs for no element at all, as `numpy.vectorize` does: without a call."""
         if self.otypes is None:
             raise ValueError(
                 f"cannot call `vectorize` on size 0 inputs unless `otypes` is set{where()}"
             )
-        if self._core is not None and not {n for names in self._core[1] for n in names} <= {*sizes}:
+        cores = [()] * len(self.otypes) if self._core is None else self._core[1]
+        if not {n for names in cores for n in names} <= {*sizes}:
             raise ValueError(
                 "cannot call `vectorize` with a signature including new output dimensions on size "
                 f"0 inputs{where()}"
             )
+        if len(cores) != len(self.otypes):
+            raise ValueError(f"otypes has {len(self.otypes)} entries for {len(cores)} outputs")
+        found = [
+            np.empty((*shape, *[sizes[n] for n in names]), dtype)
+            for names, dtype in zip(cores, self.otypes, strict=True)
+        ]
+        return tuple(found) if len(found) > 1 else found[0]
 
     def _outputs(self, result: Any, sizes: dict[str, int]) -> Any:
         """Return the outputs of one example as announced, or raise where they are not."""
@@ -227,6 +255,20 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
                 "without signature it must be a scalar; give signature='...->(n)', or use lw.vmap"
             )
         return f"the signature announces ({','.join(names)})"
+
+
+def _is_option(value: Any) -> bool:
+    """Whether an argument is no number and no array: every call of the function gets it as it is.
+
+    NumPy makes an array without dimensions of it, and hands over its element.
+    """
+    if value is None or isinstance(value, (str, bytes, Enum)):
+        return True
+    if isinstance(value, (np.ndarray, np.generic, int, float, complex, list, tuple, Tensor)):
+        return False
+    if hasattr(value, "__array__"):
+        return False
+    return callable(value) or np.asarray(value).dtype == object
 
 
 def _as_operand(value: Any, path: str) -> Any:

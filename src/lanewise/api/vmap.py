@@ -13,6 +13,7 @@ import numpy as np
 from lanewise.api.check import Sides, checked, is_reference, looped, tolerance_of
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.api.parameters import Parameters
+from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import function_name
 from lanewise.ir.types import NUMERIC_KINDS
@@ -187,6 +188,12 @@ class Mapped:
         bind = getattr(self.__wrapped__, "__get__", None)
         bound = self.__wrapped__ if bind is None else bind(instance, owner)
         return Mapped(bound, *self._settings, self._check)
+
+    def __reduce__(self) -> Any:
+        return reduced(self, self.__wrapped__, (self.__wrapped__, *self._settings, self._check))
+
+    def __setstate__(self, state: Any) -> None:
+        self.__init__(*state)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # while it is being copied or unpickled
