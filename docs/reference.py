@@ -35,7 +35,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "inspection": (
         "Inspection",
         "What became of the code, and what it costs.",
-        "explain profile Explanation Profile",
+        "explain profile Explanation Profile show_versions cache_info clear_cache",
     ),
     "errors": (
         "Error classes",

@@ -7,5 +7,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["LANEWISE_VERIFY"] = "1"
 os.environ["LANEWISE_STRICT"] = "1"
+os.environ["LANEWISE_TRACEBACK"] = "full"
 # Not the cache of whoever runs the tests; each process of them compiles for itself.
 os.environ["LANEWISE_CACHE"] = "0"

@@ -7,6 +7,8 @@ from lanewise.api.checkpoint import checkpoint
 from lanewise.api.control_flow import cond, fori_loop, scan, switch_case, while_loop
 from lanewise.api.custom import custom_gradient, custom_jvp, stop_gradient
 from lanewise.api.custom_vmap import custom_vmap
+from lanewise.api.elsewhere import missing as _missing
+from lanewise.api.environment import cache_info, clear_cache, show_versions
 from lanewise.api.features import Feature
 from lanewise.api.function import function
 from lanewise.api.gradients import grad, hvp, jvp, linearize, value_and_grad, vjp
@@ -58,8 +60,10 @@ __all__ = [
     "TensorSpec",
     "UnsupportedError",
     "Variable",
+    "cache_info",
     "check_gradients",
     "checkpoint",
+    "clear_cache",
     "cond",
     "custom_gradient",
     "custom_jvp",
@@ -86,6 +90,7 @@ __all__ = [
     "save",
     "scan",
     "set_num_threads",
+    "show_versions",
     "stop_gradient",
     "switch_case",
     "value_and_grad",
@@ -95,3 +100,13 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Answer a name of another library with the name here."""
+    raise _missing(name)
+
+
+def __dir__() -> list[str]:
+    """List the public names only."""
+    return [*__all__, "__version__"]

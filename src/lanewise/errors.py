@@ -5,10 +5,12 @@ Each has an entry in ``docs/errors.md`` with the broken and the fixed code.
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from types import TracebackType
 from typing import Any
 
-from lanewise.ir.location import Location
+from lanewise.ir.location import Location, _is_own, is_of_lanewise
 
 
 class ConcretizationError(TypeError):
@@ -235,3 +237,38 @@ def at(place: tuple[Any, int] | None) -> str:
         return ""
     location = Location(*place)
     return f" ({location}: {location.source})" if location.source else f" ({location})"
+
+
+def shown(error: BaseException) -> BaseException:
+    """Return an exception whose traceback holds the user's frames; all with a switch.
+
+    Left out are Lanewise's own frames, and those of libraries that Lanewise calls.
+    """
+    if os.environ.get("LANEWISE_TRACEBACK") == "full":
+        return error
+    chained: BaseException | None = error
+    for _ in range(_CHAINED):
+        chained = chained.__cause__ or chained.__context__
+        if chained is None:
+            break
+        chained.__traceback__ = _of_user(chained.__traceback__)
+    return error.with_traceback(_of_user(error.__traceback__))
+
+
+#: How many exceptions that led to one another are looked at.
+_CHAINED = 8
+
+
+def _of_user(place: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without Lanewise's frames, and those of what it calls."""
+    kept, is_ours = [], False
+    while place is not None:
+        file = place.tb_frame.f_code.co_filename
+        is_ours = is_of_lanewise(file) or (is_ours and _is_own(file))
+        if not is_ours:
+            kept.append(place)
+        place = place.tb_next
+    traceback = None
+    for place in reversed(kept):
+        traceback = TracebackType(traceback, place.tb_frame, place.tb_lasti, place.tb_lineno)
+    return traceback

@@ -238,7 +238,7 @@ BAD_CALLS = [
         (1, {"a": np.ones(3)}),
         r"in_dims is 1 for args\[1\]\['a'\], which has 1 dimension \(",
     ),
-    (dict(), (3.0,), r"in_dims is 0 for args\[0\], which has 0 dimensions.*Use None"),
+    (dict(), (3.0,), r"in_dims is 0 for args\[0\], which has 0 dimensions.*in_dims=\(None,\)"),
     (dict(), (np.ones(3), 2), r"for args\[1\]"),
     (dict(), ((1, 2),), r"for args\[0\]\[0\]"),
     # nothing mapped

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.api.mapping import as_array
+from lanewise.api.plain import plainly
 from lanewise.errors import CheckError, UnsupportedError, function_name
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace import tree
@@ -52,7 +53,6 @@ class Sides(NamedTuple):
 
 
 class _Reference(threading.local):
-    depth = 0
     #: Whether a map around is compared, and with it all that is mapped within.
     is_covered = False
 
@@ -60,22 +60,15 @@ class _Reference(threading.local):
 _reference = _Reference()
 
 
-def is_reference() -> bool:
-    """Whether this thread runs the plain function, outside of any trace."""
-    return _reference.depth > 0 and current_trace() is None
-
-
 @contextmanager
 def _running_plainly() -> Generator[None]:
-    _reference.depth += 1
     before, state.no_assigning = state.no_assigning, _ASSIGNED
     # Whoever wants warnings to be errors gets them of the map as well: it is interpreted then.
     quiet = {kind: "ignore" for kind, how in np.geterr().items() if how in ("warn", "print")}
     try:
-        with np.errstate(**quiet):  # ty: ignore[invalid-argument-type]
+        with plainly(), np.errstate(**quiet):  # ty: ignore[invalid-argument-type]
             yield
     finally:
-        _reference.depth -= 1
         state.no_assigning = before
 
 
@@ -103,27 +96,6 @@ def tolerance_of(check: Any, randomness: str) -> float | None:
             "draw other numbers. Pass keys or numbers that were drawn as arguments"
         )
     return 0.0 if check is True else float(check)
-
-
-def looped(
-    func: Callable[..., Any], args: Any, kwargs: Any, sides: Sides, call: Callable[[], Any]
-) -> Any:
-    """Return what a mapped function gives, by calling the function on every example.
-
-    Where there is none, `call`, which calls the mapped function, says what the result looks like.
-    """
-    examples = _Examples(func, args, kwargs, sides)
-    if examples.size <= 0:
-        return call()
-    results = [examples.plain(i) for i in range(examples.size)]
-    first = results[0]
-    flat, structure = zip(*[tree.flatten(result) for result in results], strict=True)
-    dims = tree.broadcast_prefix(sides.out_dims, first, "out_dims", "the result")
-    leaves = [
-        column[0] if dim is None else np.moveaxis(np.stack([*map(np.asarray, column)]), 0, dim)
-        for dim, column in zip(dims, zip(*flat, strict=True), strict=True)
-    ]
-    return tree.unflatten(structure[0], leaves)
 
 
 def checked(

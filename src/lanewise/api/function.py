@@ -13,18 +13,20 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.api.concrete import ConcreteFunction
+from lanewise.api.elsewhere import answers
 from lanewise.api.features import features_of
 from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
 from lanewise.api.parameters import Parameters
+from lanewise.api.plain import is_disabled
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import Traces
 from lanewise.api.tracing import Arguments, record
-from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.api.transformed import reduced
+from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.autograph.calls import fn
-from lanewise.errors import annotate, at, function_name
+from lanewise.errors import annotate, at, function_name, shown
 from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.graph import Graph
 from lanewise.ir.location import here
@@ -44,6 +46,7 @@ class _Options(NamedTuple):
     compile: bool | None
 
 
+@answers("function")
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,
@@ -164,28 +167,36 @@ class Function:
     # --- calls ----------------------------------------------------------------------------------
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if state.trace is None:
-            for known, run in self._guards:  # calls like those that are made again and again
-                arrays = known(args, kwargs)
-                if arrays is not None:
-                    self._tick()
-                    try:
-                        return run(arrays)
-                    except PlainCall:
-                        break
-            if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
-                key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
-                run = self._runs.get(key)
-                if run is not None:
-                    self._tick()
-                    self._traces.repeated(key, args, kwargs, args, run)
-                    try:
-                        return run(args)
-                    except PlainCall:
-                        pass
-        return self._call(args, kwargs)
+        __tracebackhide__ = True  # of pytest and IPython
+        try:
+            if state.trace is None:
+                for known, run in self._guards:  # calls like those that are made again and again
+                    arrays = known(args, kwargs)
+                    if arrays is not None:
+                        self._tick()
+                        try:
+                            return run(arrays)
+                        except PlainCall:
+                            break
+                if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
+                    key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
+                    run = self._runs.get(key)
+                    if run is not None:
+                        self._tick()
+                        self._traces.repeated(key, args, kwargs, args, run)
+                        try:
+                            return run(args)
+                        except PlainCall:
+                            pass
+            return self._call(args, kwargs)
+        except Exception as error:
+            if state.trace is not None:
+                raise
+            raise shown(error)  # noqa: B904  (the same exception)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if state.trace is None and is_disabled():
+            return self.__wrapped__(*args, **kwargs)
         given_args, given_kwargs = args, kwargs
         args, kwargs = self._parameters.bind(args, kwargs)
         signature = self._options.signature

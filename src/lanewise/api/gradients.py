@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.api.elsewhere import answers
 from lanewise.api.recording import Recorded, apply, leaf_array, record
 from lanewise.api.transformed import transformed
 from lanewise.errors import at, function_name
@@ -24,6 +25,7 @@ from lanewise.transforms.transpose import transpose
 Argnums = int | Sequence[int]
 
 
+@answers("gradient")
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """Return a function that gives the gradient of a function.
 
@@ -75,6 +77,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return gradient
 
 
+@answers("gradient")
 def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """Return a function that gives a function's value and its gradient.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.api.elsewhere import answers
 from lanewise.api.gradients import (
     Argnums,
     Call,
@@ -25,6 +26,7 @@ from lanewise.trace.sizes import has_sizes
 from lanewise.trace.tensor import TABLE
 
 
+@answers("gradient")
 def jacrev(
     func: Callable[..., Any],
     argnums: Argnums = 0,
@@ -86,6 +88,7 @@ def jacrev(
     return jacobian_of
 
 
+@answers("gradient")
 def jacfwd(
     func: Callable[..., Any],
     argnums: Argnums = 0,
@@ -158,6 +161,7 @@ def jacfwd(
     return jacobian_of
 
 
+@answers("gradient")
 def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """Return a function that gives the Jacobian of a function, in the mode that takes less.
 
@@ -199,6 +203,7 @@ def jacobian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fal
     return jacobian_of
 
 
+@answers("gradient")
 def hessian(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """Return a function that gives the second derivatives of a function.
 

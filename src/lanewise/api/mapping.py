@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lanewise.api.plain import is_plain, loop
 from lanewise.errors import LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Operation, Value
@@ -140,6 +141,8 @@ def run_map(
         What to call one of the operands in messages.
     """
     outer = current_trace()
+    if is_plain() and size != 0:
+        return loop(operands, in_dims, operator.index(size), call, out_dims)
     with Trace(func) as trace:
         trace.randomness = options.randomness
         new_input = trace.input

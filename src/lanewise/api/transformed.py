@@ -13,7 +13,8 @@ from functools import reduce, update_wrapper
 from types import FrameType, MethodType
 from typing import Any
 
-from lanewise.errors import function_name
+from lanewise.errors import function_name, shown
+from lanewise.trace.trace import state
 
 #: Packages that pickle functions of ``__main__`` by value: where they are read, there is no name.
 _BY_VALUE = frozenset(("cloudpickle", "dill"))
@@ -87,7 +88,13 @@ class Transformed:
         self._made_by = make, func, options
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._call(*args, **kwargs)
+        __tracebackhide__ = True  # of pytest and IPython
+        try:
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            if state.trace is not None:
+                raise
+            raise shown(error)  # noqa: B904  (the same exception)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.api.plain import is_plain
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
-from lanewise.errors import annotate, function_name
+from lanewise.errors import annotate, function_name, shown
 from lanewise.ops.contraction import parse_signature
 from lanewise.trace.tensor import Tensor, as_tensor
-from lanewise.trace.trace import check_dtype, where
+from lanewise.trace.trace import check_dtype, state, where
 
 
 class vectorize:  # noqa: N801 (the name that NumPy gives it)
@@ -112,6 +113,15 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # of pytest and IPython
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            if state.trace is not None:
+                raise
+            raise shown(error)  # noqa: B904  (the same exception)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.pyfunc is None:  # as a decorator that was given its settings first
             if len(args) != 1 or kwargs or not callable(args[0]):
                 raise TypeError("a decorator takes the function that it is to vectorize, only")
@@ -145,8 +155,13 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
             for i, tensor in zip(positions, tensors, strict=False):
                 arguments[i] = tensor
             keywords.update(zip(names, tensors[len(positions) :], strict=True))
-            return self._outputs(fn(function)(*arguments, **keywords), dict(sizes))
+            result = fn(function)(*arguments, **keywords)
+            if is_plain():
+                return self._plain_outputs(result)
+            return self._outputs(result, dict(sizes))
 
+        if is_plain():
+            flat = [np.asarray(x)[()] if d is None else x for x, d in zip(flat, axes, strict=True)]
         results = run_map(function, flat, axes, count, call, lambda _, n: [0] * n, Options(), str)
         if isinstance(results, tuple):
             return tuple([np.reshape(r, (*shape, *r.shape[1:])) for r in results])
@@ -248,6 +263,15 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
                 )
             outputs = [_converted(x, kind) for x, kind in zip(outputs, self.otypes, strict=True)]
         return tuple(outputs) if several else outputs[0]
+
+    def _plain_outputs(self, result: Any) -> Any:
+        """Return the outputs of one example, of the dtypes that were announced."""
+        if self.otypes is None:
+            return result
+        several = isinstance(result, tuple)
+        given = result if several else (result,)
+        found = [np.asarray(x).astype(t) for x, t in zip(given, self.otypes, strict=True)]
+        return tuple(found) if several else found[0]
 
     def _announced(self, names: tuple[str, ...]) -> str:
         if self._core is None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
 from lanewise.autograph.calls import fn as followed
-from lanewise.errors import function_name
+from lanewise.errors import function_name, shown
 from lanewise.ops.regions import SEQUENTIAL
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import where
+from lanewise.trace.trace import state, where
 
 
 def vectorized_map(
@@ -139,4 +139,10 @@ def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Opti
     def path(index: int) -> str:
         return tree.paths(elems, "elems")[index]
 
-    return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options, path)
+    __tracebackhide__ = True  # of pytest and IPython
+    try:
+        return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options, path)
+    except Exception as error:
+        if state.trace is not None:
+            raise
+        raise shown(error)  # noqa: B904  (the same exception)

@@ -10,21 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.check import Sides, checked, is_reference, looped, tolerance_of
+from lanewise.api.check import Sides, checked, tolerance_of
+from lanewise.api.elsewhere import answers
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.api.parameters import Parameters
+from lanewise.api.plain import is_plain, plainly
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
-from lanewise.errors import function_name
+from lanewise.errors import UnsupportedError, function_name, shown
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import where
+from lanewise.trace.trace import state, where
 
 RANDOMNESS = ("error", "different", "same")
 _USUAL = {kind: Options(randomness=kind) for kind in RANDOMNESS}
 
 
+@answers("vmap")
 def vmap(
     func: Callable[..., Any],
     in_dims: Any = 0,
@@ -36,6 +39,7 @@ def vmap(
     autograph: bool = True,
     fastmath: bool = False,
     check: bool | float = False,
+    plain: bool = False,
 ) -> Callable[..., Any]:
     """Map a function of one example over a batch.
 
@@ -75,6 +79,9 @@ def vmap(
         what `func` gives as plain Python and NumPy, and raises `CheckError` at the first that
         differs. A number is the relative tolerance for floats, instead of 1e-9 for double
         precision, 1e-4 for single and 1e-2 for half; all else must be equal.
+    plain : bool
+        Whether to run the plain Python loop, for debugging: `func` gets NumPy's arrays, and
+        breakpoints, prints and tracebacks are those of plain Python.
 
     Returns
     -------
@@ -133,7 +140,8 @@ def vmap(
             fastmath=bool(fastmath),
             randomness=randomness,
         )
-    return Mapped(func, in_dims, out_dims, options, axis_size, tolerance_of(check, randomness))
+    tolerance = tolerance_of(check, randomness)
+    return Mapped(func, in_dims, out_dims, options, axis_size, tolerance, bool(plain))
 
 
 def _checked_in_dims(in_dims: Any, axis_size: int | None) -> Any:
@@ -157,27 +165,45 @@ class Mapped:
 
     def __init__(
         self, func: Callable[..., Any], in_dims: Any, out_dims: Any, options: Options,
-        axis_size: int | None, check: float | None = None,
+        axis_size: int | None, check: float | None = None, plain: bool = False,
     ) -> None:  # fmt: skip
         self.__wrapped__ = func
         self.__doc__ = getattr(func, "__doc__", None)
         self.__module__ = getattr(func, "__module__", __name__)
         self._settings = (in_dims, out_dims, options, axis_size)
         self._check = check
+        self._plain = plain
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._check is not None or is_reference():
-            return self._compared(args, kwargs)
-        return map_call(self.__wrapped__, args, kwargs, *self._settings)
+        __tracebackhide__ = True  # of pytest and IPython
+        try:
+            if self._plain:
+                return self._looped(args, kwargs)
+            if self._check is not None and not is_plain():
+                return self._compared(args, kwargs)
+            return map_call(self.__wrapped__, args, kwargs, *self._settings)
+        except Exception as error:
+            if state.trace is not None:
+                raise
+            raise shown(error)  # noqa: B904  (the same exception)
+
+    def _looped(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function on one example after the other."""
+        if state.trace is not None:
+            raise UnsupportedError(
+                f"vmap({function_name(self.__wrapped__)}, plain=True) is called within a function "
+                f"that is traced or mapped, where examples have no values yet{where()}. Put "
+                "plain=True on the outermost vmap, or set LANEWISE_DISABLE=1"
+            )
+        with plainly():
+            return map_call(self.__wrapped__, args, kwargs, *self._settings)
 
     def _compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call with some examples compared; or be such a comparison, for a map around this one."""
+        """Call with some examples compared."""
         func, settings = self.__wrapped__, self._settings
         in_dims, out_dims, _, axis_size = settings
         sides = Sides(_entries(func, args, in_dims, axis_size), out_dims, axis_size)
         call = partial(map_call, func, args, kwargs, *settings)
-        if is_reference():
-            return looped(func, args, kwargs, sides, call)
         assert self._check is not None
         return checked(func, args, kwargs, sides, self._check, call)
 
@@ -187,10 +213,11 @@ class Mapped:
             return self
         bind = getattr(self.__wrapped__, "__get__", None)
         bound = self.__wrapped__ if bind is None else bind(instance, owner)
-        return Mapped(bound, *self._settings, self._check)
+        return Mapped(bound, *self._settings, self._check, self._plain)
 
     def __reduce__(self) -> Any:
-        return reduced(self, self.__wrapped__, (self.__wrapped__, *self._settings, self._check))
+        options = self._check, self._plain
+        return reduced(self, self.__wrapped__, (self.__wrapped__, *self._settings, *options))
 
     def __setstate__(self, state: Any) -> None:
         self.__init__(*state)
@@ -251,7 +278,7 @@ def map_call(
             if axis < 0:
                 axis += len(shape)
             if not 0 <= axis < len(shape):
-                hint = "" if shape else ". Use None for an argument that is not mapped"
+                hint = "" if shape else _told_not_mapped(args, kwargs, dims, position)
                 raise ValueError(
                     f"vmap({function_name(func)}): in_dims is {dims[position]} for "
                     f"{_path(args, kwargs, position)}, which has {len(shape)} "
@@ -266,6 +293,7 @@ def map_call(
                     f"vmap({function_name(func)}): the batch has {length} examples in "
                     f"{_path(args, kwargs, position)} (dimension {axis} of shape {shape}) "
                     f"but {size} in {other}{where()}"
+                    f"{_told_not_mapped(args, kwargs, dims, position)}"
                 )
         positions.append(position)
         operands.append(operand)
@@ -295,6 +323,16 @@ def map_call(
         return Parameters(func).paths(args, kwargs)[positions[index]]
 
     return run_map(func, operands, axes, size, call, place, options, name)
+
+
+def _told_not_mapped(args: Any, kwargs: Any, dims: list[int | None], position: int) -> str:
+    """Return what to write if one leaf of the arguments was not meant to be mapped."""
+    path = _path(args, kwargs, position)
+    if len(dims) != len(args) or path != f"args[{position}]":
+        return f". If every example gets all of {path}, its entry in in_dims is None"
+    entries = [None if i == position else dim for i, dim in enumerate(dims)]
+    told = f"({', '.join(map(str, entries))}{',' * (len(entries) == 1)})"
+    return f". If every example gets all of {path}, write in_dims={told}"
 
 
 def _has_container(args: tuple[Any, ...]) -> bool:

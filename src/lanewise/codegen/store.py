@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -38,6 +39,7 @@ _BLOCK = 4096
 #: An entry that is used is marked as used once a day.
 _DAY = 86400.0
 
+_IS_ENTRY = re.compile(r"[0-9a-f]{63}")
 _MAGIC = b"lanewise code 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _HEAD = len(_MAGIC) + 2 * _DIGEST
@@ -129,6 +131,14 @@ def save(key: str, code: bytes) -> None:
             _remove_oldest(path.parent, MOST_BYTES // _FOLDERS)
     except OSError:
         return
+
+
+def entries() -> list[Path]:
+    """Return the files of all entries, and nothing else that may be in the folder."""
+    root = folder()
+    if root is None:
+        return []
+    return [path for path in root.glob("[0-9a-f]/*") if _IS_ENTRY.fullmatch(path.name)]
 
 
 def _place(root: Path, key: str) -> Path:

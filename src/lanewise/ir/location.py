@@ -77,6 +77,11 @@ def _given_to_python(file: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
+def is_of_lanewise(filename: str) -> bool:
+    """Whether code is Lanewise's: of its files, or made by it."""
+    return filename.startswith((_PACKAGE, *_MADE))
+
+
 class Written:
     """A line of source as text, in the place of a code object that is not there.
 

@@ -94,6 +94,17 @@ def compile(graph: Graph) -> Executable:
     return Executable(graph)
 
 
+def held() -> int:
+    """Return how many executables are kept to run again."""
+    return len(_cache)
+
+
+def forget() -> None:
+    """Keep no executable any longer."""
+    with _lock:
+        _cache.clear()
+
+
 def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) -> list[Any]:
     """Run a graph on its arguments and return its outputs, as NumPy gives them.
 

@@ -1,0 +1,237 @@
+"""What makes days easier: the plain loop, tracebacks, names from elsewhere, versions and caches."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+XS = np.array([1.0, -2.0, 3.0])
+
+
+def both_ways(x):
+    return x * 2 if x > 0 else -x
+
+
+# --- the plain loop -------------------------------------------------------------------------------
+
+
+def test_the_plain_loop_runs_the_function_on_each_example():
+    seen: list[Any] = []
+
+    def func(x):
+        seen.append(x)
+        return both_ways(x)
+
+    found = lw.vmap(func, plain=True)(XS)
+    np.testing.assert_array_equal(found, lw.vmap(both_ways)(XS))
+    assert [type(x) for x in seen] == [np.float64] * 3
+    assert found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("options", "args"),
+    [
+        ({}, (np.ones((2, 3, 4)), np.ones((2, 4)))),
+        ({"in_dims": (1, None)}, (np.ones((2, 3, 4)), np.ones(4))),
+        (
+            {"in_dims": 0, "out_dims": {"sum": 1, "rows": (1, 0)}},
+            (np.ones((2, 3, 4)), np.ones((2, 4))),
+        ),
+        ({"in_dims": (-1, 1), "out_dims": -1}, (np.ones((3, 4, 2)), np.ones((4, 2)))),
+        ({"in_dims": (None, None), "axis_size": 3}, (np.ones((3, 4)), np.ones(4))),
+    ],
+)
+def test_the_plain_loop_takes_the_same_dimensions(options, args):
+    def func(a, b):
+        return {"sum": a @ b, "rows": (a * b, 3)}
+
+    plain, mapped = lw.vmap(func, plain=True, **options)(*args), lw.vmap(func, **options)(*args)
+    assert plain.keys() == mapped.keys()
+    for one, other in ((plain["sum"], mapped["sum"]), *zip(plain["rows"], mapped["rows"])):  # noqa: B905
+        np.testing.assert_array_equal(one, other)
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+
+
+def test_examples_of_the_plain_loop_are_copies():
+    def func(x):
+        x[0] = 5.0
+        return x
+
+    xs = np.zeros((2, 2))
+    lw.vmap(func, plain=True)(xs)
+    assert not xs.any()
+
+
+def test_maps_within_the_plain_loop_are_plain():
+    def inner(y):
+        assert isinstance(y, np.float64)
+        return y + 1
+
+    found = lw.vmap(lambda row: lw.vmap(inner)(row).sum(), plain=True)(np.ones((2, 3)))
+    np.testing.assert_array_equal(found, [6.0, 6.0])
+
+
+def test_an_error_in_the_plain_loop_is_pythons_own_and_names_the_example():
+    def func(x):
+        return 1 / int(x)
+
+    with pytest.raises(ZeroDivisionError, match="in example 1"):
+        lw.vmap(func, plain=True)(np.array([1.0, 0.0]))
+
+
+def test_the_plain_loop_within_a_trace_is_refused():
+    with pytest.raises(lw.UnsupportedError, match="outermost vmap"):
+        lw.function(lambda x: lw.vmap(both_ways, plain=True)(x))(XS)
+
+
+def test_the_environment_turns_all_off(monkeypatch):
+    monkeypatch.setenv("LANEWISE_DISABLE", "1")
+    kinds: list[type] = []
+
+    def func(x):
+        kinds.append(type(x))
+        return both_ways(x)
+
+    wanted = [2.0, 2.0, 6.0]
+    for found in (
+        lw.vmap(func)(XS),
+        lw.vectorize(func)(XS),
+        lw.map_fn(func, XS),
+        lw.vectorized_map(lambda e: func(e["x"]), {"x": XS}),
+        lw.function(lw.vmap(func))(XS),
+        lw.vectorize(func, otypes="f")(XS),
+    ):
+        np.testing.assert_array_equal(found, wanted)
+    assert set(kinds) == {np.float64}
+    assert lw.function(lambda x: type(x).__name__)(XS) == "ndarray"
+    monkeypatch.setenv("LANEWISE_DISABLE", "0")
+    lw.vmap(func)(XS)
+    assert kinds[-1] is lw.Tensor
+
+
+# --- tracebacks -----------------------------------------------------------------------------------
+
+
+def raises(x):
+    return x + np.ones(7)
+
+
+CALLS = {
+    "vmap": lambda: lw.vmap(raises)(np.ones((2, 3))),
+    "function": lambda: lw.function(raises)(np.ones(3)),
+    "grad": lambda: lw.grad(lambda x: raises(x).sum())(np.ones(3)),
+    "map_fn": lambda: lw.map_fn(raises, np.ones((2, 3))),
+    "vectorize": lambda: lw.vectorize(raises, signature="(n)->(n)")(np.ones((2, 3))),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_traceback_shows_the_users_frames(call, monkeypatch):
+    def frames() -> list[traceback.FrameSummary]:
+        with pytest.raises(ValueError, match="broadcast") as caught:
+            call()
+        return traceback.extract_tb(caught.value.__traceback__)
+
+    monkeypatch.setenv("LANEWISE_TRACEBACK", "")
+    shown = frames()
+    assert shown[-1].name == "raises"
+    ours = [frame for frame in shown if frame.filename != __file__]
+    assert len(ours) <= 2, ours  # the call itself, which pytest and IPython hide
+    monkeypatch.setenv("LANEWISE_TRACEBACK", "full")
+    assert len(frames()) > len(shown) + 2
+
+
+def test_the_frame_of_the_call_is_hidden():
+    for call in (lw.vmap(raises), lw.function(raises), lw.grad(raises)):
+        assert "__tracebackhide__" in type(call).__call__.__code__.co_varnames
+
+
+# --- names from elsewhere -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "told"),
+    [
+        (lw.vmap, "in_axes", "in_dims="),
+        (lw.vmap, "out_axes", "out_dims="),
+        (lw.vmap, "axis_name", "reduce them outside"),
+        (lw.function, "static_argnums", "constants of a trace already"),
+        (lw.function, "nopython", "experimental_compile=True"),
+        (lw.grad, "argnum", "argnums="),
+        (lw.hessian, "holomorphic", "no flag"),
+    ],
+)
+def test_arguments_known_from_elsewhere(make, name, told):
+    with pytest.raises(TypeError, match=rf"{make.__name__} has no argument '{name}'.*{told}"):
+        make(both_ways, **{name: 0})
+
+
+@pytest.mark.parametrize("name", ["jit", "pmap", "map", "lax", "numpy", "remat", "prange"])
+def test_names_known_from_elsewhere(name):
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'\. What it is elsewhere is "):
+        getattr(lw, name)
+
+
+def test_other_names_are_missing_as_ever():
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = lw.nothing
+    assert not hasattr(lw, "__path_of_something__")
+
+
+def test_the_package_lists_its_public_names():
+    assert set(dir(lw)) == {*lw.__all__, "__version__"}
+    assert inspect.signature(lw.vmap).parameters["in_dims"].default == 0
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+def test_a_forgotten_none_is_told():
+    with pytest.raises(ValueError, match=r"all of args\[1\], write in_dims=\(0, None\)"):
+        lw.vmap(lambda x, w: x @ w)(np.ones((5, 3)), np.ones(3))
+    with pytest.raises(ValueError, match=r"all of args\[1\], write in_dims=\(0, None, 0\)"):
+        lw.vmap(lambda x, n, y: x * n + y)(np.ones(5), 2.0, np.ones(5))
+    with pytest.raises(ValueError, match=r"all of args\[1\]\['w'\], its entry in in_dims is None"):
+        lw.vmap(lambda x, p: x @ p["w"])(np.ones((5, 3)), {"w": np.ones(3)})
+
+
+# --- versions and caches --------------------------------------------------------------------------
+
+
+def test_versions(capsys, monkeypatch):
+    monkeypatch.setenv("LANEWISE_NUM_THREADS", "2")
+    assert lw.show_versions() is None
+    text = capsys.readouterr().out
+    for part in ("lanewise", np.__version__, "llvmlite", "python", "LANEWISE_NUM_THREADS 2"):
+        assert part in text
+
+
+def test_the_cache_is_told_of_and_cleared(tmp_path, monkeypatch):
+    monkeypatch.setenv("LANEWISE_CACHE", str(tmp_path))
+    lw.clear_cache()
+    assert lw.cache_info() == {
+        "folder": str(tmp_path), "entries": 0, "bytes": 0, "in_memory": 0,
+    }  # fmt: skip
+    other = tmp_path / "a" / "notes.txt"
+    other.parent.mkdir()
+    other.write_text("not ours")
+    compiled = lw.function(lambda x: np.sin(x) * 2.125, experimental_compile=True)
+    compiled(np.ones(5))
+    lw.vmap(both_ways)(XS)
+    info = lw.cache_info()
+    assert info["entries"] > 0
+    assert info["bytes"] > 0
+    assert info["in_memory"] > 0
+    lw.clear_cache()
+    assert lw.cache_info()["entries"] == lw.cache_info()["in_memory"] == 0
+    assert other.exists()
+    with warnings.catch_warnings():
+        np.testing.assert_array_equal(lw.vmap(both_ways)(XS), [2.0, 2.0, 6.0])
