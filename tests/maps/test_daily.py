@@ -112,9 +112,6 @@ def test_the_environment_turns_all_off(monkeypatch):
         np.testing.assert_array_equal(found, wanted)
     assert set(kinds) == {np.float64}
     assert lw.function(lambda x: type(x).__name__)(XS) == "ndarray"
-    monkeypatch.setenv("LANEWISE_DISABLE", "0")
-    lw.vmap(func)(XS)
-    assert kinds[-1] is lw.Tensor
 
 
 # --- tracebacks -----------------------------------------------------------------------------------
