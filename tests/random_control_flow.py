@@ -78,10 +78,13 @@ class Writer:
     # --- drawing ----------------------------------------------------------------------------------
 
     def chance(self, one_in: int) -> bool:
-        return self.draw(st.integers(0, one_in - 1)) == 0
+        return self.number(0, one_in - 1) == 0
 
     def pick(self, *choices: Any) -> Any:
         return self.draw(st.sampled_from(choices))
+
+    def number(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
 
     def new(self, prefix: str) -> str:
         self.count += 1
@@ -102,12 +105,12 @@ class Writer:
     def index(self, length: int, scope: Scope) -> str:
         """Return an index that is in bounds."""
         if self.chance(2):
-            return str(self.draw(st.integers(-length, length - 1)))
+            return str(self.number(-length, length - 1))
         return f"{self.atom('i', scope)} % {length}"
 
     def atom(self, kind: str, scope: Scope) -> str:
         if kind == "i":
-            literal = str(self.draw(st.integers(-3, 6)))
+            literal = str(self.number(-3, 6))
         elif kind == "f":
             literal = self.pick("0.5", "-1.0", "2.0", "0.0", "3.25")
         else:
@@ -116,7 +119,7 @@ class Writer:
 
     def common(self, kind: str, scope: Scope, depth: int) -> str | None:
         """Return what there is of every kind: a conditional expression, a call of a helper."""
-        match self.draw(st.integers(0, 7)):
+        match self.number(0, 7):
             case 0:
                 test = self.expr("b", scope, depth - 1)
                 one, other = self.expr(kind, scope, depth - 1), self.expr(kind, scope, depth - 1)
@@ -271,7 +274,7 @@ class Writer:
     def block(self, indent: int, scope: Scope, loop: str, least: int = 1) -> Scope | None:
         """Write a suite; return the names bound after it, None where it never gets there."""
         scope = dict(scope)
-        for _ in range(self.draw(st.integers(least, 4))):
+        for _ in range(self.number(least, 4)):
             if self.budget <= 0 and self.lines and not self.lines[-1].endswith(":"):
                 break
             self.budget -= 1
@@ -332,7 +335,7 @@ class Writer:
         kind = "f" if scope[name][0] == "v" else "i"
         value = self.expr(kind, scope, 1) if kind == "f" else f"({self.expr(kind, scope, 1)}) % 43"
         i, j = self.index(size, scope), self.index(size, scope)
-        a, b = sorted((self.draw(st.integers(0, size)), self.draw(st.integers(0, size))))
+        a, b = sorted((self.number(0, size), self.number(0, size)))
         operator = self.pick("=", "+=", "-=")
         text = self.pick(
             f"{name}[{i}] = {value}", f"{name}[{i}] = {value}", f"{name}[{i}] {operator} {value}",
@@ -347,7 +350,7 @@ class Writer:
 
     def view(self, indent: int, scope: Scope) -> None:
         name, size = self.write_target(scope)
-        start = self.draw(st.integers(0, size - 1))
+        start = self.number(0, size - 1)
         part, length = self.pick((f"[{start}:]", size - start), ("[::-1]", size), ("[...]", size))
         new = self.new("u")
         self.write(indent, f"{new} = {name}{part}")
@@ -419,7 +422,7 @@ class Writer:
         low, high = self.expr("i", scope, 1), self.expr("i", scope, 1)
         e = self.new("e")
         target, iterable, names = self.pick(
-            (i, f"range({self.draw(st.integers(0, 4))})", {i: "i"}),
+            (i, f"range({self.number(0, 4)})", {i: "i"}),
             (i, f"range(({high}) % 5)", {i: "i"}),
             (i, f"range(({high}) % 5)", {i: "i"}),
             (i, f"range(-2, ({high}) % 6, 2)", {i: "i"}),
@@ -452,7 +455,7 @@ class Writer:
         self.fixed.add(c)
         self.write(indent, f"{c} = 0")
         scope[c] = "i"
-        most = self.draw(st.integers(1, 6 if not loop else 3))
+        most = self.number(1, 6 if not loop else 3)
         if self.chance(3):
             self.write(indent, "while True:")
             self.write(indent + 1, f"{c} += 1")
@@ -514,11 +517,11 @@ class Writer:
     def helper(self, indent: int) -> None:
         """Write a helper function of its own, or a lambda."""
         before = len(self.lines)
-        kinds = [self.pick("i", "f") for _ in range(self.draw(st.integers(1, 2)))]
+        kinds = [self.pick("i", "f") for _ in range(self.number(1, 2))]
         result = self.pick("i", "f", "b")
         name = self.new("f")
         args = {f"{'ab'[k]}{name}": kind for k, kind in enumerate(kinds)}
-        inner = Writer(self.draw, args, [result], self.draw(st.integers(1, 4)), self.vectors)
+        inner = type(self)(self.draw, args, [result], self.number(1, 4), self.vectors)
         inner.count = 100 * (1 + len(self.helpers))
         if self.chance(3):
             self.write(indent, f"{name} = lambda {', '.join(args)}: {inner.expr(result, args)}")
@@ -539,7 +542,7 @@ class Writer:
     def function(self) -> str:
         self.write(0, f"def f({', '.join(self.args)}):")
         scope = dict(self.args)
-        for _ in range(self.draw(st.integers(0, 2))):
+        for _ in range(self.number(0, 2)):
             self.helper(1)
         for use, line, names in (
             (self.chance(4), "s = State(x, n)", {"s.x": "f", "s.n": "i"}),
