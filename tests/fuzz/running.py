@@ -184,12 +184,15 @@ def differs(got: Any, want: list[Any]) -> str:
     """Return how stacked results differ from those of examples; empty if they do not."""
     if isinstance(got, list):  # of a function called for each example
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
-            # Where another branch gives NumPy's scalar, Python's number becomes one: see design.md.
-            is_number = type(w) in (bool, int, float) and np.asarray(w).dtype == type(g)
-            if type(g) is not type(w) and not is_number:
+            # What has no dimensions is NumPy's scalar (function.md), Python's number too where
+            # another branch gives such a scalar.
+            is_number = type(w) in (bool, int, float, np.ndarray) and np.ndim(w) == 0
+            if type(g) is not type(w) and not (is_number and np.asarray(w).dtype == type(g)):
                 kinds = f"{type(g).__name__} {g!r}, plain Python gives {type(w).__name__} {w!r}"
                 return f"example {i}: {kinds}"
         got = np.stack([np.asarray(g) for g in got])
+    if all(w is None for w in want):
+        return "" if np.equal(got, None).all() else f"{got!r}, plain Python gives None"
     wanted = [np.asarray(w) for w in want]
     if len({w.shape for w in wanted}) > 1:
         return ""  # that cannot be stacked

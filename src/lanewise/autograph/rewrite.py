@@ -337,10 +337,9 @@ class Statements:
         rest = self.analysis.restored[node]
         extra = [tuple_(rest)] if rest else []
         prints = any(
-            isinstance(part, ast.Call)
+            "print" in (getattr(part, "id", "") or getattr(part, "attr", ""))
             for last in node.finalbody
             for part in ast.walk(last)
-            if "print" in ast.unparse(part)
         )
         caught: list[ast.expr] = []
         leave = place(statement(method(driver, "leave")), node)
