@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.api.collecting import collect_of, collected
+from lanewise.api.mapping import Options, as_array, refuse_generators
 from lanewise.api.plain import is_plain
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
@@ -40,6 +41,8 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
         Accepted for compatibility: `pyfunc` is never called just to find out its outputs.
     signature : str, optional
         Core dimensions, like ``(m,n),(n)->(m)``.
+    on_error, fill_value
+        As for `vmap`; the index of an element is a tuple where there are several dimensions.
 
     Raises
     ------
@@ -68,7 +71,11 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
         excluded: Iterable[str | int] | None = None,
         cache: bool = False,
         signature: str | None = None,
+        *,
+        on_error: str = "raise",
+        fill_value: Any = None,
     ) -> None:
+        self._collect = collect_of("vectorize", on_error, fill_value)
         if pyfunc is not None and not callable(pyfunc):
             raise TypeError("When used as a decorator, only accepts keyword arguments.")
         self.pyfunc = pyfunc
@@ -94,10 +101,12 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
 
     def __reduce__(self) -> Any:
         settings = self.otypes, self._doc, self.excluded, self.cache, self.signature
-        return reduced(self, self.pyfunc, (self.pyfunc, *settings))
+        return reduced(self, self.pyfunc, (self.pyfunc, *settings, self._collect))
 
     def __setstate__(self, state: Any) -> None:
-        self.__init__(*state)
+        *settings, collect = state
+        self.__init__(*settings)
+        self._collect = collect
 
     def __repr__(self) -> str:
         return f"<vectorize of {function_name(self.pyfunc)}>"
@@ -108,9 +117,11 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
         if instance is None or bind is None:
             return self
         excluded = {k - 1 if isinstance(k, int) else k for k in self.excluded} - {-1}
-        return vectorize(
+        bound = vectorize(
             bind(instance, owner), self.otypes, self._doc, excluded, self.cache, self.signature
         )
+        bound._collect = self._collect
+        return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # of pytest and IPython
@@ -162,10 +173,13 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
 
         if is_plain():
             flat = [np.asarray(x)[()] if d is None else x for x, d in zip(flat, axes, strict=True)]
-        results = run_map(function, flat, axes, count, call, lambda _, n: [0] * n, Options(), str)
-        if isinstance(results, tuple):
-            return tuple([np.reshape(r, (*shape, *r.shape[1:])) for r in results])
-        return np.reshape(results, (*shape, *results.shape[1:]))
+        results = collected(
+            self._collect, function, flat, axes, count, call, lambda _, n: [0] * n, Options(), str
+        )
+        if self._collect is not None:
+            results, failures = results
+            return _shaped(results, shape), failures.placed(shape)
+        return _shaped(results, shape)
 
     def _core_sizes(
         self, operands: list[Any], positions: list[int] | None = None
@@ -293,6 +307,13 @@ def _is_option(value: Any) -> bool:
     if hasattr(value, "__array__"):
         return False
     return callable(value) or np.asarray(value).dtype == object
+
+
+def _shaped(results: Any, shape: tuple[int, ...]) -> Any:
+    """Return results of all elements in the shape that these have."""
+    if isinstance(results, tuple):
+        return tuple([np.reshape(r, (*shape, *r.shape[1:])) for r in results])
+    return np.reshape(results, (*shape, *results.shape[1:]))
 
 
 def _as_operand(value: Any, path: str) -> Any:

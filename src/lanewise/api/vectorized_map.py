@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lanewise.api.mapping import Options, as_array, refuse_generators, run_map
+from lanewise.api.collecting import Collect, collect_of, collected
+from lanewise.api.mapping import Options, as_array, refuse_generators
 from lanewise.autograph.calls import fn as followed
 from lanewise.errors import function_name, shown
 from lanewise.ops.regions import SEQUENTIAL
@@ -20,6 +21,8 @@ def vectorized_map(
     fallback_to_while_loop: bool = True,
     *,
     autograph: bool = True,
+    on_error: str = "raise",
+    fill_value: Any = None,
 ) -> Any:
     """Apply a function to every element of nested arrays, all elements at once.
 
@@ -35,6 +38,8 @@ def vectorized_map(
         Whether an operation that cannot be vectorized may run one element at a time.
     autograph : bool
         Whether Python's control flow in `fn` follows the data, as for `vmap`.
+    on_error, fill_value
+        Whether elements that raise end the call, or their exceptions are returned, as for `vmap`.
 
     Returns
     -------
@@ -58,10 +63,18 @@ def vectorized_map(
     array([11., 12.])
     """
     options = Options(fallback=bool(fallback_to_while_loop), autograph=bool(autograph))
-    return _map_elements("vectorized_map", fn, elems, options)
+    collect = collect_of("vectorized_map", on_error, fill_value)
+    return _map_elements("vectorized_map", fn, elems, options, collect)
 
 
-def map_fn(fn: Callable[[Any], Any], elems: Any, *, autograph: bool = True) -> Any:
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: Any,
+    *,
+    autograph: bool = True,
+    on_error: str = "raise",
+    fill_value: Any = None,
+) -> Any:
     """Apply a function to every element of nested arrays, one element after the other.
 
     The function is traced once; what was recorded runs for each element in turn, in order. The
@@ -75,6 +88,8 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, autograph: bool = True) -> A
         Arrays whose first dimensions agree, or are 1 and broadcast.
     autograph : bool
         Whether Python's control flow in `fn` follows the data, as for `vmap`.
+    on_error, fill_value
+        Whether elements that raise end the call, or their exceptions are returned, as for `vmap`.
 
     Returns
     -------
@@ -93,10 +108,13 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, *, autograph: bool = True) -> A
     >>> lw.map_fn(lambda row: (row.sum(), row.max()), np.arange(4.0).reshape(2, 2))
     (array([1., 5.]), array([1., 3.]))
     """
-    return _map_elements("map_fn", fn, elems, Options(order=SEQUENTIAL, autograph=bool(autograph)))
+    options = Options(order=SEQUENTIAL, autograph=bool(autograph))
+    return _map_elements("map_fn", fn, elems, options, collect_of("map_fn", on_error, fill_value))
 
 
-def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Options) -> Any:
+def _map_elements(
+    name: str, fn: Callable[[Any], Any], elems: Any, options: Options, collect: Collect | None
+) -> Any:
     if not callable(fn):
         raise TypeError(f"{name} takes a function, not {type(fn).__name__}")
     refuse_generators(fn)
@@ -141,7 +159,9 @@ def _map_elements(name: str, fn: Callable[[Any], Any], elems: Any, options: Opti
 
     __tracebackhide__ = True  # of pytest and IPython
     try:
-        return run_map(fn, operands, axes, size, call, lambda _, count: [0] * count, options, path)
+        return collected(
+            collect, fn, operands, axes, size, call, lambda _, count: [0] * count, options, path
+        )
     except Exception as error:
         if state.trace is not None:
             raise

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.check import Sides, checked, tolerance_of
+from lanewise.api.collecting import RAISE, Collect, collect_of, collected
 from lanewise.api.elsewhere import answers
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.api.parameters import Parameters
@@ -40,6 +41,8 @@ def vmap(
     fastmath: bool = False,
     check: bool | float = False,
     plain: bool = False,
+    on_error: str = "raise",
+    fill_value: Any = None,
 ) -> Callable[..., Any]:
     """Map a function of one example over a batch.
 
@@ -82,6 +85,12 @@ def vmap(
     plain : bool
         Whether to run the plain Python loop, for debugging: `func` gets NumPy's arrays, and
         breakpoints, prints and tracebacks are those of plain Python.
+    on_error : {"raise", "collect"}
+        Whether the first example that raises ends the call, or the mapped function returns
+        ``(results, failures)``: `failures` is a dict from the index of each example that raised
+        (an int; a tuple under further maps) to its exception, with the line.
+    fill_value : number, or a tree of these like the results, optional
+        What stands for the results of examples that raised; NaN by default, where there is one.
 
     Returns
     -------
@@ -113,6 +122,16 @@ def vmap(
     >>> lw.vmap(lambda x, w: x * w, in_dims=(0, None), out_dims=1)(np.eye(2), np.array([2.0, 3.0]))
     array([[2., 0.],
            [0., 3.]])
+
+    A bad example does not lose the batch:
+
+    >>> matrices = np.stack([2 * np.eye(2), np.ones((2, 2))])
+    >>> inverses, failures = lw.vmap(np.linalg.inv, on_error="collect")(matrices)
+    >>> inverses[:, 0]
+    array([[0.5, 0. ],
+           [nan, nan]])
+    >>> {index: type(error).__name__ for index, error in failures.items()}
+    {1: 'LinAlgError'}
     """
     if not callable(func):
         raise TypeError(f"vmap takes a function, not {type(func).__name__}")
@@ -141,7 +160,10 @@ def vmap(
             randomness=randomness,
         )
     tolerance = tolerance_of(check, randomness)
-    return Mapped(func, in_dims, out_dims, options, axis_size, tolerance, bool(plain))
+    collect = None
+    if on_error != RAISE or fill_value is not None:
+        collect = collect_of("vmap", on_error, fill_value)
+    return Mapped(func, in_dims, out_dims, options, axis_size, tolerance, bool(plain), collect)
 
 
 def _checked_in_dims(in_dims: Any, axis_size: int | None) -> Any:
@@ -166,6 +188,7 @@ class Mapped:
     def __init__(
         self, func: Callable[..., Any], in_dims: Any, out_dims: Any, options: Options,
         axis_size: int | None, check: float | None = None, plain: bool = False,
+        collect: Collect | None = None,
     ) -> None:  # fmt: skip
         self.__wrapped__ = func
         self.__doc__ = getattr(func, "__doc__", None)
@@ -173,6 +196,7 @@ class Mapped:
         self._settings = (in_dims, out_dims, options, axis_size)
         self._check = check
         self._plain = plain
+        self._collect = collect
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # of pytest and IPython
@@ -181,7 +205,7 @@ class Mapped:
                 return self._looped(args, kwargs)
             if self._check is not None and not is_plain():
                 return self._compared(args, kwargs)
-            return map_call(self.__wrapped__, args, kwargs, *self._settings)
+            return map_call(self.__wrapped__, args, kwargs, *self._settings, self._collect)
         except Exception as error:
             if state.trace is not None:
                 raise
@@ -196,7 +220,7 @@ class Mapped:
                 "plain=True on the outermost vmap, or set LANEWISE_DISABLE=1"
             )
         with plainly():
-            return map_call(self.__wrapped__, args, kwargs, *self._settings)
+            return map_call(self.__wrapped__, args, kwargs, *self._settings, self._collect)
 
     def _compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with some examples compared."""
@@ -213,10 +237,10 @@ class Mapped:
             return self
         bind = getattr(self.__wrapped__, "__get__", None)
         bound = self.__wrapped__ if bind is None else bind(instance, owner)
-        return Mapped(bound, *self._settings, self._check, self._plain)
+        return Mapped(bound, *self._settings, self._check, self._plain, self._collect)
 
     def __reduce__(self) -> Any:
-        options = self._check, self._plain
+        options = self._check, self._plain, self._collect
         return reduced(self, self.__wrapped__, (self.__wrapped__, *self._settings, *options))
 
     def __setstate__(self, state: Any) -> None:
@@ -239,6 +263,7 @@ def map_call(
     out_dims: Any,
     options: Options,
     axis_size: int | None = None,
+    collect: Collect | None = None,
 ) -> Any:
     """Carry out one call of a mapped function."""
     if type(in_dims) is int and not kwargs and args and not _has_container(args):
@@ -322,6 +347,8 @@ def map_call(
     def name(index: int) -> str:
         return Parameters(func).paths(args, kwargs)[positions[index]]
 
+    if collect is not None:
+        return collected(collect, func, operands, axes, size, call, place, options, name)
     return run_map(func, operands, axes, size, call, place, options, name)
 
 

@@ -50,7 +50,7 @@ class Handler(NamedTuple):
     uses_it: bool
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """One kind of exception that leads to a turn of its own."""
 
     error: type[BaseException]
@@ -77,7 +77,7 @@ class Attempt:
         self.is_final = is_final
         self.prints = prints
         self.frame: Any = None
-        self.kinds: list[_Kind] = []
+        self.kinds: list[Kind] = []
         self.titles = {f"held {name}": called(name) for name in names}
         self.code: Any = 0
         for name in self.titles:
@@ -120,7 +120,7 @@ class Attempt:
             return False
         attempt.refuse_boundaries(error)
         number = attempt.number(error, make, operands)
-        known = attempt.frame.f_locals
+        known = attempt.frame.f_locals if attempt.names else {}
         held = {n: settle(known.get(n, Undefined(n))) for n in attempt.names}
 
         def failed() -> None:
@@ -138,14 +138,20 @@ class Attempt:
 
     def refuse_boundaries(self, error: type[BaseException]) -> None:
         """Raise where a trace that is no region stands between what raises and the ``try``."""
+        if self.has_boundary():
+            raise UnsupportedError(
+                f"{error.__name__} may be raised{at(here())} in a function that is mapped or "
+                "differentiated within a try, which catches it. Write the try in that function"
+            )
+
+    def has_boundary(self) -> bool:
+        """Whether a trace that is no region stands between what is recorded and the ``try``."""
         trace = state.trace
         while trace is not self.base:
             if not isinstance(trace, Region):
-                raise UnsupportedError(
-                    f"{error.__name__} may be raised{at(here())} in a function that is mapped or "
-                    "differentiated within a try, which catches it. Write the try in that function"
-                )
+                return True
             trace = trace.parent
+        return False
 
     def number(self, error: type[BaseException], make: Make, operands: Sequence[Tensor]) -> int:
         """Return the number of a kind of exception, from 0 on."""
@@ -155,11 +161,15 @@ class Attempt:
             for number, kind in enumerate(self.kinds):
                 if kind.make is None and self.handler_of(kind.error) == handler:
                     return number
-            kind = _Kind(error, None, ())
+            kind = Kind(error, None, ())
         else:
-            kind = _Kind(error, make, tuple([(x.dtype, x.shape, x._weak) for x in operands]))
+            kind = Kind(error, make, tuple([(x.dtype, x.shape, x._weak) for x in operands]))
             if kind in self.kinds:
                 return self.kinds.index(kind)
+        return self.enter_kind(kind)
+
+    def enter_kind(self, kind: Kind) -> int:
+        """Enter a kind of exception, and return its number."""
         self.kinds.append(kind)
         number = len(self.kinds) - 1
         for position, _ in enumerate(kind.types):

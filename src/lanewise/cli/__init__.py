@@ -55,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 options.output,
                 chunk_size=options.chunk_size,
                 in_dim=options.in_dim,
+                on_error=options.on_error,
+                fill_value=options.fill_value,
             )
     except CommandError as error:
         return _fail(str(error))
@@ -111,7 +113,29 @@ def _parser() -> argparse.ArgumentParser:
         default=0,
         help="the dimension of every input that counts the examples (default: 0)",
     )
+    command.add_argument(
+        "--on-error",
+        choices=("raise", "collect"),
+        default="raise",
+        help="stop at the first example that raises (default), or go on and write what was raised "
+        "to OUTPUT.failures.csv",
+    )
+    command.add_argument(
+        "--fill-value",
+        metavar="V",
+        type=_number,
+        help="with --on-error collect: the result of examples that raise (default: NaN)",
+    )
     return parser
+
+
+def _number(text: str) -> int | float | complex:
+    for kind in (int, float, complex):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    raise argparse.ArgumentTypeError(f"must be a number, not {text!r}")
 
 
 def _positive(text: str) -> int:

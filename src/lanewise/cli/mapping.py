@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import lanewise as lw
 from lanewise.cli.errors import CommandError
 from lanewise.cli.inputs import array_names, is_archive, open_member, open_npy
-from lanewise.cli.outputs import Array, ResultWriter, check_output, scratch_folder
+from lanewise.cli.outputs import Array, FailureTable, ResultWriter, check_output, scratch_folder
 from lanewise.cli.progress import progress
 from lanewise.cli.source import describe, load_function, parameters_among
 
@@ -33,6 +33,7 @@ class Summary(NamedTuple):
     examples: int
     seconds: float
     arrays: list[Array]
+    failures: FailureTable | None = None
 
     def __str__(self) -> str:
         rate = self.examples / self.seconds
@@ -49,6 +50,9 @@ class Summary(NamedTuple):
         for row in rows:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width)
             lines.append("  " + "  ".join(cells).rstrip())
+        if self.failures is not None:
+            many = f"{self.failures.count:,} example{'s' * (self.failures.count != 1)}"
+            lines.append(f"{many} raised, see {self.failures.path}")
         return "\n".join(lines)
 
 
@@ -61,7 +65,14 @@ def _bytes(count: float) -> str:
 
 
 def map_file(
-    target: str, source: Path, output: Path, *, chunk_size: int | None = None, in_dim: int = 0
+    target: str,
+    source: Path,
+    output: Path,
+    *,
+    chunk_size: int | None = None,
+    in_dim: int = 0,
+    on_error: str = "raise",
+    fill_value: Any = None,
 ) -> Summary:
     """Map a function over the examples in a file, in chunks.
 
@@ -77,6 +88,8 @@ def map_file(
         Examples in a chunk; by default, as many as make about 64 MiB of input and output.
     in_dim : int
         The dimension of each input that counts the examples.
+    on_error, fill_value
+        As for `lanewise.vmap`; what was raised goes to a table beside the output.
 
     Returns
     -------
@@ -86,6 +99,8 @@ def map_file(
     check_output(output, source)
     destination = output.resolve()  # a link is followed, not replaced
     function, file = load_function(target)
+    failures = FailureTable(output.with_name(f"{output.name}.failures.csv"))
+    how = {"on_error": on_error, "fill_value": fill_value}
     with scratch_folder(destination) as scratch:
         inputs, unused = _open_inputs(function, source, scratch)
         size = _examples(inputs, source, in_dim)
@@ -96,15 +111,22 @@ def map_file(
             begin, end = 0, min(chunk_size or 1, size)
             while True:
                 chunk = {name: _slice(array, in_dim, begin, end) for name, array in inputs.items()}
-                writer.write(_map_chunk(function, file, chunk, in_dim, begin, end), end - begin)
+                result = _map_chunk(function, file, chunk, in_dim, begin, end, how)
+                if on_error == "collect":
+                    result, raised = result
+                    failures.add(raised, begin)
+                writer.write(result, end - begin)
                 advance(end - begin)
                 if end == size:
                     break
                 chunk_size = chunk_size or _default_chunk_size(inputs, writer.arrays, size)
                 begin, end = end, min(end + chunk_size, size)
+            if on_error == "collect":
+                failures.finish(scratch)
             writer.finish()
         seconds = time.perf_counter() - start
-    return Summary(target, source, output, unused, size, seconds, writer.arrays)
+    told = failures if on_error == "collect" else None
+    return Summary(target, source, output, unused, size, seconds, writer.arrays, told)
 
 
 def _open_inputs(
@@ -141,15 +163,21 @@ def _slice(array: NDArray[Any], in_dim: int, begin: int, end: int) -> NDArray[An
 
 
 def _map_chunk(
-    function: Callable[..., Any], file: Path, chunk: Inputs, in_dim: int, begin: int, end: int
+    function: Callable[..., Any],
+    file: Path,
+    chunk: Inputs,
+    in_dim: int,
+    begin: int,
+    end: int,
+    how: dict[str, Any],
 ) -> Any:
     def by_name(arguments: Inputs) -> Any:
         return function(**arguments)
 
     try:
         if "" in chunk:
-            return lw.vmap(function, in_dims=in_dim)(chunk[""])
-        return lw.vmap(by_name, in_dims=in_dim)(chunk)
+            return lw.vmap(function, in_dims=in_dim, **how)(chunk[""])
+        return lw.vmap(by_name, in_dims=in_dim, **how)(chunk)
     except Exception as error:
         message = describe(error, file)
         if begin:

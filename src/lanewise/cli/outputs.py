@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import os
+import re
 import zipfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +153,35 @@ class ResultWriter:
         }
         npy.write_array_header_2_0(file, header)
         return Array(name, leaf.dtype, shape, path, file)
+
+
+class FailureTable:
+    """What examples raised, as a table: the number of the example, the exception, its message."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._rows: list[tuple[int, str, str]] = []
+
+    @property
+    def count(self) -> int:
+        """How many examples raised."""
+        return len(self._rows)
+
+    def add(self, failures: Mapping[int, BaseException], begin: int) -> None:
+        """Enter the failures of a chunk that begins with the example number `begin`."""
+        for index, error in sorted(failures.items()):
+            text = "\n".join([str(error), *getattr(error, "__notes__", ())])
+            text = re.sub(rf"\bin example {index}\b", f"in example {begin + index}", text)
+            self._rows.append((begin + index, type(error).__name__, text))
+
+    def finish(self, scratch: Path) -> None:
+        """Put the table in place."""
+        complete = scratch / "failures.csv"
+        with complete.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("example", "error", "message"))
+            writer.writerows(self._rows)
+        complete.replace(self.path)
 
 
 def _named_leaves(result: Any) -> list[tuple[str, NDArray[Any]]]:
