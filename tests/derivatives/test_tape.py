@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.errors import UnsupportedError
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -156,3 +157,66 @@ def test_bad_uses_are_refused() -> None:
         tape.gradient(x, x, unconnected_gradients="nil")
     with pytest.raises(ValueError, match="output gradient has shape"):
         tape.gradient(x, x, output_gradients=np.ones(2))
+
+
+def test_writing_what_is_recorded_into_an_array_of_numpys_is_refused() -> None:
+    with (
+        pytest.raises(UnsupportedError, match="its gradient would be lost"),
+        lw.GradientTape() as t,
+    ):
+        x = t.watch(X)
+        out = np.zeros(4)
+        out[:3] = x * x
+    with (
+        pytest.raises(UnsupportedError, match="its gradient would be lost"),
+        lw.GradientTape() as t,
+    ):
+        x = t.watch(X)
+        out = np.zeros(4)
+        out[0] = x[0] * 2
+    with lw.GradientTape() as tape:
+        x = tape.watch(X)
+        constant = np.zeros(3)
+        constant[:] = np.asarray(x)
+        constant[0] = float(x[0])
+        like = np.zeros_like(x, shape=4)
+        like[1:] = x * constant
+        y = like.sum()
+    constant[:] = x  # nothing is recorded now
+    np.testing.assert_array_equal(tape.gradient(y, x), X)
+
+
+def test_watching_what_an_outer_tape_records() -> None:
+    with lw.GradientTape() as outer:
+        x = outer.watch(X)
+        with lw.GradientTape() as inner:
+            before = (x * x).sum()
+            inner.watch(x)
+            y = (x**3).sum()
+            z = (x * before).sum()
+        with lw.GradientTape() as other:
+            other.watch(x)
+            w = (x**3).sum()
+        g = inner.gradient([y, z], x)
+        h = other.gradient(w, x)
+    np.testing.assert_array_equal(g, 3 * X**2 + (X**2).sum())  # what came before is constant
+    np.testing.assert_array_equal(outer.gradient(h, x), 6 * X)
+
+
+def test_watching_an_argument() -> None:
+    def f(x):
+        with lw.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x)
+
+    np.testing.assert_array_equal(lw.vmap(f)(X), 2 * X)
+    np.testing.assert_array_equal(lw.function(f)(X), 2 * X)
+
+
+def test_the_array_itself_is_no_source() -> None:
+    with lw.GradientTape() as tape:
+        tape.watch(X)
+        y = (X * X).sum()
+    with pytest.raises(ValueError, match="give that: x = tape"):
+        tape.gradient(y, X)

@@ -110,3 +110,24 @@ def test_of_a_traced_function():
     np.testing.assert_array_equal(lw.function(f)(a, 2.5), f(a, 2.5))
     with pytest.raises(OverflowError, match="cannot convert float infinity to integer"):
         lw.function(f)(a, np.float64("inf"))
+
+
+@pytest.mark.filterwarnings("ignore:Conversion of an array")
+@pytest.mark.parametrize("dtype", [bool, float, int, complex])
+def test_an_array_of_one_element_for_an_element(dtype):
+    def f(x):
+        v = x.astype(dtype)
+        w = np.zeros((2, 2), dtype)
+        w[0, 1] = v
+        return w
+
+    xs = np.array([[1.0], [-2.0]])
+    try:  # for bools always, for numbers by the older NumPys
+        f(xs[0])
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            lw.vmap(f)(xs)
+    else:
+        assert_maps(f, xs)
+    with pytest.raises((TypeError, ValueError)):
+        lw.vmap(f)(np.ones((2, 3)))

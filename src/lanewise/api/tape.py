@@ -60,7 +60,9 @@ class GradientTape:
         self._watches_variables = watch_accessed_variables
         self._trace: Trace | None = None
         self._opened: EagerTrace | None = None
-        self._watched: set[Value] = set()
+        #: What is watched, and from which operation on.
+        self._watched: dict[Value, int] = {}
+        self._given: list[np.ndarray] = []
         self._spans: list[list[int]] = []
         self._is_spent = False
 
@@ -101,8 +103,10 @@ class GradientTape:
             raise ValueError(f"watch() is of use only while the tape records{at(here())}")
 
         def watched(leaf: Any) -> Any:
+            assert self._trace is not None
+            now = len(self._trace.operations)
             if isinstance(leaf, Variable):
-                self._watched.add(lift(leaf))
+                self._watched[lift(leaf)] = now
                 return leaf
             value = lift(leaf)
             if not is_differentiable(value.type):
@@ -110,9 +114,13 @@ class GradientTape:
                     f"a tape watches floats and complex numbers, not {value.type}{at(here())}. "
                     "Convert it, as by x.astype(float)"
                 )
-            # A value of its own: what was computed from it before is not followed.
-            tensor: Any = np.positive(Tensor(self._trace, value))  # ty: ignore
-            self._watched.add(read(tensor))
+            if isinstance(leaf, Tensor) and leaf._trace is self._trace:
+                self._watched.setdefault(value, now)  # who goes on with x itself is followed too
+                return leaf
+            if isinstance(leaf, np.ndarray):
+                self._given.append(leaf)
+            tensor: Any = np.positive(Tensor(self._trace, value))
+            self._watched[read(tensor)] = now
             return tensor
 
         return tree.map_leaves(watched, x)
@@ -293,6 +301,11 @@ class GradientTape:
         assert self._trace is not None
         if isinstance(source, Variable):
             return source.values_in(self._trace)
+        if any([source is given for given in self._given]):
+            raise ValueError(
+                f"the source is an array of NumPy's, which a tape cannot follow{at(here())}. "
+                "Compute with what watch returns, and give that: x = tape.watch(x)"
+            )
         value = self._value(source)
         return [] if value is None else [value]
 
@@ -309,29 +322,33 @@ class GradientTape:
             x._view.refresh(x)
         return x._value
 
-    def _operations(self) -> list[Operation]:
+    def _operations(self) -> list[tuple[int, Operation]]:
+        """Return what was recorded while the tape did, each with its number."""
         assert self._trace is not None
         recorded = self._trace.operations
         return [
-            op
+            (number, recorded[number])
             for start, stop in self._spans
-            for op in recorded[start : len(recorded) if stop < 0 else stop]
+            for number in range(start, len(recorded) if stop < 0 else stop)
         ]
 
     def _pulled(self, targets: list[Any], sources: list[Any], seeds: list[Any]) -> list[Any]:
         """Return the cotangent of each source, None where nothing leads to it."""
-        watched = set(self._watched)
+        watched_from = dict(self._watched)
         for source in sources:
             if isinstance(source, Variable) and self._watches_variables and source.trainable:
-                watched.update(self._values(source))
+                watched_from |= dict.fromkeys(self._values(source), 0)
         ends = [self._value(target) for target in targets]
         starts = [self._values(source) for source in sources]
         path: list[Operation] = []
-        for op in self._operations():
+        for number, op in self._operations():
             # What is assigned to a variable is a constant to a tape, as outside of traces.
-            if op.primitive is not assigned and not watched.isdisjoint(op.operands):
+            if op.primitive is assigned:
+                continue
+            if any([watched_from.get(v, number + 1) <= number for v in op.operands]):
                 path.append(op)
-                watched.update(v for v in op.results if is_differentiable(v.type))
+                watched_from |= {v: 0 for v in op.results if is_differentiable(v.type)}
+        watched = set(watched_from)
         used = [end for end in ends if end in watched]
         needed = set(used)
         kept: list[Operation] = []

@@ -8,6 +8,7 @@ into it, and the view hands the result on to its base.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -167,6 +168,8 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
             return
         plan = _plan(x._type, key)
     if plan.is_element and x.ndim and fn is None and np.ndim(values):
+        if isinstance(values, Tensor) and values.size == 1 and _takes_one(x.dtype):
+            return setitem(x, key, np.reshape(values, ()))
         kind = TypeError if x.dtype.kind == "c" else ValueError
         raise kind(f"setting an array element with a sequence{at(here())}")
     viewed = _apply_basic(writable(x), plan)
@@ -185,6 +188,18 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     operands = (read(viewed), written, *indices)
     (result,) = require_trace("x[i] = v").record(scatter, operands, {"axis": axis, "fn": fn})
     assign(viewed, result)
+
+
+@lru_cache(maxsize=64)
+def _takes_one(dtype: np.dtype) -> bool:
+    """Whether this NumPy takes an array of one element for the element (it is deprecated)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            np.zeros(1, dtype)[0] = np.ones(1, dtype)
+        except (TypeError, ValueError):
+            return False
+    return True
 
 
 def _combined(fn: np.ufunc, values: Any, target: ArrayType) -> Value:

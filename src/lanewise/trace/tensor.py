@@ -174,18 +174,21 @@ class Tensor:
     def __float__(self) -> float:
         array = concrete(self)
         if array is not None:
+            _refuse_losing()
             return float(array)
         self._refuse("float()", "Leave out float(), or use t.astype(float)")
 
     def __int__(self) -> int:
         array = concrete(self)
         if array is not None:
+            _refuse_losing()
             return int(array)
         self._refuse("int()", "Use np.trunc(x).astype(int), or leave it as it is")
 
     def __complex__(self) -> complex:
         array = concrete(self)
         if array is not None:
+            _refuse_losing()
             return complex(array)
         self._refuse("complex()", "Use x.astype(complex)")
 
@@ -235,6 +238,7 @@ class Tensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = concrete(self)
         if array is not None:  # a copy always: what was recorded must stay as it was
+            _refuse_losing()
             return np.array(array, dtype)
         self._refuse(
             "making a NumPy array of it (np.array([t, ...]), np.asarray(t), or a library function "
@@ -341,6 +345,20 @@ def _not_converted(place: Location) -> str:
             "it to a file, or use IPython or Jupyter."
         )
     return why
+
+
+def _refuse_losing() -> None:
+    """Raise where what a tape records is written into an array of NumPy's, ``a[i] = t``."""
+    if not state.tapes:
+        return
+    place = here()
+    if place is None or dis.opname[place[0].co_code[place[1]]] != "STORE_SUBSCR":
+        return
+    raise UnsupportedError(
+        f"what a tape records is written into an array that it does not follow{at(place)}: its "
+        "gradient would be lost. Make the array like a recorded one, np.zeros_like(x, shape=...), "
+        "or use np.stack or np.concatenate; or write np.asarray(value) where it counts as constant"
+    )
 
 
 def _subscript_use() -> tuple[str, str] | None:

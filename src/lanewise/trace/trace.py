@@ -162,7 +162,9 @@ class Trace(Builder):
                 f"{function_name(self.function)} raises whatever it is given{at(here())}, which a "
                 "function with a rule of its own, or under lw.checkpoint, cannot. Raise outside"
             ) from None
-        if isinstance(error, ValueError) and isinstance(error.__cause__, ConcretizationError):
+        if isinstance(error, ValueError) and isinstance(
+            error.__cause__, (ConcretizationError, UnsupportedError)
+        ):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
             raise error.__cause__ from None
         if isinstance(error, Exception):
