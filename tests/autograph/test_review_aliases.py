@@ -594,3 +594,18 @@ def made_in_the_branches(a, c):
 @pytest.mark.parametrize("func", [read_row, changed_where_the_data_decide, made_in_the_branches])
 def test_containers_of_ones_own(func):
     assert_follows(func, np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))
+
+
+def test_an_array_made_inside_that_is_read_before_it_is_one_of_several():
+    def f(a, k):
+        z = np.zeros(3)
+        t = z[k % 3]
+        a += 1
+        row = z if k > 1 else a
+        row[0] = 5.0
+        return t + z.sum()
+
+    for k in (0, 2):
+        ours, theirs = np.ones(3), np.ones(3)
+        assert lw.function(f)(ours, np.int64(k)) == f(theirs, np.int64(k))
+        np.testing.assert_array_equal(ours, theirs)

@@ -344,6 +344,8 @@ class Trace(Builder):
 
 
 def _is_writable(owner: Any) -> bool:
+    if hasattr(type(owner), "_tensor"):  # made while tracing: nobody outside has it
+        return False
     return isinstance(owner, np.ndarray) and _could_change(owner)
 
 
