@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.ndimage
+import scipy.stats
 
 import lanewise as lw
 
@@ -198,6 +201,48 @@ def test_a_forgotten_none_is_told():
         lw.vmap(lambda x, n, y: x * n + y)(np.ones(5), 2.0, np.ones(5))
     with pytest.raises(ValueError, match=r"all of args\[1\]\['w'\], its entry in in_dims is None"):
         lw.vmap(lambda x, p: x @ p["w"])(np.ones((5, 3)), {"w": np.ones(3)})
+
+
+def area(x):
+    return scipy.integrate.quad(lambda z: z * x, 0, 1)[0]
+
+
+def slope(row):
+    return scipy.stats.linregress(row, row).slope
+
+
+def smooth(row):
+    return scipy.ndimage.gaussian_filter(row, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("func", "line", "xs"),
+    [
+        (area, "lambda x: scipy.integrate.quad(lambda z: z * x, 0, 1)[0], [x], float", XS),
+        (slope, "lambda row: scipy.stats.linregress(row, row).slope, [row], float", None),
+        (smooth, "lambda row: scipy.ndimage.gaussian_filter(row, 1.0), [row], float", None),
+    ],
+)
+def test_a_function_of_scipy_is_named_with_the_line_that_works(func, line, xs):
+    xs = np.arange(8.0).reshape(2, 4) if xs is None else xs
+    with pytest.raises(lw.ConcretizationError) as caught:
+        lw.vmap(func)(xs)
+    assert f"Write lw.py_func({line})" in str(caught.value)
+    name = func.__code__.co_varnames[0]
+    shape = "float" if func is not slope else "lw.TensorSpec((), float)"
+    told = f"lambda {name}: lw.py_func({line.removesuffix('float')}{shape})"
+    found = lw.vmap(eval(told, globals()))(xs)
+    np.testing.assert_allclose(found, [func(x) for x in xs], rtol=1e-12)
+
+
+def test_a_seed_that_is_data_is_named():
+    with pytest.raises(lw.UnsupportedError, match=r"default_rng\(\) takes a seed that is data"):
+        lw.vmap(lambda x: np.random.default_rng(int(x)).normal())(np.array([1.0, 2.0]))
+
+
+def test_a_text_that_is_returned_is_a_str():
+    with pytest.raises(ValueError, match="of type str"):
+        lw.vmap(lambda x: f"{x}")(XS)
 
 
 # --- versions and caches --------------------------------------------------------------------------

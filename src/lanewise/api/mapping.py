@@ -90,8 +90,9 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
     path = tree.paths(result, "the result")[index]
     if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic, Variable)):
         return lift(leaf, path)
+    kind = "str" if isinstance(leaf, str) else type(leaf).__name__
     raise ValueError(
-        f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a {done} "
+        f"{function_name(func)} returned {path} of type {kind}, but a {done} "
         "function returns arrays, numbers, None, or containers of these"
     )
 

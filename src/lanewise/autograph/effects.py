@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from lanewise.autograph.advice import advised
 from lanewise.autograph.known_calls import (
     EFFECTS,
     FLOAT,
@@ -278,6 +279,8 @@ def followed(f: Any) -> Callable[..., Any] | None:
         return partial(_call, f, str(name), kind)
     if is_for_some() and not (name is not None and is_pure(name)):
         return partial(_refuse, f, name or repr(f))
+    if name is not None and name.startswith("scipy."):
+        return advised(f, name)
     return None
 
 

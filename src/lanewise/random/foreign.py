@@ -18,7 +18,7 @@ import numpy as np
 
 from lanewise.autograph.calls import MAKERS, ROWS, replaces
 from lanewise.autograph.randomness import MAPPED
-from lanewise.errors import UnsupportedError, at
+from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.random.generator import Generator
 from lanewise.random.streams import Taken, advanced, refuse_draw, word
@@ -79,6 +79,12 @@ def _made(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return what makes a generator, and notes it as a mapped function's own if it has a seed."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
+        if is_traced(args) or is_traced(kwargs):
+            raise UnsupportedError(
+                f"{function_name(make)}() takes a seed that is data{at(here())}, not known while "
+                "tracing. Write lw.random.default_rng(seed), which takes it (and draws other "
+                "numbers than NumPy)"
+            )
         found = make(*args, **kwargs)
         trace: Any = state.trace
         seeds = [x for x in (*args, *kwargs.values()) if x is not None]
