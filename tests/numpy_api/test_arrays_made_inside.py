@@ -151,3 +151,20 @@ def test_resizing_in_place_is_refused():
 
     with pytest.raises(UnsupportedError, match=r"\.resize\(\) of a traced value is not followed"):
         lw.vmap(f)(XS)
+
+
+def test_mapping_over_an_array_that_data_are_written_to():
+    def f(x):
+        q = np.zeros((3, 2))
+        q[:, 1] = x
+        rows = lw.vmap(lambda row: row.sum())(q)
+        columns = lw.vmap(np.sum, in_dims=1)(q)
+        whole = lw.vmap(lambda k, q: q[k, 1] * k, in_dims=(0, None))(np.arange(3), q)
+        return rows, columns, whole
+
+    expected = [(np.full(3, x), np.array([0, 3 * x]), np.arange(3) * x) for x in XS]
+    for found in (lw.vmap(f)(XS), [lw.function(f)(x) for x in XS]):
+        rows = zip(*found, strict=True) if isinstance(found, tuple) else found
+        for one, other in zip(rows, expected, strict=True):
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_array_equal(a, b)

@@ -21,7 +21,7 @@ from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name, shown
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace import tree
-from lanewise.trace.tensor import Tensor
+from lanewise.trace.tensor import Tensor, unwrapped
 from lanewise.trace.trace import state, where
 
 RANDOMNESS = ("error", "different", "same")
@@ -287,6 +287,8 @@ def map_call(
     axes: list[int | None] = []
     for position, leaf in enumerate(leaves):
         axis = dims[position]
+        if type(leaf) is not np.ndarray:
+            leaf = unwrapped(leaf)  # of an array made inside that holds data, its tensor
         if axis is None:
             if type(leaf) is Tensor:
                 operand = leaf
