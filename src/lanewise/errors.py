@@ -88,6 +88,22 @@ class ControlFlowError(UnsupportedError):
     """
 
 
+class EndlessRecursionError(ControlFlowError, RecursionError):
+    """A function that calls itself as the data decide: while tracing both ways are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> def factorial(n):
+    ...     return 1 if n < 2 else n * factorial(n - 1)
+    >>> lw.vmap(factorial)(np.arange(3))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.EndlessRecursionError: factorial calls itself ...
+    """
+
+
 class RetracingWarning(UserWarning):
     """A traced function is traced again and again; the message names the argument that changes.
 

@@ -132,7 +132,7 @@ class for_:  # noqa: N801
 class and_:  # noqa: N801
     """``value`` is the result where the first operand decides."""
 
-    def __init__(self, value):
+    def __init__(self, value, is_test=False):
         self.value = value
         self.done = not value
 
@@ -141,7 +141,7 @@ class and_:  # noqa: N801
 
 
 class or_(and_):  # noqa: N801
-    def __init__(self, value):
+    def __init__(self, value, is_test=False):
         self.value = value
         self.done = bool(value)
 

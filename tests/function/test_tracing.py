@@ -265,7 +265,7 @@ def test_recursion_is_refused():
     def odd(x):
         return even(x - 1) if x > 0 else False
 
-    with pytest.raises(RecursionError, match="f calls itself"):
+    with pytest.raises(lw.EndlessRecursionError, match="f calls itself"):
         f(np.array(3.0))
     with pytest.raises(RecursionError, match="even calls itself"):
         even(np.array(3))
@@ -284,6 +284,24 @@ def test_the_same_function_twice_is_no_recursion():
         return square(square(x)) + lw.vmap(square)(x)
 
     np.testing.assert_allclose(f(X), X**4 + X**2)
+
+
+@lw.function
+def power(x, n):
+    return x * power(x, n - 1) if n > 0 else 1.0
+
+
+@lw.function
+def fibonacci(n, x):
+    return x if n < 2 else fibonacci(n - 1, x) + fibonacci(n - 2, x)
+
+
+def test_plain_numbers_end_recursion():
+    assert power(np.float64(2.0), 10) == 1024
+    assert power.experimental_get_tracing_count() == 11
+    np.testing.assert_array_equal(lw.vmap(lambda x: power(x, 3))(X), X**3)
+    assert fibonacci(15, np.float64(1.0)) == 987
+    assert fibonacci.experimental_get_tracing_count() == 16
 
 
 # --- threads -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MethodType
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from lanewise.api import nested
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.elsewhere import answers
 from lanewise.api.features import features_of
@@ -26,7 +27,7 @@ from lanewise.api.tracing import Arguments, record
 from lanewise.api.transformed import reduced
 from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.autograph.calls import fn
-from lanewise.errors import annotate, at, function_name, shown
+from lanewise.errors import EndlessRecursionError, annotate, at, function_name, shown
 from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.graph import Graph
 from lanewise.ir.location import here
@@ -272,10 +273,20 @@ class Function:
         return result
 
     def _inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run as a part of what is being traced."""
-        with _Tracing(self):
-            func = self.__wrapped__
-            return (fn(func) if self._options.autograph else func)(*args, **kwargs)
+        """Run as a part of what is being traced, or record what an equal call has recorded."""
+        func, calls = self.__wrapped__, self._traces.calls
+        bound = self._parameters.bind(args, kwargs)
+        call = nested.taken_apart(func, *bound)
+        known = calls.find(call)
+        if call is not None and known is not None:
+            return known.again(call)
+        watch = None if call is None else nested.Watch(func, call)
+        with _Tracing(self, call and call.types):
+            self._traces.count += 1
+            result = (fn(func) if self._options.autograph else func)(*args, **kwargs)
+        if call is not None and watch is not None:
+            calls.enter(call, watch.recorded(bound, result))
+        return result
 
     # --- tracing ----------------------------------------------------------------------------------
 
@@ -300,7 +311,7 @@ class Function:
 
     def _made(self, arguments: Arguments, shapes: tuple[Shape, ...]) -> ConcreteFunction:
         options = self._options
-        with _Tracing(self):
+        with _Tracing(self, (arguments.structure, *arguments.keys)):
             try:
                 recording = record(self.__wrapped__, arguments, shapes, options.autograph)
                 recording = recording.settled()
@@ -467,26 +478,35 @@ _LATER = (
 
 
 class _Active(threading.local):
-    functions: tuple[Traces, ...] = ()
+    functions: tuple[tuple[Traces, Hashable], ...] = ()
+
+
+#: How often a function may call itself while it is traced, with other plain arguments each time.
+MOST_RECURSION = 100
 
 
 _active = _Active()
 
 
 class _Tracing:
-    """While a function is traced, or runs as a part of another's trace: it must not call itself."""
+    """While a function is traced, or runs as a part of another's trace.
 
-    __slots__ = ("_before", "_function", "_outer")
+    It may call itself with other plain arguments, until these end that. With the same ones it would
+    never end.
+    """
 
-    def __init__(self, function: Function) -> None:
+    __slots__ = ("_before", "_function", "_key", "_outer")
+
+    def __init__(self, function: Function, key: Hashable = None) -> None:
         self._function = function
+        self._key = key
 
     def __enter__(self) -> None:
-        self._before = _active.functions
-        if any([traces is self._function._traces for traces in self._before]):
+        self._before, traces = _active.functions, self._function._traces
+        own = [key for known, key in self._before if known is traces]
+        if own and ((self._key is not None and self._key in own) or len(own) > MOST_RECURSION):
             _refuse_recursion(self._function)
-        traces = self._function._traces
-        _active.functions = (*self._before, traces)
+        _active.functions = (*self._before, (traces, self._key))
         self._outer = state.function, state.no_variables
         state.function = self._function._name
         state.no_variables = None if traces.may_create else _LATER.format(self._function._name)
@@ -500,10 +520,10 @@ class _Tracing:
 
 def _refuse_recursion(function: Function) -> NoReturn:
     name = function._name
-    raise RecursionError(
-        f"{name} calls itself{at(here())}: a traced function becomes a part of what calls it, so "
-        f"it would never end. Write a loop, or, if plain numbers end it, have a function without "
-        f"lanewise.function call itself, and {name} call that"
+    raise EndlessRecursionError(
+        f"{name} calls itself{at(here())}, and no plain number among its arguments ends that: a "
+        "traced function becomes a part of what calls it, so it would never end. Write a loop with "
+        "the stack in an array, or pass a depth that is a plain number, and end there"
     )
 
 

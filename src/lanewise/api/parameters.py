@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
+from lanewise.autograph.source import find
 from lanewise.trace import tree
 
 _Bound = tuple[tuple[Any, ...], dict[str, Any]]
@@ -158,8 +160,9 @@ class Parameters:
 def _python_signature(func: Any) -> inspect.Signature | None:
     """Return the signature of what is written in Python; None for all else.
 
-    What wraps a function decides itself what its arguments mean. A builtin may tell a default
-    where it is not the same to give that or nothing.
+    What wraps a function decides itself what its arguments mean, unless it only hands them on: then
+    the signature is that of the wrapped function. A builtin may tell a default where it is not the
+    same to give that or nothing.
     """
     inner = func
     while isinstance(inner, (partial, MethodType)):
@@ -169,7 +172,40 @@ def _python_signature(func: Any) -> inspect.Signature | None:
         if inner is not func or not isinstance(call, FunctionType):
             return None
         func = MethodType(call, func)
-    return inspect.signature(func, follow_wrapped=False)
+    own = inspect.signature(func, follow_wrapped=False)
+    if inner is func and _hands_on(func):
+        wrapped = _python_signature(func.__wrapped__)
+        return own if wrapped is None else wrapped
+    return own
+
+
+def _hands_on(func: FunctionType) -> bool:
+    """Whether a wrapper takes ``*args, **kwargs``, and does no more with them than hand them on."""
+    code = func.__code__
+    flags = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if not hasattr(func, "__wrapped__") or code.co_flags & flags != flags:
+        return False
+    if code.co_argcount or code.co_kwonlyargcount:
+        return False
+    node = find(code)
+    if node is None:
+        return False
+    names = code.co_varnames[:2]
+    nodes = list(ast.walk(node))
+    uses = [part for part in nodes if isinstance(part, ast.Name) and part.id in names]
+    calls = [part for part in nodes if isinstance(part, ast.Call) and _handed(part) == names]
+    return bool(calls) and len(uses) == 2 * len(calls)
+
+
+def _handed(call: ast.Call) -> tuple[str, ...] | None:
+    """Return the names in ``f(*args, **kwargs)``; None for another call."""
+    if len(call.args) != 1 or len(call.keywords) != 1 or call.keywords[0].arg is not None:
+        return None
+    given = call.args[0].value if isinstance(call.args[0], ast.Starred) else None
+    named = call.keywords[0].value
+    if not isinstance(given, ast.Name) or not isinstance(named, ast.Name):
+        return None
+    return given.id, named.id
 
 
 def _anything(*args: Any, **kwargs: Any) -> None:

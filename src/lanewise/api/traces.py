@@ -16,6 +16,7 @@ import numpy as np
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.guards import Guard, guard
 from lanewise.api.keys import Key, described, is_data, references
+from lanewise.api.nested import Calls
 from lanewise.api.tracing import Arguments
 from lanewise.errors import RetracingWarning
 from lanewise.ir.dims import Dim, Shape
@@ -45,6 +46,8 @@ class Traces:
         What recognizes calls of other kinds, each with what runs on their arrays.
     lock
         Held while the function is traced.
+    calls
+        What calls from within traces have recorded.
     count
         How often it was traced.
     may_create
@@ -55,7 +58,7 @@ class Traces:
 
     __slots__ = (
         "__weakref__", "_exact", "_general", "_guards_left", "_last", "_latest", "_observed",
-        "_recent", "_watched", "count", "guards", "lock", "may_create", "runs", "tick",
+        "_recent", "_watched", "calls", "count", "guards", "lock", "may_create", "runs", "tick",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -63,6 +66,7 @@ class Traces:
         self.guards: list[tuple[Guard, Callable[[Sequence[Any]], Any]]] = []
         self.lock = threading.RLock()
         self.count = 0
+        self.calls = Calls()
         self.may_create = True
         self.tick = itertools.count()
         self._exact: dict[Hashable, ConcreteFunction] = {}

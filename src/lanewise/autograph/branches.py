@@ -364,12 +364,13 @@ _SECOND = _Second()
 class Either:
     """``a and b`` (``a or b``) of a traced a: b is evaluated for the examples that need it."""
 
-    __slots__ = ("_first", "_fork", "_is_and", "_test")
+    __slots__ = ("_first", "_fork", "_is_and", "_is_test", "_test")
     done = False
 
-    def __init__(self, first: Tensor, is_and: bool) -> None:
+    def __init__(self, first: Tensor, is_and: bool, is_test: bool) -> None:
         self._first = first
         self._is_and = is_and
+        self._is_test = is_test
         self._test = truth(first)
         self._fork = Fork([f"the result of `{'and' if is_and else 'or'}`"])
         self._fork.open(Aside)
@@ -386,25 +387,29 @@ class Either:
             (test,) = trace.record(elementwise(np.logical_not), (test,), {"dtype": None})
         result = fork.join_operands(test)
         # `data or True` is known, and may be what ends a recursion.
-        is_known = isinstance(second, (bool, np.bool_)) and bool(second) is not self._is_and
+        is_plain = isinstance(second, (bool, int, float, np.bool_))
+        is_known = is_plain and bool(second) is not self._is_and
+        if is_known and self._is_test:
+            return bool(second)
+        is_known = is_known and isinstance(second, (bool, np.bool_))
         if is_known and self._first.dtype == np.dtype(bool) and not self._first.shape:
             return bool(second) if self._first._weak is bool else np.bool_(second)
         return result
 
 
-def and_(first: Any) -> Any:
-    """Begin ``first and second``: see `Either`."""
+def and_(first: Any, is_test: bool = False) -> Any:
+    """Begin ``first and second``, of which only the truth is asked for in a test: see `Either`."""
     tensor = traced(first)
     if tensor is not None:
-        return Either(tensor, True)
+        return Either(tensor, True, is_test)
     return _SECOND if first else Known(first)
 
 
-def or_(first: Any) -> Any:
-    """Begin ``first or second``: see `Either`."""
+def or_(first: Any, is_test: bool = False) -> Any:
+    """Begin ``first or second``, of which only the truth is asked for in a test: see `Either`."""
     tensor = traced(first)
     if tensor is not None:
-        return Either(tensor, False)
+        return Either(tensor, False, is_test)
     return Known(first) if first else _SECOND
 
 

@@ -65,6 +65,7 @@ class Expressions(ast.NodeTransformer):
         self.undefinable = undefinable  # own variables that may stand for "no value"
         self.outer = outer  # those of functions around
         self.owner = owner  # the class whose private names are mangled
+        self.tests: set[ast.BoolOp] = set()  # of which only the truth is asked for
         self.hidden: list[frozenset[str]] = []  # names of lambdas and comprehensions around
         self.lambdas = self.later = self.comprehensions = self.iterables = self.operands = 0
 
@@ -130,14 +131,29 @@ class Expressions(ast.NodeTransformer):
             node.values = values
             return node
         name = "and_" if isinstance(node.op, ast.And) else "or_"
+        truth = [constant(True)] * (node in self.tests)
         result = values[-1]
         for value in reversed(values[:-1]):
-            result = self._lazy(name, value, result, inline)
+            result = self._lazy(name, value, result, inline, *truth)
         return place(result, node)
 
-    def _lazy(self, name: str, first: ast.expr, second: ast.expr, inline: bool) -> ast.expr:
+    def test(self, node: ast.expr) -> ast.expr:
+        """Visit an expression of which only the truth is asked for."""
+        parts = [node]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, ast.BoolOp):
+                self.tests.add(part)
+                parts += part.values
+            elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+                parts.append(part.operand)
+        return self.visit(node)
+
+    def _lazy(
+        self, name: str, first: ast.expr, second: ast.expr, inline: bool, *truth: ast.expr
+    ) -> ast.expr:
         kept = self.names.fresh("s")
-        start = hook(name, first)
+        start = hook(name, first, *truth)
         last = method(kept, "end", second)
         value = attribute(kept, "value")
         if inline:
@@ -146,7 +162,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         inline = None if _is_hook(node.test) else self._inline(node)
-        node.test = self.visit(node.test)
+        node.test = self.test(node.test)
         node.body, node.orelse = self.operand(node.body), self.operand(node.orelse)
         if inline is None:
             return node
@@ -165,8 +181,10 @@ class Expressions(ast.NodeTransformer):
             return self.visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return place(hook("not_", self.test(node.operand)), node)
         self.generic_visit(node)
-        return place(hook("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         inline = self._inline(node)

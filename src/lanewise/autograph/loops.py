@@ -335,7 +335,7 @@ class For:
         self._may_fail = True
         try:
             yield from self._record(sequence, start, length)
-        except GeneratorExit:
+        except (GeneratorExit, RecursionError):
             raise
         except Exception as error:  # the turns one by one will show it, or go well
             unwind(trace)
@@ -458,6 +458,8 @@ class For:
 
     def stop(self, error: BaseException) -> bool:
         """Take what the body raised: the end of a turn, or of recording; True if it must go on."""
+        if isinstance(error, RecursionError):
+            return True
         if self._is_recording and self._may_fail and isinstance(error, Exception):
             self._failure = error
             return False

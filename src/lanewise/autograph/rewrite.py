@@ -130,7 +130,7 @@ class Statements:
         labels, names = self.state(node)
         rest = self.analysis.restored[node]
         extra = [tuple_(rest)] if rest else []
-        test = hook("branches", self.visit(node.test), labels, tuple_(names), *extra)
+        test = hook("branches", self.expressions.test(node.test), labels, tuple_(names), *extra)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         fork = place(if_(load(turn), node.body, node.orelse), node)
         body: list[ast.stmt] = [
@@ -142,7 +142,7 @@ class Statements:
     def While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
         turn, driver = self.names.fresh("i"), self.names.fresh("l")
         labels, names = self.state(node)
-        test = place(method(driver, "test", self.visit(node.test)), node.test)
+        test = place(method(driver, "test", self.expressions.test(node.test)), node.test)
         turns = place(if_(test, self.block(node.body)), node)
         body = [
             *_state_of(driver, names),

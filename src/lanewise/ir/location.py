@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import sysconfig
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, TracebackType
@@ -147,15 +148,18 @@ def here() -> tuple[CodeType, int] | None:
     return None
 
 
-def user_place(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
-    """Return the user's innermost place in a traceback."""
-    place = None
+def user_places(traceback: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
+    """Yield the user's places in a traceback, the outermost first."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not _is_own(code.co_filename):
-            place = code, traceback.tb_lasti
+            yield code, traceback.tb_lasti
         traceback = traceback.tb_next
-    return place
+
+
+def user_place(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
+    """Return the user's innermost place in a traceback."""
+    return next(iter([*user_places(traceback)][::-1]), None)
 
 
 def place_of(traceback: TracebackType | None) -> tuple[CodeType, int] | None:

@@ -163,6 +163,10 @@ class StateSlot(Slot):
         self.owner.set_state(value)
 
 
+#: How many regions may be nested: where recursion is not ended by plain numbers, it ends here.
+DEEPEST = 400
+
+
 class Region(Trace):
     """The trace of a branch or of a loop's body.
 
@@ -180,9 +184,13 @@ class Region(Trace):
         Inputs that plain Python would have as plain numbers: the number of the iteration.
     counted : Counter, optional
         Of the body of a loop of known iterations; see `lanewise.trace.provenance`.
+    depth : int
+        How many regions it stands in, and itself.
     """
 
-    __slots__ = ("_born", "changes", "counted", "counters", "guards", "is_trial", "seen")
+    __slots__ = (
+        "_born", "changes", "counted", "counters", "depth", "guards", "is_trial", "seen",
+    )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -191,6 +199,7 @@ class Region(Trace):
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
         self._born: dict[int, Any] = {}
         self.is_trial = False
+        self.depth = 1
         self.counters: set[Value] = set()
         self.counted: Any = None
 
@@ -199,7 +208,10 @@ class Region(Trace):
         if self.parent is None and state.trace is not None:
             self.parent = state.trace
             self.lent = self.parent.lent
-            self.is_trial = isinstance(self.parent, Region) and self.parent.is_trial
+            if isinstance(self.parent, Region):
+                self.is_trial, self.depth = self.parent.is_trial, self.parent.depth + 1
+                if self.depth > DEEPEST:
+                    raise RecursionError("too many branches and loops within each other")
         state.trace = self
 
     def leave(self, held: Iterable[tuple[Tensor, Value]] = ()) -> None:

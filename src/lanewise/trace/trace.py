@@ -8,6 +8,7 @@ that moment, just as the plain function would.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Self
@@ -16,6 +17,7 @@ import numpy as np
 
 from lanewise.errors import (
     ConcretizationError,
+    EndlessRecursionError,
     LeakedTensorError,
     UnsupportedError,
     annotate,
@@ -24,7 +26,7 @@ from lanewise.errors import (
 )
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, Signature, Value
-from lanewise.ir.location import here, place_of
+from lanewise.ir.location import here, place_of, user_places
 from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
 from lanewise.ops import checks
 from lanewise.ops.creation import constant
@@ -42,6 +44,8 @@ def _number(value: Any, kind: type, dtype: np.dtype) -> Signature:
     return _literal(value, dtype)
 
 
+#: A function that is on the stack this often when that is full calls itself without end.
+OFTEN = 20
 _ENDLESS = (
     "where only data end a recursion, both ways are recorded, and so it never ends: write a loop "
     "with the stack in an array, or pass a depth that is a plain number, and end there"
@@ -167,12 +171,23 @@ class Trace(Builder):
         ):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
             raise error.__cause__ from None
+        if isinstance(error, RecursionError) and not isinstance(error, EndlessRecursionError):
+            self._refuse_recursion(traceback)
         if isinstance(error, Exception):
             place = at(place_of(traceback))
             if place and place not in str(error):
                 annotate(error, f"while tracing{place}")
-                if isinstance(error, RecursionError):
-                    annotate(error, _ENDLESS)
+
+    def _refuse_recursion(self, traceback: Any) -> None:
+        """Raise for a function of the user's that calls itself again and again, if there is one."""
+        places = list(user_places(traceback))
+        often = Counter([code for code, _ in places])
+        for code, instruction in places:
+            if often[code] >= OFTEN:
+                place = at((code, instruction))
+                raise EndlessRecursionError(
+                    f"{code.co_qualname} calls itself{place}: {_ENDLESS}"
+                ) from None
 
     def _tell_watch(self, is_opened: bool) -> None:
         """Tell who watches that an outermost trace opens or ends; a tape is none."""
