@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-control-flow bench-random clean
+.PHONY: demo test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-control-flow bench-random clean
 
 # Three of the gallery; `$(BIN)/python -m examples` runs all ten, `--help` says what else it can do.
 demo: $(VENV)/.examples
@@ -24,6 +24,14 @@ NATIVE := $(BOTH:%=tests/%) $(QUICK:%=tests/numpy_api/test_%.py)
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
 	LANEWISE_BACKEND=native $(BIN)/python -m pytest -n auto $(NATIVE)
+
+# A quick suite with the oldest and the newest packages and Pythons, and on other systems and processors.
+# CI says OPTIONAL=--optional: what cannot be had on a machine is then told, and no failure.
+OPTIONAL :=
+TESTS :=
+
+test-oldest test-newest test-debian test-aarch64: test-%:
+	$(PYTHON) tests/platforms/quick.py $* $(OPTIONAL) $(TESTS)
 
 check: lint docs
 

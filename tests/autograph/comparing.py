@@ -51,7 +51,8 @@ def lines_run(func, args, kwargs, file):
     lines = set()
 
     def trace(frame, event, argument):
-        if event == "line" and frame.f_code.co_filename == file:
+        # Python 3.14 tells of no line behind a loop of which the last iteration went on early.
+        if event in ("line", "return") and frame.f_code.co_filename == file:
             lines.add(frame.f_lineno)
         return trace
 

@@ -53,6 +53,7 @@ def test_conversion_gives_a_python_number():
     assert_maps(lambda x: fn(bool)(x) + fn(bool)(x), FLOATS)
 
 
+@pytest.mark.filterwarnings("ignore:complex.. argument:DeprecationWarning")
 def test_complex_of_parts():
     assert_maps(lambda x: fn(complex)(x, 2), FLOATS)
     assert_maps(lambda x: fn(complex)(1, x), FLOATS)

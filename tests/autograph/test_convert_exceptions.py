@@ -230,6 +230,7 @@ def test_same_as_native(func, args, capsys):
     same_lines(func, *args)
 
 
+@pytest.mark.filterwarnings("ignore:.* in a 'finally' block:SyntaxWarning")
 def test_jump_out_of_finally_is_left_alone():
     source = """
         def f(x):

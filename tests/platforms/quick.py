@@ -1,0 +1,292 @@
+"""A quick suite on other Pythons, packages and processors: `python tests/platforms/quick.py SET`.
+
+========  ==========================================================================================
+oldest    the oldest Python and packages that `pyproject.toml` allows
+newest    the newest packages that there are, on the newest Python that is found here
+debian    the newest packages on a Python of another release of Debian, in a folder of its own
+aarch64   the same on 64-bit ARM, emulated
+========  ==========================================================================================
+
+What is behind ``SET`` goes to pytest, in the place of the files of `SUITE`. With ``--optional`` a
+Python that cannot be had here is no failure: the reason is printed. A test that fails always is.
+
+``debian`` needs ``debootstrap`` and, as it changes the root, to be run by root; ``aarch64`` needs
+``debootstrap`` and ``qemu-aarch64-static`` (``apt-get install debootstrap qemu-user-static``).
+Everything is kept in ``build/platforms``, so a second run begins at once; versions stay as they
+are until the folder is removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WORK = ROOT / "build/platforms"
+
+#: About a minute on one core: every layer, and where the versions of NumPy and Python differ.
+SUITE = [
+    "tests/autograph/test_convert_plain.py",
+    "tests/autograph/test_scratch.py",
+    "tests/derivatives/test_tape.py",
+    "tests/function/test_values.py",
+    "tests/maps/test_threads.py",
+    "tests/maps/test_vmap.py",
+    "tests/numpy_api/test_array_api.py",
+    "tests/numpy_api/test_fft.py",
+    "tests/numpy_api/test_methods.py",
+    "tests/numpy_api/test_take_and_put.py",
+    "tests/programs",
+    "tests/runtime/test_launch.py",
+    "tests/platforms/test_machine.py",
+]
+#: Of emulated code, which takes 20 times as long.
+EMULATED = [
+    "tests/maps/test_vmap.py",
+    "tests/numpy_api/test_methods.py",
+    "tests/platforms/test_machine.py",
+    "tests/runtime/test_launch.py",
+]
+
+TOOLS = ["pytest>=8.4", "pytest-xdist>=3.6"]
+#: The Pythons that the newest packages are looked for on, and of those that of Debian's release.
+PYTHONS = ["3.14", "3.13", "3.12"]
+RELEASES = {"amd64": ("testing", "3.14"), "arm64": ("trixie", "3.13")}
+#: What pip calls a processor that Debian calls so.
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+class AbsentError(Exception):
+    """Something that this machine lacks."""
+
+
+def main() -> int:
+    """Run a set; return pytest's exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
+    parser.add_argument("set", choices=["oldest", "newest", "debian", "aarch64"])
+    parser.add_argument("--optional", action="store_true", help="what is absent is no failure")
+    parser.add_argument("--release", help="of Debian")
+    parser.add_argument("--python", help="the version, such as 3.14; or a path, of the newest set")
+    options, tests = parser.parse_known_args()
+    try:
+        if options.set == "oldest":
+            return oldest(tests)
+        if options.set == "newest":
+            return newest(tests, options.python)
+        machine = "arm64" if options.set == "aarch64" else "amd64"
+        release, python = RELEASES[machine]
+        return debian(tests, machine, options.release or release, options.python or python)
+    except AbsentError as error:
+        print(f"{options.set}: not run here: {error}", flush=True)
+        return 0 if options.optional else 1
+
+
+class _Plain(argparse.RawDescriptionHelpFormatter):
+    pass
+
+
+# --- Pythons of this machine ----------------------------------------------------------------------
+
+
+def oldest(tests: Sequence[str]) -> int:
+    """Test with the oldest versions of everything."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    version = re.search(r"[\d.]+", project["requires-python"])
+    assert version is not None
+    packages = [requirement.replace(">=", "==") for requirement in project["dependencies"]]
+    return _in_venv("oldest", _interpreter(version[0]), packages, tests)
+
+
+def newest(tests: Sequence[str], python: str | None) -> int:
+    """Test with the newest versions of everything, on the newest Python that is to be had."""
+    if python is not None:
+        return _in_venv("newest-given", Path(python), _names(), tests)
+    try:
+        return _in_venv("newest", _interpreter(PYTHONS[0]), _names(), tests)
+    except AbsentError as error:
+        print(f"newest: {error}: looking for Debian's", flush=True)
+    try:
+        return debian(tests, "amd64", *RELEASES["amd64"])
+    except AbsentError as error:
+        print(f"newest: {error}: looking for an older Python", flush=True)
+    for version in PYTHONS[1:]:
+        try:
+            return _in_venv("newest", _interpreter(version), _names(), tests)
+        except AbsentError as error:
+            print(f"newest: {error}", flush=True)
+    raise AbsentError(f"no Python {' or '.join(PYTHONS)}")
+
+
+def _names() -> list[str]:
+    """Return the packages that Lanewise needs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return project["dependencies"]
+
+
+def _interpreter(version: str) -> Path:
+    """Return a Python of this version: this one, one on the path, or one of pyenv's."""
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        return Path(sys.executable)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(f"python{version}"), *pyenv.glob(f"{version}.*/bin/python")]
+    for candidate in filter(None, candidates):
+        command = [str(candidate), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        if found.returncode == 0 and found.stdout.strip() == version:
+            return Path(candidate)
+    raise AbsentError(f"no Python {version} on the path or among pyenv's")
+
+
+def _in_venv(name: str, python: Path, packages: Sequence[str], tests: Sequence[str]) -> int:
+    """Run the tests in an environment with these packages, made at the first time."""
+    home = WORK / f"{name}-{_version(python)}"
+    if not _is_complete(home, packages):
+        shutil.rmtree(home, ignore_errors=True)
+        subprocess.run([python, "-m", "venv", home], check=True)
+        _pip(home / "bin/python", "--only-binary=:all:", *packages, *TOOLS)
+        _complete(home, packages)
+    command = [str(home / "bin/python"), *_pytest("-n", "auto", *_chosen(tests, SUITE))]
+    return subprocess.run(
+        command, cwd=ROOT, env=_environment([ROOT / "src"]), check=False
+    ).returncode
+
+
+def _is_complete(home: Path, packages: Sequence[str]) -> bool:
+    """Whether an environment was made to its end, of these packages."""
+    stamp = home / "complete"
+    return stamp.exists() and stamp.read_text("utf-8").split() == [*packages, *TOOLS]
+
+
+def _complete(home: Path, packages: Sequence[str]) -> None:
+    (home / "complete").write_text("\n".join([*packages, *TOOLS]), "utf-8")
+
+
+def _version(python: Path) -> str:
+    command = [python, "-c", "import sys; print('%d.%d%s' % (*sys.version_info[:2], sys.abiflags))"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _pip(python: Path, *arguments: str) -> None:
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-warn-script-location"]
+    done = subprocess.run([python, "-m", "pip", "install", *quiet, *arguments], check=False)
+    if done.returncode:
+        raise AbsentError("pip cannot install the packages (see above)")
+
+
+# --- Debian's -------------------------------------------------------------------------------------
+
+
+def debian(tests: Sequence[str], machine: str, release: str, python: str) -> int:
+    """Test on a Python of Debian's, with the newest packages, unpacked into folders."""
+    emulator = None
+    if machine != "amd64" or os.uname().machine != "x86_64":
+        emulator = shutil.which("qemu-aarch64-static")
+        if machine != "arm64" or emulator is None:
+            raise AbsentError("no qemu-aarch64-static (of Debian's package qemu-user-static)")
+    elif os.geteuid() or shutil.which("chroot") is None or shutil.which("unshare") is None:
+        raise AbsentError("changing the root takes root, chroot and unshare")
+    home = WORK / f"{release}-{machine}-{python}"
+    system, packages = home / "root", home / "packages"
+    if not _is_complete(home, _names()):
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        _unpack(system, machine, release, python)
+        _wheels(packages, machine, python)
+        _complete(home, _names())
+    if emulator is not None:
+        prefix = [emulator, "-L", str(system), str(system / f"usr/bin/python{python}")]
+        environment = _environment([ROOT / "src", packages])
+        command = [*prefix, *_pytest(*_chosen(tests, EMULATED))]
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    return _in_root(system, packages, python, ["-n", "auto", *_chosen(tests, SUITE)])
+
+
+def _unpack(system: Path, machine: str, release: str, python: str) -> None:
+    """Lay out the files of a release with its Python; nothing of it is configured or run."""
+    if shutil.which("debootstrap") is None:
+        raise AbsentError("no debootstrap (of Debian's package of that name)")
+    print(f"{release} for {machine}: downloading Python {python}", flush=True)
+    archives = system.with_name("archives")
+    command = ["debootstrap", "--download-only", "--variant=minbase", f"--arch={machine}",
+               f"--include=python{python}", release, str(archives)]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        raise AbsentError(f"debootstrap: {lines[-1] if lines else done.returncode}")
+    for name in ("bin", "lib", "sbin", *(["lib64"] if machine == "amd64" else [])):
+        (system / "usr" / name).mkdir(parents=True, exist_ok=True)
+        (system / name).symlink_to(f"usr/{name}")
+    for package in sorted((archives / "var/cache/apt/archives").glob("*.deb")):
+        subprocess.run(["dpkg-deb", "--extract", package, system], check=True)
+    shutil.rmtree(archives)
+
+
+def _wheels(target: Path, machine: str, python: str) -> None:
+    """Install the newest packages for another Python into a folder."""
+    tools = WORK / "pip"  # an old pip takes its own Python's markers for the other's
+    if not (tools / "bin/python").exists():
+        subprocess.run([sys.executable, "-m", "venv", tools], check=True)
+        _pip(tools / "bin/python", "--upgrade", "pip")
+    kinds = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
+    platforms = [f"--platform={kind}_{MACHINES[machine]}" for kind in kinds]
+    _pip(tools / "bin/python", "--target", str(target), "--python-version", python,
+         "--implementation", "cp", "--abi", f"cp{python.replace('.', '')}", *platforms,
+         "--only-binary=:all:", *_names(), *TOOLS)  # fmt: skip
+
+
+def _in_root(system: Path, packages: Path, python: str, tests: Sequence[str]) -> int:
+    """Run tests in another root; what is mounted there is seen by no other process."""
+    places = {"/proc": "proc", "/dev": "dev", str(ROOT): "project", str(packages): "packages"}
+    for name in (*places.values(), "tmp", "root"):
+        (system / name).mkdir(exist_ok=True)
+    given = [test for test in map(Path, tests) if test.is_absolute() and test.exists()]
+    for number, test in enumerate(given):  # tests from elsewhere
+        (system / f"given{number}").mkdir(exist_ok=True)
+        places[str(test)] = f"given{number}"
+    inside = [f"/{places[test]}" if Path(test) in given else test for test in tests]
+    mounts = "".join(f"mount --rbind '{host}' '{system / name}'\n" for host, name in places.items())
+    script = (
+        f"set -e\n{mounts}exec chroot '{system}' /bin/sh -c 'cd /project && exec \"$@\"' - \"$@\""
+    )
+    environment = _environment([Path("/project/src"), Path("/packages")])
+    environment |= {"HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+    command = ["unshare", "--mount", "sh", "-c", script, "-", f"python{python}", *_pytest(*inside)]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+# --- pytest ---------------------------------------------------------------------------------------
+
+
+def _environment(path: Sequence[Path]) -> dict[str, str]:
+    """Return the environment of the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _chosen(tests: Sequence[str], suite: Sequence[str]) -> list[str]:
+    """Return what is given to pytest, with a suite unless there are files among it."""
+    is_given = any([(ROOT / test.partition("::")[0]).exists() for test in tests])
+    return [*tests, *([] if is_given else suite)]
+
+
+def _pytest(*arguments: str) -> list[str]:
+    """Return the arguments of Python that print the versions and run pytest."""
+    run = (
+        "import sys, platform, numpy, scipy, llvmlite, optree, pytest; "
+        "print(f'Python {sys.version.split()[0]}{sys.abiflags} on {platform.machine()}, '"
+        " f'NumPy {numpy.__version__}, SciPy {scipy.__version__}, '"
+        " f'llvmlite {llvmlite.__version__}, optree {optree.__version__}', flush=True); "
+        "sys.exit(pytest.main(sys.argv[1:]))"
+    )
+    return ["-c", run, "-q", "-p", "no:cacheprovider", *arguments]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
