@@ -77,7 +77,10 @@ def work(arguments: Any) -> None:
     warnings.simplefilter("ignore")
     features = frozenset(arguments.features)
     counts: Counter[str] = Counter()
+    end = time.monotonic() + arguments.seconds
     for number in range(arguments.first, arguments.first + arguments.programs):
+        if time.monotonic() > end:
+            break
         name = f"{arguments.seed}:{number}"
         print(json.dumps({"at": name}), flush=True)
         for _, found in one(name, features, counts):
@@ -139,7 +142,8 @@ def main() -> int:
             count = min(TOGETHER, last - first)
             command = [sys.executable, "-m", "tests.fuzz", "--worker", "--seed", arguments.seed]
             command += ["--first", str(first), "--programs", str(count)]
-            command += ["--features", *arguments.features]
+            left = arguments.seconds - (time.monotonic() - start)
+            command += ["--seconds", str(left), "--features", *arguments.features]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=TESTS.parent)
             running_.append((process, first))
             first += count
