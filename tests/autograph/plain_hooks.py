@@ -252,6 +252,14 @@ def raise_(handle, error, cause=_NOT_GIVEN):
     return error
 
 
+def suppressed(function, *kinds):
+    return kinds
+
+
+def managed(manager):
+    return manager
+
+
 class try_:  # noqa: N801
     """One turn, in which Python finds the handlers."""
 
@@ -269,6 +277,9 @@ class try_:  # noqa: N801
         pass
 
     leave = handle = enter
+
+    def last(self):
+        return True
 
     def stop(self, error):
         return True

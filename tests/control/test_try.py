@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -607,4 +609,82 @@ def test_attributes_that_are_missing_in_an_expression_are_refused():
             return 5.0
 
     with pytest.raises(lw.UnsupportedError, match="Write an if statement"):
+        lw.vmap(func)(XS)
+
+
+def test_suppress():
+    def func(x):
+        with contextlib.suppress(ValueError):
+            x = x + 1
+            x = math.sqrt(x) * 10
+        return x
+
+    np.testing.assert_array_equal(lw.vmap(func)(SMALL), [func(x) for x in SMALL])
+
+
+def test_finally_after_all_have_raised():
+    def func(x):
+        a, y, n = np.zeros(3), x * 1.0, 0
+        try:
+            try:
+                try:
+                    y += v[int(x)]
+                    y = math.log(n) + 1
+                finally:
+                    y = y + 0.5
+            finally:
+                y = y + 0.25
+            y = y + x
+        except Exception:
+            a[0] += 100
+        return y + a.sum()
+
+    np.testing.assert_array_equal(lw.vmap(func)(XS), [func(x) for x in XS])
+
+
+def test_a_with_block_that_does_something_at_its_end_is_refused():
+    class Counter:
+        ended = 0.0
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.ended += 10
+
+    def func(x):
+        counter = Counter()
+        try:
+            with counter:
+                y = math.sqrt(x)
+        except ValueError:
+            y = -1.0
+        return y + counter.ended
+
+    with pytest.raises(lw.UnsupportedError, match="with block of a Counter"):
+        lw.vmap(func)(XS)
+
+
+def test_floating_point_errors_in_traced_functions_are_refused():
+    def func(x):
+        with np.errstate(divide="raise"):
+            try:
+                return 1 / x
+            except FloatingPointError:
+                return 7.0
+
+    with pytest.raises(lw.UnsupportedError, match=r"np\.errstate\(divide='raise'\)"):
+        lw.vmap(func)(XS)
+
+
+def test_warnings_that_are_errors_are_refused():
+    def func(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return 1 / x
+            except RuntimeWarning:
+                return 7.0
+
+    with pytest.raises(lw.UnsupportedError, match="a try catches warnings that are errors"):
         lw.vmap(func)(XS)

@@ -144,6 +144,8 @@ optree.register_pytree_node(
 class _Collecting(Attempt):
     """Catches what the mapped function raises, each line by itself."""
 
+    drops = True
+
     def __init__(self) -> None:
         super().__init__((), [Handler(lambda: Exception, True)], False, False)
         self.places: list[Any] = []

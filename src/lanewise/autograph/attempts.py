@@ -13,6 +13,7 @@ it is raised there, and Python finds the handler.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -69,6 +70,9 @@ class Attempt:
         What messages call what the attempt holds.
     """
 
+    #: Whether all that an example has done is given up when it raises.
+    drops = False
+
     def __init__(
         self, names: Sequence[str], handlers: Sequence[Handler], is_final: bool, prints: bool
     ) -> None:
@@ -80,6 +84,8 @@ class Attempt:
         self.kinds: list[Kind] = []
         self.titles = {f"held {name}": called(name) for name in names}
         self.code: Any = 0
+        #: What the ``with`` blocks in the body hold that is entered now.
+        self.managers: list[Any] = []
         for name in self.titles:
             setattr(self, name, DONT_CARE)
         self.base = require_trace("a try statement")
@@ -119,6 +125,7 @@ class Attempt:
         if attempt is None:
             return False
         attempt.refuse_boundaries(error)
+        self.refuse_managers(attempt, error)
         number = attempt.number(error, make, operands)
         known = attempt.frame.f_locals if attempt.names else {}
         held = {n: settle(known.get(n, Undefined(n))) for n in attempt.names}
@@ -143,6 +150,19 @@ class Attempt:
                 f"{error.__name__} may be raised{at(here())} in a function that is mapped or "
                 "differentiated within a try, which catches it. Write the try in that function"
             )
+
+    def refuse_managers(self, last: Attempt, error: type[BaseException]) -> None:
+        """Raise where a ``with`` block that does something at its end stands between."""
+        attempt: Attempt | None = self
+        while attempt is not None:
+            if attempt.managers and not last.drops:
+                kind = type(attempt.managers[-1]).__name__
+                raise UnsupportedError(
+                    f"{error.__name__} may be raised{at(here())} in a with block of a {kind}, "
+                    "and a try around catches it: what the block does at its end is not followed "
+                    "for the examples that raise. Write the try in the block"
+                )
+            attempt = None if attempt is last else attempt.outer
 
     def has_boundary(self) -> bool:
         """Whether a trace that is no region stands between what is recorded and the ``try``."""
@@ -337,6 +357,10 @@ class PlainTry:
     def leave(self) -> None:
         """End the body."""
 
+    def last(self) -> bool:
+        """Return whether to run what stands behind ``finally``."""
+        return True
+
     def handle(self) -> None:
         """Begin a handler."""
 
@@ -389,10 +413,26 @@ class Try:
     def enter(self) -> None:
         """Begin the body; in a later turn, raise what the turn is for."""
         if not self._turn:
+            self._refuse_warnings()
             self._attempt.frame = self._frame
             state.attempt = self._attempt
             return
         raise self._exception(self._turn - 1)
+
+    def _refuse_warnings(self) -> None:
+        """Raise where a handler waits for warnings that are turned into errors."""
+        if not any([entry[0] == "error" for entry in warnings.filters]):
+            return
+        for handler in self._attempt.handlers:
+            try:
+                kinds = flattened(handler.kinds())
+            except Exception:  # Python evaluates them only where something is raised
+                continue
+            if any([isinstance(kind, type) and issubclass(kind, Warning) for kind in kinds]):
+                raise UnsupportedError(
+                    f"a try catches warnings that are errors{at(here())}, which NumPy gives when "
+                    "the examples run, for all at once. Check the numbers instead: if x == 0"
+                )
 
     def _exception(self, number: int) -> BaseException:
         kind = self._attempt.kinds[number]
@@ -415,6 +455,11 @@ class Try:
         """End the body."""
         self._attempt.leave()
         self._frame = None
+
+    def last(self) -> bool:
+        """End the body; return whether any example gets to what stands behind ``finally`` now."""
+        self.leave()
+        return sys.exc_info()[0] is not Stop
 
     def handle(self) -> None:
         """Begin a handler: leave the regions that the exception has left."""
@@ -468,7 +513,7 @@ class Try:
         self._has_stopped = False
         fork = self._fork
         assert fork is not None
-        fork.close(ends)
+        fork.close(ends, is_live=not self._turn)
         if self._turn < len(attempt.kinds):
             held = tuple([getattr(attempt, f"held {name}") for name in (*self._names, *self._rest)])
             fork.open()

@@ -441,6 +441,21 @@ for _each in _CALLING_BACK:
 ROWS[warnings.catch_warnings] = Catching
 
 
+def _errstate(**kinds: Any) -> Any:
+    """``np.errstate`` in traced code, where nothing is computed yet."""
+    asked = [f"{name}={kind!r}" for name, kind in kinds.items() if kind in ("raise", "call")]
+    if asked:
+        raise UnsupportedError(
+            f"np.errstate({', '.join(asked)}) is used in a traced function{at(here())}, where "
+            "nothing is computed yet. Put it around the call, or check the numbers: if x == 0: "
+            "raise FloatingPointError"
+        )
+    return np.errstate(**kinds)
+
+
+ROWS[np.errstate] = _errstate
+
+
 def _wrapper(f: Any) -> Any:
     """``super().__setitem__`` and the like."""
     if not in_region():

@@ -47,12 +47,31 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
         return [*before, *lower_match(node, names)]
     if isinstance(node, ast.Assert):
         return [*before, *_assert(node)]
+    if isinstance(node, ast.With) and _is_suppress(node):
+        (item,) = node.items
+        asked = item.context_expr
+        assert isinstance(asked, ast.Call)
+        kinds = call(attribute("ag__", "suppressed"), asked.func, *asked.args)
+        handler = place(ast.ExceptHandler(kinds, None, [ast.Pass()]), node)
+        made = place(ast.Try(node.body, [handler], [], []), node)
+        return [*before, made]
     if isinstance(node, ast.Try) and node.handlers and node.finalbody:
         inner = place(ast.Try(node.body, node.handlers, node.orelse, []), node)
         return [*before, place(ast.Try([inner], [], [], node.finalbody), node)]
     if isinstance(node, ast.While) and contains(node.test, ast.NamedExpr):
         return [*before, *_while(node, names)]
     return [*before, node]
+
+
+def _is_suppress(node: ast.With) -> bool:
+    """Return whether a statement is ``with contextlib.suppress(...):``, as far as names tell."""
+    asked = node.items[0].context_expr
+    if len(node.items) > 1 or node.items[0].optional_vars or not isinstance(asked, ast.Call):
+        return False
+    named = asked.func.attr if isinstance(asked.func, ast.Attribute) else asked.func
+    named = named.id if isinstance(named, ast.Name) else named
+    plain = not asked.keywords and not any(isinstance(x, ast.Starred) for x in asked.args)
+    return named == "suppress" and plain
 
 
 def _reductions(node: ast.stmt, names: Names) -> list[ast.stmt]:

@@ -15,6 +15,7 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
+from lanewise.autograph.managers import managed, suppressed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, text
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
 from lanewise.autograph.subscripts import (
@@ -57,6 +58,7 @@ __all__ = [
     "in_",
     "is_instance",
     "is_none",
+    "managed",
     "not_",
     "operator",
     "or_",
@@ -69,6 +71,7 @@ __all__ = [
     "setitem",
     "sizes",
     "slice",
+    "suppressed",
     "text",
     "try_",
     "while_",

@@ -317,7 +317,9 @@ class Statements:
     def With(self, node: ast.With) -> list[ast.stmt]:  # noqa: N802
         body = self.block(node.body)
         for item in reversed(node.items):
-            item.context_expr = self.visit(item.context_expr)
+            item.context_expr = place(
+                hook("managed", self.visit(item.context_expr)), item.context_expr
+            )
         if all(item.optional_vars is None or self.is_simple(item.optional_vars)
                for item in node.items):  # fmt: skip
             node.body = body
@@ -354,7 +356,8 @@ class Statements:
             handler.body.insert(0, place(statement(method(driver, "handle")), handler))
         node.body, node.orelse = body, self.block(node.orelse)
         if node.finalbody:
-            node.finalbody = [clone(leave), *self.block(node.finalbody)]
+            last = place(method(driver, "last"), node)
+            node.finalbody = [place(if_(last, self.block(node.finalbody)), node)]
         if node.handlers and isinstance(node, ast.Try):
             stop = ast.ExceptHandler(attribute(driver, "foreign"), None, [ast.Raise()])
             node.handlers.insert(0, place(stop, node))
