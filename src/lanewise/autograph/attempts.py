@@ -517,7 +517,12 @@ class Try:
         if self._turn < len(attempt.kinds):
             held = tuple([getattr(attempt, f"held {name}") for name in (*self._names, *self._rest)])
             fork.open()
-            return tuple([_certain(value) for value in held])
+            outer = attempt.outer
+            while outer is not None:  # what was raised here was raised by nobody further out
+                if isinstance(outer.code, Tensor):
+                    outer.put("code", 0)
+                outer = outer.outer
+            return held
         self._is_done = True
         code = attempt.code
         trace = require_trace("a try statement")
@@ -531,11 +536,6 @@ class Try:
             raise Stop
         resume()
         return result + tuple([DONT_CARE] * len(self._rest))
-
-
-def _certain(value: Any) -> Any:
-    """Return what a variable held where something was raised."""
-    return value
 
 
 def try_(
