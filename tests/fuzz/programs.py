@@ -274,7 +274,7 @@ class Programs(Writer):
             free = [n for n in self.names(scope, kind) if n not in self.fixed]
             new = self.pick(*free) if free and self.chance(2) else self.new("a")
             text = self._a(kind, scope, 2)
-            if self.chance(6) and dtype != "?" and shape:
+            if self.chance(6) and dtype != "?" and shape and 0 not in shape:  # that has a dtype
                 text = f"np.asarray([*{name}])"
             self.write(indent, f"{new} = {text}")
             scope[new] = kind
