@@ -215,9 +215,10 @@ def _add(year, month, day, count):
     return date.year, date.month, date.day
 
 
-def _workdays(year, month, day, span):
-    start = np.datetime64(datetime.date(int(year), int(month), int(day))) + 1
-    return np.busday_count(start, start + int(span))
+def _workdays(year, month, day_of_month, span):
+    day = np.timedelta64(1, "D")
+    start = np.datetime64(datetime.date(int(year), int(month), int(day_of_month))) + day
+    return np.busday_count(start, start + int(span) * day)
 
 
 DATA = RNG.integers(0, 256, (16, 10)).astype("u1")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from lanewise.ir.types import NUMPY
 from lanewise.ops import least_squares
 from lanewise.ops import linalg as ops
 from lanewise.ops.elementwise import root, where
@@ -247,7 +248,8 @@ def cond(x: Any, p: Any = None) -> Any:
         wide = x.astype(np.result_type(dtype, np.float64))
         inverse = emit(ops.inv, wide, strict=False)
         result = norm(x, p, axis=(-2, -1)) * norm(inverse, p, axis=(-2, -1))
-        result = result.astype(dtype.type(0).real.dtype, copy=False)
+        # Before NumPy 2.3 those of complex matrices are complex.
+        result = result.astype(dtype if NUMPY < (2, 3) else dtype.type(0).real.dtype, copy=False)
     undefined = np.isnan(result) & ~np.any(np.isnan(x), axis=(-2, -1))
     return emit(where, undefined, np.array(np.inf, result.dtype), result)
 
