@@ -99,15 +99,15 @@ class Failures(dict[Any, BaseException]):
 
     def _fill(self) -> None:
         codes, *operands = self.leaves
-        for place in np.argwhere(codes):
-            index = tuple(map(int, place))
+        lines = [at(raised.place) for raised, _ in self.kinds]
+        firsts = [sum([count for _, count in self.kinds[:n]]) for n in range(len(self.kinds))]
+        for index in map(tuple, np.argwhere(codes).tolist()):
             number = int(codes[index]) - 1
-            first = sum([count for _, count in self.kinds[:number]])
             raised, count = self.kinds[number]
-            error = raised.make(*[np.asarray(x[index]) for x in operands[first : first + count]])
-            example = index[0] if len(index) == 1 else index
-            annotate(error, f"in example {', '.join(map(str, index))}{at(raised.place)}")
-            self[example] = error
+            held = operands[firsts[number] : firsts[number] + count]
+            error = raised.make(*[np.asarray(x[index]) for x in held])
+            annotate(error, f"in example {', '.join(map(str, index))}{lines[number]}")
+            self[index[0] if len(index) == 1 else index] = error
         self.leaves = [np.asarray(leaf) for leaf in self.leaves]
 
 
