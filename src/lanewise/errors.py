@@ -279,8 +279,8 @@ def _of_user(place: TracebackType | None) -> TracebackType | None:
     """Return a traceback without Lanewise's frames, and those of what it calls."""
     kept, is_ours = [], False
     while place is not None:
-        file = place.tb_frame.f_code.co_filename
-        is_ours = is_of_lanewise(file) or (is_ours and _is_own(file))
+        code = place.tb_frame.f_code
+        is_ours = is_of_lanewise(code) or (is_ours and _is_own(code.co_filename))
         if not is_ours:
             kept.append(place)
         place = place.tb_next

@@ -218,7 +218,10 @@ def run_map(
     if has_effects:
         arguments.append(None)
     fixed = None if is_read_off else size
-    key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, *options)
+    # Warnings name lines, so equal functions of two places are not one.
+    code = getattr(func, "__code__", None)
+    where = None if code is None else (code.co_filename, code.co_firstlineno)
+    key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, where, *options)
     found = execute(
         key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
     )

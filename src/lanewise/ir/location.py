@@ -26,6 +26,8 @@ _STANDARD = sysconfig.get_path("stdlib")
 _SITE = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 _MADE = ("<__array_function__", "<lanewise")
 _own_files: dict[str, bool] = {}
+#: The name of code that is made, and stands at the user's lines that it carries out.
+PLAN = "<lanewise plan>"
 
 
 def _is_own(filename: str) -> bool:
@@ -78,9 +80,9 @@ def _given_to_python(file: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def is_of_lanewise(filename: str) -> bool:
+def is_of_lanewise(code: CodeType) -> bool:
     """Whether code is Lanewise's: of its files, or made by it."""
-    return filename.startswith((_PACKAGE, *_MADE))
+    return code.co_name == PLAN or code.co_filename.startswith((_PACKAGE, *_MADE))
 
 
 class Written:
@@ -152,7 +154,7 @@ def user_places(traceback: TracebackType | None) -> Iterator[tuple[CodeType, int
     """Yield the user's places in a traceback, the outermost first."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not _is_own(code.co_filename):
+        if code.co_name != PLAN and not _is_own(code.co_filename):
             yield code, traceback.tb_lasti
         traceback = traceback.tb_next
 
@@ -167,7 +169,7 @@ def place_of(traceback: TracebackType | None) -> tuple[CodeType, int] | None:
     place, is_own = None, False
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        is_own = _is_own(code.co_filename)
+        is_own = code.co_name == PLAN or _is_own(code.co_filename)
         if not is_own:
             place = code, traceback.tb_lasti
         traceback = traceback.tb_next

@@ -69,7 +69,8 @@ class dot_general:
             return np.multiply(x, y.reshape(*y.shape[:lead], *(1,) * nx, *y.shape[lead:]))
         x = x.reshape(*x.shape[:lead], *_merged(x.shape[lead : lead + nx]), product(inner))
         y = y.reshape(*y.shape[:lead], *_merged(y.shape[lead : lead + ny]), product(inner))
-        return _multiply_stacks(x, y, bool(nx), bool(ny)).reshape(shape)
+        product_of, x, y, index = _stacks(x, y, bool(nx), bool(ny))
+        return product_of(x, y)[index].reshape(shape)  # here, where warnings know the line
 
     def batch(b: Batch, x, y, *, batch, contract):
         in_x, in_y = b.mapped
@@ -198,16 +199,23 @@ def _merged(shape: tuple[DimLike, ...]) -> tuple[DimLike, ...]:
 
 def _multiply_stacks(x: np.ndarray, y: np.ndarray, rows: bool, columns: bool) -> np.ndarray:
     """Contract the last axes of x (..., [m], k) and y (..., [n], k) with the fastest product."""
-    real = x.dtype.kind != "c"  # vecdot and vecmat conjugate, a plain sum of products does not
+    product_of, x, y, index = _stacks(x, y, rows, columns)
+    return product_of(x, y)[index]
+
+
+def _stacks(
+    x: np.ndarray, y: np.ndarray, rows: bool, columns: bool
+) -> tuple[np.ufunc, np.ndarray, np.ndarray, Any]:
+    """Return the fastest product for stacks, its operands, and what to take of its result."""
     if rows and columns:
-        return np.matmul(x, y.swapaxes(-1, -2))
+        return np.matmul, x, y.swapaxes(-1, -2), ...
     if rows:
-        return np.matvec(x, y)
+        return np.matvec, x, y, ...
     if columns:
-        return np.matvec(y, x)
-    if real:
-        return np.vecdot(x, y)
-    return np.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
+        return np.matvec, y, x, ...
+    if x.dtype.kind != "c":  # vecdot and vecmat conjugate, a plain sum of products does not
+        return np.vecdot, x, y, ...
+    return np.matmul, x[..., None, :], y[..., :, None], (..., 0, 0)
 
 
 # --- generalized ufuncs -------------------------------------------------------------------------

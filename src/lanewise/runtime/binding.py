@@ -48,9 +48,10 @@ def plain(op: Operation) -> Callable[..., Any]:
     return partial(op.primitive.numpy, **op.params) if op.params else op.primitive.numpy
 
 
-def sized(op: Operation) -> Callable[[dict[str, int]], Callable[..., Any]]:
-    """Return what binds the sizes to the parameters of an operation; it keeps the last binding."""
-    numpy, params = op.primitive.numpy, op.params
+def sized(
+    numpy: Callable[..., Any], params: dict[str, Any]
+) -> Callable[[dict[str, int]], Callable[..., Any]]:
+    """Return what binds the sizes to the parameters of a meaning; it keeps the last binding."""
     last: tuple[Any, Any] = (None, None)
 
     def bound(sizes: dict[str, int]) -> Callable[..., Any]:

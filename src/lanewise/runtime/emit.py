@@ -8,6 +8,7 @@ scalar, on which operators are fast; only arguments of a plan without control fl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
@@ -45,6 +46,7 @@ from lanewise.runtime.expressions import (
 )
 from lanewise.runtime.filling import filled_by
 from lanewise.runtime.memory import Memory, analyze
+from lanewise.runtime.placing import Place, line_of, main_file, placed, spelled
 
 #: Blocks nested deeper than this are functions of their own; Python allows 20 loops in each other.
 MAX_DEPTH = 16
@@ -88,6 +90,7 @@ class Source:
         self._sizes: dict[Dim, str] = {}
         self._clock = clock
         self._learned = learned_symbols(graph)
+        self.file = main_file(_places(graph))
         variables = {value: self._fresh() for value in graph.inputs}
         arguments = list(variables.values())
         controls = any(op.primitive in CONTROL for op in graph.operations)
@@ -118,6 +121,17 @@ class Source:
     def _line(self, depth: int, text: str) -> None:
         self._lines.append("    " * depth + text)
         self.places.append(self._op)
+
+    def user_lines(self) -> list[int]:
+        """Return for each line the one of the user's, in `file`, that it stands for."""
+        lines, last = [], 0
+        for op in self.places:
+            place = None if op is None else op._place
+            if place is not None and place[0].co_filename == self.file:
+                last = line_of(place)
+            lines.append(last)
+        first = next(filter(None, lines), 1)
+        return [line or first for line in lines]
 
     def _fresh(self) -> str:
         self._count += 1
@@ -223,6 +237,9 @@ class Source:
         if expression is None:  # ufuncs and kernels take arrays sooner than scalars
             takes_arrays = op.primitive.ufunc or op.params.get("order") == NATIVE
             expression = self._call(op, arrays if takes_arrays else operands, memory)
+        place = op._place
+        if place is not None and place[0].co_filename != self.file and not op.regions:
+            expression = self._elsewhere(expression, place)
         several = len(results) != 1 or bool(op.regions)
         targets = f"{', '.join(results)}{',' * several} = " if results else ""
         self._line(depth, targets + expression)
@@ -230,6 +247,14 @@ class Source:
             if is_scalar(value.type) and not is_scalar_already:
                 self._line(depth, f"{name} = {name}[()]")
         self._learn_sizes(op, variables, depth)
+
+    def _elsewhere(self, expression: str, place: Place) -> str:
+        """Return the call of a function that is an expression, at a place in another file."""
+        used = sorted(set(re.findall(r"\b[vkn]\d+\b|\bsizes\b", expression)))
+        names = {name: self.names[name] for name in used if name in self.names}
+        arguments = [name for name in used if name not in names]
+        made = spelled(expression, arguments, names, place)
+        return f"{self._refer(made)}({', '.join(arguments)})"
 
     def _fill(
         self, op: Operation, update: Operation, variables: dict[Value, str], depth: int
@@ -273,8 +298,9 @@ class Source:
             return f"{operands[0]}.reshape({dims})"
         if has_dim(op.params):
             self._needs_sizes = True
-            return f"{self._refer(sized(op))}(sizes)({', '.join(operands)})"
-        return f"{self._refer(plain(op))}({', '.join(operands)})"
+            meaning = sized(placed(op.primitive.numpy, op._place), op.params)
+            return f"{self._refer(meaning)}(sizes)({', '.join(operands)})"
+        return f"{self._refer(placed(plain(op), op._place))}({', '.join(operands)})"
 
     def _can_name(self, dims: Sequence[Any]) -> bool:
         """Return whether dimensions can be worked out when the function begins."""
@@ -525,6 +551,16 @@ class Source:
             self._needs_sizes = True
             return f"{self._refer(np.empty)}({self._refer(partial(bind, shape))}(sizes), {dtype})"
         return f"{self._refer(np.empty)}({shape}, {dtype})"
+
+
+def _places(graph: Graph) -> list[Place | None]:
+    """Return the places of all operations that a plan writes out."""
+    found: list[Place | None] = []
+    for op in graph.operations:
+        found.append(op._place)
+        if op.primitive in CONTROL:
+            found += [place for region in op.regions for place in _places(region)]
+    return found
 
 
 def _last_uses(graph: Graph) -> dict[Operation, list[Value]]:

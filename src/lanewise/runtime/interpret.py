@@ -17,6 +17,7 @@ import numpy as np
 from lanewise.errors import annotate, at
 from lanewise.ir.dims import Dim, evaluate, symbols
 from lanewise.ir.graph import Builder, Graph, Operation
+from lanewise.ir.location import PLAN
 from lanewise.ir.types import ArrayType, TokenType, array_type
 from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, example_type, map_
@@ -29,6 +30,7 @@ from lanewise.runtime.clock import Clock
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source
 from lanewise.runtime.memory import Memory, analyze
+from lanewise.runtime.placing import line_of, module_of, relocated
 from lanewise.runtime.reference import run as run_plainly
 
 
@@ -67,7 +69,7 @@ class Plan:
         What its operations read when they are done, where they are to be measured.
     """
 
-    __slots__ = ("_places", "_run", "_tells", "clock", "graph", "is_fresh", "memory")
+    __slots__ = ("_made", "_places", "_run", "_tells", "clock", "graph", "is_fresh", "memory")
 
     def __init__(
         self,
@@ -83,10 +85,14 @@ class Plan:
         self.memory: Memory = analyze(graph, given)
         self._tells = graph.has_effects if tells is None else tells
         source = Source(graph, self._runner, sized=sized, memory=self.memory, clock=clock)
-        exec(compile(source.text, "<lanewise plan>", "exec"), source.names)
+        exec(compile(source.text, PLAN, "exec"), source.names)
         # Taken out of its own globals, or each plan would be a cycle for the collector.
         self._run: FunctionType = source.names.pop("run")
         self._places = source.places
+        self._made = self._run.__code__
+        if source.file is not None:
+            source.names["__name__"] = module_of(source.file)
+            self._run.__code__ = relocated(self._made, source.file, source.user_lines())
         #: Whether each output is memory of its own, which nobody else knows.
         self.is_fresh = _is_fresh(graph)
 
@@ -123,7 +129,7 @@ class Plan:
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code is not self._run.__code__:
             trace = trace.tb_next
-        return None if trace is None else self._places[trace.tb_lineno - 1]
+        return None if trace is None else self._places[line_of((self._made, trace.tb_lasti)) - 1]
 
     def _runner(self, op: Operation, given: Collection[int]) -> Callable[..., Any]:
         """Return what runs an operation with regions that is not written in place.
