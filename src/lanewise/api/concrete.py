@@ -12,11 +12,11 @@ import numpy as np
 from lanewise.api.keys import Key, array_of, described, is_data, key_of, references
 from lanewise.api.parameters import Parameters
 from lanewise.api.spec import TensorSpec
-from lanewise.api.tracing import Arguments, Recording
+from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
-from lanewise.ir.graph import Graph
+from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType
 from lanewise.passes.anysize import at_any_size
 from lanewise.passes.inline import inline
@@ -29,7 +29,7 @@ from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor, lift, tensor_of
 from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
-from lanewise.trace.views import root_of
+from lanewise.trace.views import root_of, writable
 
 #: For so many sizes a trace for any size has kernels, if those need to know them.
 MOST_SPECIAL = 8
@@ -297,6 +297,8 @@ class ConcreteFunction:
             x = next(found)
             if output.value.type.shape:
                 leaves.append(x)
+            elif output.is_array:
+                leaves.append(np.array(x, output.value.type.dtype))
             else:  # as NumPy, which gives scalars; or Python's number, if it stands for one
                 dtype = output.value.type.dtype
                 leaves.append(dtype.type(x) if output.weak is None else output.weak(x))
@@ -398,7 +400,7 @@ class ConcreteFunction:
         leaves = [
             output.plain
             if output.value is None
-            else Tensor(trace, next(found), None, output.weak)
+            else _tensor(trace, next(found), output)
             if output.argument is None
             else given[output.argument]
             for output in self._outputs
@@ -513,6 +515,12 @@ def _named(name: str, value: Any) -> str:
 
 def _type_text(type_: ArrayType) -> str:
     return described((type_.dtype, type_.shape))
+
+
+def _tensor(trace: Trace, value: Value, output: Output) -> Tensor:
+    """Return what stands for a result in the trace that it has become a part of."""
+    tensor = Tensor(trace, value, None, output.weak)
+    return writable(tensor) if output.is_array and not tensor.shape else tensor
 
 
 def _spec(dtype: np.dtype, shape: Shape, name: str | None = None) -> TensorSpec:

@@ -252,6 +252,8 @@ class Watch:
             root = root_of(leaf)
             if id(root) in roots or root._trace is not self._trace or read(leaf) not in known:
                 return None  # a view of what is elsewhere, or of another leaf
+            if not leaf.shape and leaf._view is not None:
+                return None  # an array, where a value stands for a scalar
             if leaf.shape:
                 roots.add(id(root))
             found.append(_Output(None, _DATA, leaf._weak))

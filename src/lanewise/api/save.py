@@ -310,6 +310,8 @@ class _Writer:
             return {"value": encoded(output.plain)}
         if output.argument is not None:
             return {"argument": output.argument}
+        if output.is_array and not output.value.type.shape:
+            return {"array": None}
         return {"number": encoded(output.weak)}
 
     def _variable(self, reference: Any) -> int:
@@ -480,20 +482,20 @@ class _Reader:
         values = iter(graph.outputs)
         outputs = []
         for row in listed(self._program["outputs"]):
-            tag, content = _one(row, "number", "value", "argument")
+            tag, content = _one(row, "number", "array", "value", "argument")
             if tag == "argument":
                 position = index(content, len(shapes))
                 if position not in listed(self._program.get("written", [])):
                     raise ValueError("a result is an argument that is not written to")
                 outputs.append(Output(graph.inputs[position], argument=position))
-            elif tag == "number":
-                weak = self._decoder.value(content)
+            elif tag in ("number", "array"):
+                weak = self._decoder.value(content) if tag == "number" else None
                 if weak not in (None, bool, int, float, complex):
                     raise ValueError(f"a result cannot stand for {weak!r:.60}")
                 value = next(values, _ABSENT)
                 if value is _ABSENT or (weak is not None and value.type.shape):
                     raise ValueError("the graph does not give the function's results")
-                outputs.append(Output(value, weak=weak))
+                outputs.append(Output(value, weak=weak, is_array=tag == "array"))
             else:
                 plain = self._decoder.value(content)
                 if type(plain) not in (bool, int, float, complex, str, bytes):

@@ -65,13 +65,15 @@ class Arguments(NamedTuple):
 class Output(NamedTuple):
     """A leaf of what the function returned: a value of the graph, or a plain object.
 
-    ``argument`` is the position of the caller's array that it is, where that is written to.
+    ``argument`` is the position of the caller's array that it is, where that is written to. Without
+    dimensions, ``is_array`` says that it is an array of NumPy's and not one of its scalars.
     """
 
     value: Value | None
     plain: Any = None
     weak: type | None = None
     argument: int | None = None
+    is_array: bool = False
 
     @property
     def is_computed(self) -> bool:
@@ -207,16 +209,17 @@ class _Inputs:
 
 def _output(leaf: Any, index: int, result: Any, func: Any) -> Output:
     if type(leaf) is Tensor:
-        return Output(read(leaf), weak=leaf._weak)
+        is_array = leaf._view is not None  # a scalar shares no memory with anything
+        return Output(read(leaf), weak=leaf._weak, is_array=is_array)
     if isinstance(leaf, Tensor):
-        return Output(read(leaf))
+        return Output(read(leaf), is_array=leaf._view is not None)
     if type(leaf) in _PLAIN:
         return Output(None, leaf)
     if isinstance(leaf, Ragged):
         leaf.refuse("returning it from a traced function")
     path = tree.paths(result, "the result")[index]
     if isinstance(leaf, (np.ndarray, np.generic, Variable)):
-        return Output(lift(leaf, path))
+        return Output(lift(leaf, path), is_array=isinstance(leaf, np.ndarray))
     raise ValueError(
         f"{function_name(func)} returned {path} of type {type(leaf).__name__}, but a traced "
         "function returns arrays, numbers, strings, None, or containers of these"

@@ -36,6 +36,7 @@ from lanewise.trace.regions import Aside, Continuation, born, in_region, note_at
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
 from lanewise.trace.tensor import TABLE, Tensor
 from lanewise.trace.trace import Stop, state
+from lanewise.trace.views import writable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -391,13 +392,15 @@ def _check_target(f: Any, out: Any) -> None:
 _WRITING_TO_FIRST = (
     np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
 )  # fmt: skip
+#: What gives an array even where that has no dimensions, not a scalar.
+_GIVING_ARRAYS = (np.select, np.tensordot, np.cross, np.i0, np.resize, np.piecewise)
 _CALLING_BACK = (np.apply_along_axis, np.apply_over_axes, np.piecewise, np.fromfunction)
 
 
 def _numpy_row(function: Any) -> Callable[..., Any]:
     """Return what to call for a function of NumPy that does not look at all of its arguments."""
     call_plain = CONSTRUCTORS.get(function)
-    writes = function in _WRITING_TO_FIRST
+    writes, gives_array = function in _WRITING_TO_FIRST, function in _GIVING_ARRAYS
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if writes and args and type(args[0]) is np.ndarray and in_region():
@@ -409,7 +412,8 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
         if any([isinstance(x, (Scratch, Ragged)) for x in (*args, *kwargs.values())]):
             return function(*args, **kwargs)
         kwargs.pop("like", None)
-        return TABLE[function](*unwrapped(args), **unwrapped(kwargs))
+        result = TABLE[function](*unwrapped(args), **unwrapped(kwargs))
+        return writable(result) if gives_array and type(result) is Tensor else result
 
     call.__name__ = function.__name__
     return call

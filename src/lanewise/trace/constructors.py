@@ -327,8 +327,11 @@ def _listed(function: Any) -> Callable[..., Any]:
     def traced(*args: Any, **kwargs: Any) -> Any:
         if any([isinstance(x, Scratch) for x in (*args, *kwargs.values())]):
             return function(*args, **kwargs)  # an `out`, which knows how it is written to
-        return TABLE[function](*args, **kwargs)
+        result = TABLE[function](*args, **kwargs)
+        is_bare = gives_array and type(result) is Tensor and not result.shape
+        return writable(result) if is_bare else result
 
+    gives_array = function in (np.where, np.tile)  # and not a scalar, even without dimensions
     return traced
 
 

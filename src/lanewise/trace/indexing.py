@@ -77,7 +77,9 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     viewed = _apply_basic(x, plan)
     if not plan.arrays:
         # An element, all of its indices given, is a scalar: no view in NumPy.
-        return viewed.copy() if plan.is_element else viewed
+        if plan.is_element:
+            return viewed.copy()
+        return viewed if viewed.shape else writable(viewed)
     viewed, axis = _bring_together(viewed, plan)
     arrays = [_as_index(array) for array in plan.arrays]
     if plan.is_element or any(array.ndim for array in arrays):
