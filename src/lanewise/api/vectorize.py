@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from lanewise.api.collecting import collect_of, collected
 from lanewise.api.mapping import Options, as_array, refuse_generators
 from lanewise.api.plain import is_plain
 from lanewise.api.transformed import reduced
-from lanewise.autograph.calls import fn
-from lanewise.errors import annotate, function_name, shown
+from lanewise.autograph.calls import MAKERS, fn
+from lanewise.errors import UnsupportedError, annotate, function_name, shown
 from lanewise.ops.contraction import parse_signature
-from lanewise.trace.tensor import Tensor, as_tensor
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import check_dtype, state, where
+from lanewise.trace.views import writable
 
 
 class vectorize:  # noqa: N801 (the name that NumPy gives it)
@@ -349,3 +352,56 @@ def _checked_signature(signature: str) -> Any:
 
 _ARGUMENTS = r"\((\w+(,\w+)*)?\)(,\((\w+(,\w+)*)?\))*"
 _SIGNATURE = re.compile(f"{_ARGUMENTS}->{_ARGUMENTS}")
+
+
+# --- objects of NumPy's ---------------------------------------------------------------------------
+
+#: By dtype the Python numbers that ``np.vectorize`` hands to its function.
+_NUMBERS = {dtype: kind for kind, dtype in WEAK_DTYPES.items()}
+
+
+def _followed(f: np.vectorize) -> Callable[..., Any]:
+    """Return what is called in place of an object of ``np.vectorize``: a map, on data."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if f.pyfunc is np._NoValue or not (is_traced(args) or is_traced(kwargs)):
+            return f(*args, **kwargs)
+        pyfunc = f.pyfunc if f.signature is not None else _of_numbers(f)
+        mapped = vectorize(pyfunc, f.otypes, None, f.excluded, f.cache, f.signature)
+        results = mapped(*args, **kwargs)
+        if isinstance(results, tuple):
+            return tuple(map(_as_array, results))
+        return _as_array(results)
+
+    return call
+
+
+def _as_array(x: Any) -> Any:
+    return writable(x) if isinstance(x, Tensor) else x
+
+
+def _of_numbers(f: np.vectorize) -> Callable[..., Any]:
+    """Return the function on Python's numbers, which ``np.vectorize`` calls it with."""
+
+    def number(x: Any) -> Any:
+        if not isinstance(x, Tensor) or x.shape:
+            return x
+        kind = _NUMBERS.get(x.dtype)
+        if kind is None:
+            raise UnsupportedError(
+                f"np.vectorize of an array of {x.dtype}{where()} computes with Python's numbers "
+                "and converts them to what the first element gave. Convert the array before, by "
+                "x.astype(float) or x.astype(int), or use lw.vectorize"
+            )
+        return weak(x, kind)
+
+    @wraps(f.pyfunc)
+    def pyfunc(*args: Any, **kwargs: Any) -> Any:
+        given = [x if i in f.excluded else number(x) for i, x in enumerate(args)]
+        named = {k: x if k in f.excluded else number(x) for k, x in kwargs.items()}
+        return fn(f.pyfunc)(*given, **named)
+
+    return pyfunc
+
+
+MAKERS[np.vectorize] = _followed

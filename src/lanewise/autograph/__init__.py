@@ -7,6 +7,7 @@ from lanewise.autograph import (  # noqa: F401
     calls,
     containers,
     hooks,
+    library,
     mathematics,
     randomness,
     strings,

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
+from numpy.polynomial._polybase import ABCPolyBase
 
 from lanewise.autograph.convert import convert
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
@@ -156,7 +157,10 @@ def _library(f: Any) -> Any:
     code = getattr(f, "__code__", None)
     if code is not None and not _is_own(code.co_filename):
         return f  # without source: made by a dataclass, or by `exec`
-    return ROWS.get(f) or followed(f) or f
+    row = ROWS.get(f)
+    if row is None and (f.__module__ or "").startswith("numpy.polynomial"):
+        return convert(getattr(f, "_implementation", f), HOOKS[0])
+    return row or followed(f) or f
 
 
 def _convert(f: Any) -> Any:
@@ -266,7 +270,8 @@ def _known_class(cls: type) -> str:
 def _how_instantiated(cls: type) -> str:
     if type(cls).__call__ is not type.__call__:
         return "as it is"
-    if _is_users(cls.__init__) or _is_users(cls.__new__):
+    is_polynomial = issubclass(cls, ABCPolyBase)
+    if is_polynomial or _is_users(cls.__init__) or _is_users(cls.__new__):
         return "converted"
     return "fresh" if cls.__new__ is object.__new__ or cls is bytearray else "as it is"
 

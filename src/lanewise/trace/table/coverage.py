@@ -38,7 +38,6 @@ NOT_DISPATCHED = {
     "np.asmatrix": "Use an array with two dimensions",
     "np.bmat": "Use np.block",
     "np.broadcast": "Use np.broadcast_arrays, or np.broadcast_shapes of the shapes",
-    "np.c_": "Use np.column_stack",
     "np.frompyfunc": "What it makes computes with Python objects; use lw.vectorize",
     "np.from_dlpack": "Call host code by lw.py_func",
     "np.isfortran": "A traced array has no order in memory",
@@ -46,11 +45,8 @@ NOT_DISPATCHED = {
     "np.lib.stride_tricks.as_strided": "Use np.lib.stride_tricks.sliding_window_view, or index",
     "np.matrix": "Use an array with two dimensions",
     "np.mintypecode": "Use np.result_type of the arrays",
-    "np.ndenumerate": "Use np.ndindex(x.shape), and index x",
     "np.nditer": "Use np.ndindex(x.shape), and index x; or write it for the whole array",
     "np.nested_iters": "Use np.ndindex(x.shape), and index x",
-    "np.r_": "Use np.concatenate",
-    "np.vectorize": "Use lw.vectorize",
 }
 #: Names of functions that do no more than call another one.
 OTHER_NAMES = {"np.row_stack": np.vstack}
@@ -147,7 +143,9 @@ def page() -> str:
             _by_advice((_code(known[f]), REFUSED[f]) for f in refused),
         ),
         "## Not supported\n",
-        "NumPy does not ask the arrays that these are given. A traced one is an error.\n",
+        "NumPy does not ask the arrays that these are given. A traced one is an error. (`np.r_`,\n"
+        "`np.c_`, `np.ndenumerate`, objects of `np.vectorize` and `numpy.polynomial` are followed\n"
+        "nevertheless, but with `autograph=False`.)\n",
         _table(
             ("functions", "why, and what to write instead"),
             _by_advice(

@@ -203,7 +203,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    return np.take(np.ravel(arr), np.ravel(_chosen(np.extract, condition)).nonzero()[0])
+    return np.ravel(arr)[np.ravel(array(condition)).astype(bool)]
 
 
 _FIXED_SIZE = "np.argsort(~mask, stable=True)[:k] gives the places of up to k of them"

@@ -1,0 +1,61 @@
+"""NumPy's own Python code on data: `numpy.polynomial`, ``np.r_``, ``np.ndenumerate``.
+
+It is made of functions that are followed, but does not dispatch: it asks for arrays, and Python's
+control flow stands in it. So it is converted like a user's, where it is given data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polyutils
+
+from lanewise.autograph import calls
+from lanewise.autograph.calls import ROWS, replaces
+from lanewise.autograph.convert import convert
+from lanewise.errors import at
+from lanewise.ir.location import here
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.table.checks import checked
+from lanewise.trace.tensor import as_tensor
+
+
+def _on_data(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of NumPy's that is converted where it is given data."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_traced(args) and not is_traced(kwargs):
+            return function(*args, **kwargs)
+        return convert(function, calls.HOOKS[0])(*args, **kwargs)
+
+    call.__name__ = function.__name__
+    return call
+
+
+_CONCATENATE = type(np.r_).__mro__[1].__getitem__
+ROWS[_CONCATENATE] = _on_data(_CONCATENATE)
+
+
+@replaces(np.ndenumerate)
+def ndenumerate(arr: Any) -> Iterator[Any]:
+    """``np.ndenumerate``, of data too: pairs of the index and the element."""
+    if not is_traced(arr):
+        return np.ndenumerate(arr)
+    x = as_tensor(arr)
+    return iter([(index, x[index]) for index in np.ndindex(x.shape)])
+
+
+@replaces(polyutils.trimseq)
+def trimseq(seq: Any) -> Any:
+    """``trimseq``, which cuts off zeros: of data there must be none to cut off."""
+    if not is_traced(seq):
+        return polyutils.trimseq(seq)
+    if len(seq) < 2:
+        return seq
+    message = (
+        f"numpy.polynomial cuts off coefficients at the end that are 0{at(here())}: how many are "
+        "left would depend on the data. Use np.convolve, and + and - of arrays of one length"
+    )
+    return checked(seq, as_tensor(seq)[-1] != 0, ValueError(message))
