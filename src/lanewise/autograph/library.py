@@ -22,7 +22,7 @@ from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import as_tensor
 
 
-def _on_data(function: Callable[..., Any]) -> Callable[..., Any]:
+def _on_data(function: Any) -> Callable[..., Any]:
     """Return a function of NumPy's that is converted where it is given data."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -34,7 +34,7 @@ def _on_data(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_CONCATENATE = type(np.r_).__mro__[1].__getitem__
+_CONCATENATE = type(np.r_).__getitem__
 ROWS[_CONCATENATE] = _on_data(_CONCATENATE)
 
 
