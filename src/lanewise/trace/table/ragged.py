@@ -328,23 +328,56 @@ def unique(
     sorted: bool = True,
 ) -> Any:
     x = ar if isinstance(ar, Ragged) else np.ravel(as_tensor(ar))
-    if return_index or return_inverse or return_counts or axis is not None or x.ndim != 1:
+    is_more = return_index or return_inverse or return_counts
+    if (is_more and isinstance(x, Ragged)) or axis is not None or x.ndim != 1:
         raise DataDependentShapeError(
-            "np.unique with indices, inverse or counts, or along an axis, is not followed"
-            f"{at(here())}: the shape of its result depends on the data. {_MARK}"
+            "np.unique along an axis, or with indices, inverse or counts of an array of a length "
+            f"that is data, is not followed{at(here())}: the shape of its result depends on the "
+            f"data. {_MARK}"
         )
+    if is_more:
+        wanted = return_index, return_inverse, return_counts
+        return _unique_with(x, as_tensor(ar).shape, wanted, equal_nan)
     ordered = np.sort(x)
     data = ordered.data if isinstance(ordered, Ragged) else ordered
     if not data.shape[0]:
         return ordered
+    begins = _begins(data, equal_nan)
+    if isinstance(ordered, Ragged):
+        begins = np.logical_and(begins, full_mask(ordered))
+    return Ragged(data, (Chosen(begins, what="np.unique(x)", instead=_MARK),))
+
+
+def _begins(data: Tensor, equal_nan: bool) -> Any:
+    """Return where in sorted data another value begins."""
     before, behind = data[:-1], data[1:]
     differs = before != behind
     if equal_nan and data.dtype.kind in "fc":
         differs = np.logical_and(differs, ~np.logical_and(np.isnan(before), np.isnan(behind)))
-    begins = np.concatenate([np.ones_like(differs, shape=(1,)), differs])
-    if isinstance(ordered, Ragged):
-        begins = np.logical_and(begins, full_mask(ordered))
-    return Ragged(data, (Chosen(begins, what="np.unique(x)", instead=_MARK),))
+    return np.concatenate([np.ones_like(differs, shape=(1,)), differs])
+
+
+def _unique_with(
+    x: Tensor, shape: Any, wanted: tuple[bool, bool, bool], equal_nan: bool
+) -> tuple[Any, ...]:
+    """Return the unique values and, as far as wanted, first indices, inverse and counts."""
+    order = np.argsort(x, stable=True)
+    data = x[order]
+    if not data.shape[0]:
+        parts = [order, np.reshape(order, shape), order]
+        return (data, *[part for part, is_wanted in zip(parts, wanted, strict=True) if is_wanted])
+    begins = _begins(data, equal_nan)
+    extents = (Chosen(begins, what="np.unique(x)", instead=_MARK),)
+    rank = np.cumsum(begins, dtype=np.intp) - 1  # of each element's value among the unique ones
+    return_index, return_inverse, return_counts = wanted
+    results: list[Any] = [Ragged(data, extents)]
+    if return_index:
+        results.append(Ragged(order, extents))
+    if return_inverse:
+        results.append(np.reshape(rank[np.argsort(order, stable=True)], shape))
+    if return_counts:
+        results.append(Ragged(np.bincount(rank, minlength=data.shape[0])[rank], extents))
+    return tuple(results)
 
 
 @implements(np.unique_values)
