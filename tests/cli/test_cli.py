@@ -378,3 +378,34 @@ def test_progress_with_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
     with progress(0) as advance:
         advance(0)
+
+
+def test_errors_tell_the_example_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("g.py").write_text(
+        "def f(x):\n    if x > 36:\n        raise ValueError('in example 3')\n    return x\n"
+    )
+    np.save("numbers.npy", np.arange(50.0))
+    for size in ("1", "7", "50"):
+        assert main(["map", "g.py:f", "numbers.npy", "-o", "out.npy", "--chunk-size", size]) != 0
+        told = capsys.readouterr().err
+        assert "ValueError: in example 3;" in told
+        assert "in example 37 (" in told
+        assert "chunk" not in told
+
+
+def test_too_little_memory_is_told_in_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("g.py").write_text("import numpy as np\ndef f(x):\n    raise MemoryError('3 GiB')\n")
+    np.save("numbers.npy", np.arange(50.0))
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (2_000_000_000, -1))
+    assert main(["map", "g.py:f", "numbers.npy", "-o", "out.npy", "--chunk-size", "20"]) != 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "MemoryError: 3 GiB" in told
+    assert "not enough memory for examples 0 to 19" in told
+    assert "this process may take 2 GB (ulimit -v)" in told
+    assert "--chunk-size 5, or less" in told

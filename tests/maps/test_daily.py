@@ -277,3 +277,16 @@ def test_the_cache_is_told_of_and_cleared(tmp_path, monkeypatch):
     assert other.exists()
     with warnings.catch_warnings():
         np.testing.assert_array_equal(lw.vmap(both_ways)(XS), [2.0, 2.0, 6.0])
+
+
+def test_vmap_with_options_decorates():
+    @lw.vmap(in_dims=1, out_dims=1)
+    def doubled(x):
+        return 2 * x.sum() + x
+
+    xs = np.arange(6.0).reshape(2, 3)
+    expected = np.stack([2 * x.sum() + x for x in xs.T], axis=1)
+    np.testing.assert_array_equal(doubled(xs), expected)
+    assert lw.vmap()(np.sin)(xs).shape == xs.shape
+    with pytest.raises(TypeError, match="vmap takes a function, not int"):
+        lw.vmap(in_dims=1)(3)

@@ -30,7 +30,7 @@ _USUAL = {kind: Options(randomness=kind) for kind in RANDOMNESS}
 
 @answers("vmap")
 def vmap(
-    func: Callable[..., Any],
+    func: Any = ...,
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
@@ -55,7 +55,8 @@ def vmap(
     func : callable
         Takes and returns arrays and numbers, in tuples, lists, dicts, named tuples, dataclasses or
         registered classes, nested as one likes. It is run once, on tensors that stand for one
-        example; its ``if``, ``while`` and ``for`` follow the data of each example.
+        example; its ``if``, ``while`` and ``for`` follow the data of each example. Without it, what
+        is returned decorates a function: ``@lw.vmap(in_dims=1)``.
     in_dims : int, None, or a tree of these
         Which dimension of each argument is the batch (negative counts from the end); None where
         every example gets the whole argument. A tree is shaped like the tuple of positional
@@ -133,6 +134,10 @@ def vmap(
     >>> {index: type(error).__name__ for index, error in failures.items()}
     {1: 'LinAlgError'}
     """
+    if func is ...:
+        given = dict(locals())
+        del given["func"]
+        return partial(vmap, **given)
     if not callable(func):
         raise TypeError(f"vmap takes a function, not {type(func).__name__}")
     refuse_generators(func)

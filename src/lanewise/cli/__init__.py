@@ -62,6 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except OSError as error:  # a full disk, a missing permission
         return _fail(f"{error.filename or options.output}: {error.strerror or error}")
+    except MemoryError as error:
+        return _fail(
+            f"not enough memory: {error or 'for the input and the output'}: set a smaller "
+            "--chunk-size, or a higher limit (ulimit -v)"
+        )
     except KeyboardInterrupt:
         print(f"lanewise: interrupted, {options.output} not written", file=sys.stderr)
         return INTERRUPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,15 @@ from lanewise.cli.outputs import Array, FailureTable, ResultWriter, check_output
 from lanewise.cli.progress import progress
 from lanewise.cli.source import describe, load_function, parameters_among
 
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # ty: ignore[invalid-assignment]
+
 CHUNK_BYTES = 64 << 20
+
+#: How messages name an example, of the chunk that is mapped.
+_EXAMPLE = re.compile(r"(\bin example )(\d+)(?=(?:, \d+)*(?: \(|$|;))")
 
 Inputs = dict[str, NDArray[Any]]
 """The opened arrays by parameter. One array that is not named has the name ``""``."""
@@ -180,11 +189,27 @@ def _map_chunk(
         return lw.vmap(by_name, in_dims=in_dim, **how)(chunk)
     except Exception as error:
         message = describe(error, file)
-        if begin:
-            message += f" (in the chunk of examples {begin} to {end - 1}, counted from its start)"
+        found = [*_EXAMPLE.finditer(message)][-1:]  # of the file, not of the chunk
+        for place in found:
+            number = begin + int(place[2])
+            message = f"{message[: place.start(2)]}{number}{message[place.end(2) :]}"
+        if begin and not found:
+            message += f" (in the chunk of examples {begin} to {end - 1})"
         if isinstance(error, MemoryError):
-            message += "; a smaller --chunk-size needs less"
+            message = _out_of_memory(message, begin, end)
         raise CommandError(message) from error
+
+
+def _out_of_memory(message: str, begin: int, end: int) -> str:
+    """Say in one line what was too much, and what to set."""
+    many = f"examples {begin:,} to {end - 1:,}" if end - begin > 1 else f"example {begin:,}"
+    limit = ""
+    if resource is not None:
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY:
+            limit = f"; this process may take {_bytes(most)} (ulimit -v)"
+    smaller = f"--chunk-size {max((end - begin) // 4, 1)}, or less, and " if end - begin > 1 else ""
+    return f"{message}: not enough memory for {many}{limit}: set {smaller}a higher limit"
 
 
 def _default_chunk_size(inputs: Inputs, results: list[Array], size: int) -> int:
