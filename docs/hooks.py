@@ -98,6 +98,9 @@ class _Links(HTMLParser):
 def on_post_build(config: Any, **_: Any) -> None:
     """Refuse a site with a link that leads nowhere, or that loads something from elsewhere."""
     site = Path(config["site_dir"])
+    index = (site / "search" / "search_index.json").read_text(encoding="utf-8")
+    # What a page that is opened as a file reads, as it may read no JSON.
+    (site / "search" / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
     pages = {path: _Links(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     faults = []
     for path, page in pages.items():

@@ -21,7 +21,7 @@ from lanewise.cli.source import describe, load_function, parameters_among
 try:
     import resource
 except ImportError:  # on Windows
-    resource = None  # ty: ignore[invalid-assignment]
+    resource = None
 
 CHUNK_BYTES = 64 << 20
 
