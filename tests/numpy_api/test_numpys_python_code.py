@@ -123,3 +123,15 @@ def test_dtypes_that_numpy_takes_from_the_first_element_are_refused():
 def test_a_scalar_gives_an_array_without_dimensions():
     f = lambda x: relu(x[0])  # noqa: E731
     assert type(f(XS[0])) is type(lw.function(f)(XS[0]))
+
+
+def test_a_dtype_that_the_data_decide_is_refused():
+    mixed = np.vectorize(lambda a: 0 if a < 0 else a)
+    with pytest.raises(UnsupportedError, match="gives the dtype that the first element has"):
+        lw.vmap(lambda x: mixed(x))(XS)
+    told = np.vectorize(lambda a: 0 if a < 0 else a, otypes=[float])
+    assert_maps(lambda x: told(x), XS)
+
+
+def test_it_is_called_where_the_data_decide():
+    assert_maps(lambda x: scaled(x, 2.0) if x[0] > 0 else relu(x), XS)

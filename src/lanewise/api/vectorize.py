@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from lanewise.api.mapping import Options, as_array, refuse_generators
 from lanewise.api.plain import is_plain
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import MAKERS, fn
+from lanewise.autograph.state import PROMOTED
 from lanewise.errors import UnsupportedError, annotate, function_name, shown
 from lanewise.ops.contraction import parse_signature
 from lanewise.trace.scratch import is_traced
@@ -395,12 +395,20 @@ def _of_numbers(f: np.vectorize) -> Callable[..., Any]:
             )
         return weak(x, kind)
 
-    @wraps(f.pyfunc)
     def pyfunc(*args: Any, **kwargs: Any) -> Any:
         given = [x if i in f.excluded else number(x) for i, x in enumerate(args)]
         named = {k: x if k in f.excluded else number(x) for k, x in kwargs.items()}
-        return fn(f.pyfunc)(*given, **named)
+        before = PROMOTED[0]
+        result = fn(f.pyfunc)(*given, **named)
+        if f.otypes is None and PROMOTED[0] != before:
+            raise UnsupportedError(
+                f"np.vectorize({function_name(f.pyfunc)}){where()} gives the dtype that the first "
+                "element has, and which that is depends on the data. Give it otypes=, or return "
+                "numbers of one kind, as 0.0 for 0"
+            )
+        return result
 
+    pyfunc.__name__ = function_name(f.pyfunc)
     return pyfunc
 
 

@@ -221,6 +221,10 @@ def kind_of(leaf: Any) -> Kind | None:
     return None
 
 
+#: How often values of two kinds were joined until now, so that the data decide which it was.
+PROMOTED = [0]
+
+
 def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> Kind:
     """Return what holds leaves of both kinds, promoted as NumPy and Python do.
 
@@ -233,6 +237,7 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
         return first
     if first.shape != second.shape:
         refuse(name, sides, str(first), str(second), SAME_SHAPE)
+    PROMOTED[0] += 1
     if first.weak is not None and second.weak is not None:
         weak = max(first.weak, second.weak, key=_ORDER.index)
         return Kind(WEAK_DTYPES[weak], first.shape, weak)
