@@ -20,6 +20,7 @@ from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.pipeline import lower
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.passes.vectorize import vectorize
+from lanewise.runtime import reference as meaning
 from lanewise.runtime.interpret import interpret
 from random_graphs import random_graph
 
@@ -483,11 +484,13 @@ class Batched:
     """Runs divergent maps as the runtime does, by batched regions, though without gathering."""
 
     def __init__(self) -> None:
-        self.plain = reference._map
+        self.plain = meaning._map
 
-    def __call__(self, op: Operation, operands: list[Any], params: Any, sizes: Any) -> list[Any]:
+    def __call__(
+        self, op: Operation, operands: list[Any], params: Any, sizes: Any, check: Any
+    ) -> list[Any]:
         if params["order"] != DIVERGENT or not params["size"]:
-            return self.plain(op, operands, params, sizes)
+            return self.plain(op, operands, params, sizes, check)
         (graph,) = op.regions
         (inner,) = graph.operations
         chosen = [inner.results.index(value) for value in graph.outputs]
@@ -560,6 +563,6 @@ def test_random_graphs(seed, monkeypatch):
             np.testing.assert_allclose(got, value, 1e-12, 1e-12)
     for got, value in zip(interpret(graph, *arguments), want, strict=True):
         np.testing.assert_allclose(got, value, 1e-12, 1e-12)
-    monkeypatch.setattr(reference, "_map", Batched())
+    monkeypatch.setattr(meaning, "_map", Batched())
     for got, value in zip(reference.run(full, *arguments), want, strict=True):
         np.testing.assert_allclose(got, value, 1e-12, 1e-12)

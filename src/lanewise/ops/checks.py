@@ -145,6 +145,8 @@ class fails:
     def batch(b: Batch, *operands, name, params, axes):
         return fails(*repeat_unmapped(b, *operands), name=name, params=params, axes=axes + 1)
 
+    lanes = absent("whether LAPACK fails is its own to say")
+
     samples = (
         sample(-np.eye(2), name="cholesky", params=(("upper", False),)),
         sample(np.stack([np.eye(2), -np.eye(2)]), name="cholesky", params=(("upper", True),),
