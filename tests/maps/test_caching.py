@@ -49,13 +49,14 @@ def test_another_call_size_layout_or_value_does_not_compile_again(compiled):
     ):
         mapped(batch)
     lw.vmap(func)(X)  # another map of the function
-    lw.vmap(lambda x: (x * w + 2).sum())(X)  # another function that does the same
     w = np.full(3, 5.0)
     assert_same(mapped(X), func_rows(func))
     w[:] = 7
     assert_same(mapped(X), func_rows(func))
     assert compiled() == 0
     assert len(dispatch._cache) == 1
+    lw.vmap(lambda x: (x * w + 2).sum())(X)  # another that does the same: warnings name its lines
+    assert compiled() == 1
 
 
 def func_rows(func):
@@ -86,10 +87,15 @@ def test_out_dims_and_structure_do_not_compile_again(compiled):
     def func(x):
         return (x[:, None] * x, x.sum())
 
+    def structured(x, as_dict):
+        pair = (x[:, None] * x, x.sum())
+        return {"a": pair[0], "b": [pair[1]]} if as_dict else pair
+
+    lw.vmap(structured, in_dims=(0, None))(X, False)
+    lw.vmap(structured, in_dims=(0, None))(X, True)
+    assert compiled() == 1
     lw.vmap(func)(X)
     lw.vmap(func, out_dims=(1, 0))(X)
-    lw.vmap(lambda x: {"a": x[:, None] * x, "b": [x.sum()]})(X)
-    lw.vmap(lambda p: func(p["x"]), in_dims=({"x": -2},))({"x": X})
     assert compiled() == 1
     lw.vmap(func, out_dims=(-1, 0))(X)  # made with the examples side by side
     lw.vmap(func, out_dims=(2, -1))(X)

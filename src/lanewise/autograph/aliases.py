@@ -101,7 +101,9 @@ class Shared:
         Arrays that it does not share memory with, though both may be views of one array.
     """
 
-    __slots__ = ("_home", "_seen", "apart", "hidden", "must_not", "name", "own", "places")
+    __slots__ = (
+        "_home", "_seen", "apart", "hidden", "hidden_roots", "must_not", "name", "own", "places",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -112,7 +114,9 @@ class Shared:
         must_not: str = "",
     ) -> None:
         self.name = name
-        self.hidden = [(root, root._value, root._guard) for root in all_roots(hidden)]
+        roots = all_roots(hidden)
+        self.hidden = [(root, root._value, root._guard) for root in roots]
+        self.hidden_roots = dict(zip(map(id, roots), roots, strict=True))
         self.places = places
         self.own = own
         self.must_not = must_not
@@ -125,16 +129,20 @@ class Shared:
         """Whether the array is no more than a copy of what stands in its places."""
         return bool(self.places)
 
+    def known(self) -> list[Tensor]:
+        """Return what the array is a view of for whom a flag says so."""
+        own = [] if self.own is None else [self.own]
+        return [*[place.root for place in self.places], *own]
+
     def roots(self) -> list[Tensor]:
         """Return all that the array may be a view of."""
-        own = [] if self.own is None else [self.own]
-        return [*[place.root for place in self.places], *own, *[root for root, *_ in self.hidden]]
+        return [*self.known(), *[root for root, *_ in self.hidden]]
 
     def reading(self, tensor: Tensor) -> None:
         """Have the array show what its places hold; raise if what is hidden has changed."""
         for root, seen, guard in self.hidden:
             now = root._guard
-            if isinstance(now, Stale) and now is not guard and id(now.writer) not in self.apart:
+            if type(now) is Stale and now is not guard and id(now.writer) not in self.apart:
                 now.reading(root)
             if root._value is not seen:
                 raise ControlFlowError(
@@ -258,14 +266,22 @@ def all_roots(arrays: Iterable[Tensor]) -> list[Tensor]:
     found: dict[int, Tensor] = {}
     rest = [root_of(array) for array in arrays]
     while rest:
-        root = rest.pop(0)
+        root = rest.pop()
         if id(root) in found:
             continue
         found[id(root)] = root
         guard = sharing(root)
         if guard is not None:
-            rest += guard.roots()
-    return [root for root in found.values() if root._guard is None or not root._guard.is_copy]
+            rest += [root for root in guard.known() if id(root) not in found]
+            found.update(guard.hidden_roots)  # all that those may be views of is among them
+    copies = {
+        key
+        for key, root in found.items()
+        if (guard := root._guard) is not None
+        and (type(guard) is not Shared or guard.places)
+        and guard.is_copy
+    }
+    return [root for key, root in found.items() if key not in copies]
 
 
 def may_overlap(first: Tensor, second: Tensor) -> bool:
