@@ -126,11 +126,11 @@ def test_control_flow(backend: str) -> None:
     def check(case: Any) -> None:
         arrays = first_examples(case)
         called, seen = Notes(), Notes()
-        want, error = outcome(lambda: case.function(called)(*[a.copy()[()] for a in arrays]))
+        want, error = outcome(lambda: case.function(called)(*given(arrays)))
         traced = lw.function(case.function(seen))
         for _ in range(3):
             seen.calls.clear()
-            got, other = outcome(lambda: traced(*arrays))
+            got, other = outcome(lambda: traced(*given(arrays)))
             if isinstance(other, lw.UnsupportedError) and re.search(REFUSED, str(other)):
                 return
             if error is not None:
