@@ -35,8 +35,9 @@ def outcome(func, args, kwargs, file):
         result = func(*args, **kwargs)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == file]
-        lines = [line for line, _ in itertools.groupby(lines)]
+        frames = [frame for frame in frames if frame.filename == file]
+        # What is nested deeply runs in a function within, of the same name.
+        lines = [[*group][-1].lineno for _, group in itertools.groupby(frames, lambda f: f.name)]
         if isinstance(error, UnboundLocalError):
             # Python 3.11 runs a store and the load after it as one instruction once code is warm,
             # and then names the line of the store. How warm code is differs here.
