@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import faults
 import numpy as np
 
 import lanewise as lw
+
+sys.path.insert(0, str(Path(__file__).parent))  # for pytest, which looks for doctests here
+import faults
 
 #: Ways to run a program.
 MODES = ("interpret", "native", "function", "function-native")
