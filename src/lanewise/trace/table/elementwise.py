@@ -135,6 +135,8 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Tensor:
     x = as_tensor(x)
+    if not x.shape and x._view is None and x.dtype.kind in "fc":  # a scalar is not written to
+        return nan_to_num(x.reshape(1), True, nan, posinf, neginf)[0]
     result = x.copy() if copy else x
     if x.dtype.kind not in "fc":
         return result
