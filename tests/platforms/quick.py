@@ -55,7 +55,7 @@ EMULATED = [
     "tests/runtime/test_launch.py",
 ]
 
-TOOLS = ["pytest>=8.4", "pytest-xdist>=3.6"]
+TOOLS = ["pytest>=9.0", "pytest-xdist>=3.6"]
 #: The Pythons that the newest packages are looked for on, and of those that of Debian's release.
 PYTHONS = ["3.14", "3.13", "3.12"]
 #: NumPy 2.5, which needs a later Python than ARM's here, does not start under qemu 7.2.
