@@ -38,6 +38,7 @@ def outcome(func, args, kwargs, file):
         frames = [frame for frame in frames if frame.filename == file]
         # What is nested deeply runs in a function within, of the same name.
         lines = [[*group][-1].lineno for _, group in itertools.groupby(frames, lambda f: f.name)]
+        lines = [line for line, _ in itertools.groupby(lines)]
         if isinstance(error, UnboundLocalError):
             # Python 3.11 runs a store and the load after it as one instruction once code is warm,
             # and then names the line of the store. How warm code is differs here.
