@@ -143,7 +143,7 @@ def test_names_are_escaped():
 def test_the_drawing(backend):
     seen = lw.explain(lw.vmap(wave), X)
     found = texts(seen.svg())
-    assert {"input", "result", "while", "cond", "test", "body", "if", "else", "svd"} <= set(found)
+    assert {"x", "result", "while", "cond", "test", "body", "if", "else", "svd"} <= set(found)
     assert {"sin", "multiply", "less"} <= set(found)
     assert ("kernel 1" in found) == (backend == "native")
     tips = [node.text for node in ElementTree.fromstring(seen.svg()).iter(f"{SVG}title")]
@@ -276,3 +276,28 @@ def test_the_picture_in_the_documentation(backend):
 def titles(svg):
     found = ElementTree.fromstring(svg).iter(f"{SVG}text")
     return [node.text for node in found if node.get("class") == "t"]
+
+
+WEIGHTS, MOMENTS = np.full(4, 0.5), {"first": [lw.Variable(np.full(4, 2.0))]}
+
+
+def weighted(x, model, k=2.0):
+    return (x @ model["w"]) * k + (MOMENTS["first"][0] * x).sum()
+
+
+@pytest.mark.parametrize(
+    ("func", "args", "names"),
+    [
+        (lw.vmap(weighted, in_dims=(0, None)), (X, {"w": WEIGHTS + 1}), {"x", "model['w']"}),
+        (lw.function(weighted), (X[0], {"w": WEIGHTS + 1}), {"x", "model['w']"}),
+        (lw.vmap(weighted, (0, None, None)), (X, {"w": WEIGHTS + 1}, 3), {"x", "model['w']"}),
+        (lw.vmap(np.dot), (X, X + 1), {"a", "b"}),
+        (lambda points: lw.vmap(lambda x: x + 1)(points), (X,), {"points"}),
+        (lw.vmap(lambda *rows: rows[0] * rows[1]), (X, X + 1), {"args[0]", "args[1]"}),
+    ],
+)  # fmt: skip
+def test_inputs_have_their_names(func, args, names):
+    expected = names | ({"MOMENTS['first'][0]"} if "x" in names else set())
+    for seen in (lw.explain(func, *args), lw.profile(func, repeat=1)(*args)):
+        assert {name for program in seen.programs for name in program.names} == expected
+        assert expected <= set(texts(seen.svg()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 import sys
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from lanewise.errors import ConcretizationError, at
-from lanewise.ir.location import _is_own, here
+from lanewise.ir.location import _is_own, here, lines_around
 from lanewise.trace.tensor import Tensor
 
 
@@ -62,7 +61,7 @@ def _call_at(frame: FrameType) -> tuple[ast.Call, str] | None:
     line, last, column, end = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     if line is None or line != last or column is None or end is None:
         return None
-    source = linecache.getline(frame.f_code.co_filename, line)
+    source = (lines_around(frame.f_code)[line - 1 : line] or [""])[0]
     try:
         called, rest = source.encode()[column:end].decode(), source.encode()[end:].decode()
         found = ast.parse(called, mode="eval").body

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import dis
+import linecache
 import sys
 from collections.abc import Iterator
 from types import CodeType
 
 from lanewise.autograph.build import arguments, fill_places, function, place, shifted
-from lanewise.ir.location import CHANGED, origin, texts
+from lanewise.ir.location import CHANGED, ELSEWHERE, origin, texts
 
 #: The name of a lambda as a function, before it gets its own back.
 LAMBDA = "ag__lambda"
@@ -35,6 +36,8 @@ def find(code: CodeType) -> ast.FunctionDef | None:
     for lines in kept:
         for node in _lambdas(code, lines) if is_lambda else _definitions(code, lines):
             if _is_source_of(node, code):
+                if code.co_filename.startswith("<") and not linecache.getlines(code.co_filename):
+                    ELSEWHERE[origin(code)] = lines
                 return _as_function(node, code) if isinstance(node, ast.Lambda) else node
     if kept and not code.co_filename.startswith("<"):
         CHANGED.add(origin(code))

@@ -16,11 +16,13 @@ from lanewise.inspect.drawing import draw
 from lanewise.inspect.findings import Findings, ProgramView
 from lanewise.inspect.kernels import KernelView, Left, left
 from lanewise.inspect.memory import memory_of
+from lanewise.inspect.names import Names
 from lanewise.inspect.page import fragment, page
 from lanewise.inspect.rows import Walker
 from lanewise.inspect.text import show, text_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.location import ipython_shell
 from lanewise.ops.regions import map_
 from lanewise.passes.inline import inline
 from lanewise.runtime.dispatch import Program, observing
@@ -64,6 +66,9 @@ class Explanation(Findings):
     (256, '<!DOCTYPE html>', '<svg')
     """
 
+    #: The number of the cell that has shown it.
+    _shown_in: int | None = None
+
     def __repr__(self) -> str:
         return f"<explanation of {self.name}: {len(self.rows)} operations>"
 
@@ -71,8 +76,16 @@ class Explanation(Findings):
         return text_of(self)
 
     def show(self) -> None:
-        """Print it: in colours on a terminal where ``rich`` is installed, plainly elsewhere."""
-        show(self)
+        """Print it: in colours on a terminal where ``rich`` is installed, plainly elsewhere.
+
+        A notebook shows the page.
+        """
+        notebook = _notebook()
+        if notebook is None:
+            show(self)
+        else:
+            notebook.display_pub.publish({"text/plain": str(self), "text/html": fragment(self)})
+            self._shown_in = notebook.execution_count
 
     def svg(self) -> str:
         """Return a drawing of the operations and kernels, as a file of its own.
@@ -106,6 +119,23 @@ class Explanation(Findings):
 
     def _repr_html_(self) -> str:
         return fragment(self)
+
+    def _ipython_display_(self) -> None:
+        """Show the page in a notebook, unless the cell that ends in this showed it when it ran."""
+        notebook = _notebook()
+        if notebook is None:
+            raise NotImplementedError  # a terminal: IPython prints the representation
+        was_shown, self._shown_in = self._shown_in == notebook.execution_count, None
+        if not was_shown:
+            self.show()
+            self._shown_in = None
+
+
+def _notebook() -> Any:
+    """Return the IPython that runs here if it shows pages."""
+    shell = ipython_shell()
+    shows = shell is not None and "text/html" in shell.display_formatter.active_types
+    return shell if shows else None
 
 
 def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
@@ -164,6 +194,7 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     [(2, 544)]
     """
     check_callable(func, "explain")
+    names = Names(func, args, kwargs)
     with observing() as programs:
         func(*args, **kwargs)
     kernels: list[KernelView] = []
@@ -176,7 +207,7 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
         if graph is not None and program.choice.backend == INTERPRET:
             walker.list_kernels(lowered, program.sizes)
             lowered = walker.lowered(program.graph)
-        views.append(view_of(program, calls, lowered, walker, graph is not None))
+        views.append(view_of(program, calls, lowered, walker, graph is not None, names))
     explanation = Explanation(
         name_of_call(func),
         views,
@@ -218,7 +249,12 @@ def native_graph(program: Program, refused: list[Left]) -> Graph | None:
 
 
 def view_of(
-    program: Program, calls: int, lowered: Graph, walker: Walker, has_kernels: bool
+    program: Program,
+    calls: int,
+    lowered: Graph,
+    walker: Walker,
+    has_kernels: bool,
+    names: Names,
 ) -> ProgramView:
     """Return what to tell of a program, given the graph that runs."""
     choice = program.choice
@@ -230,7 +266,9 @@ def view_of(
         return walker.kernels[walker.numbers[op] - 1].scratch if op in walker.numbers else 0
 
     memory = memory_of(program.graph, lowered, program.sizes, scratch)
-    return ProgramView(lowered, program.sizes, choice, calls, memory, rows, walker)
+    return ProgramView(
+        lowered, program.sizes, choice, calls, memory, rows, walker, names.of(program)
+    )
 
 
 def examples_of(programs: Sequence[Program]) -> list[int]:

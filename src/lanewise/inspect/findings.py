@@ -33,6 +33,8 @@ class ProgramView:
         One for each operation.
     walker
         What knows from what the operations were made.
+    names
+        What the inputs are called, empty where that is not known.
     """
 
     graph: Graph
@@ -42,6 +44,7 @@ class ProgramView:
     memory: Memory
     rows: Sequence[Row]
     walker: Walker
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

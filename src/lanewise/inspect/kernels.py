@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lanewise.inspect.estimates import flops
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.location import Location
+from lanewise.ir.location import Location, cell_of
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant
 from lanewise.passes.specialize import specialized, unknown_sizes
@@ -187,7 +187,7 @@ def places(lines: Iterable[tuple[str, int]]) -> str:
     texts = []
     for file, runs in files.items():
         numbers = [f"{a}" if a == b else f"{a}-{b}" for a, b in runs]
-        texts.append(f"{Path(file).name}:{','.join(numbers)}")
+        texts.append(f"{cell_of(file) or Path(file).name}:{','.join(numbers)}")
     return " ".join(texts)
 
 

@@ -6,11 +6,9 @@ head forbids whatever is not in the file.
 
 from __future__ import annotations
 
-import linecache
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
 from types import CodeType
 
 from lanewise.inspect.drawing import draw
@@ -18,7 +16,7 @@ from lanewise.inspect.findings import Findings
 from lanewise.inspect.kernels import KernelView, count_of, places, size_of
 from lanewise.inspect.rows import Row
 from lanewise.inspect.text import MEASURED, by_file, facts, left_of, share, summary, time_of
-from lanewise.ir.location import Written
+from lanewise.ir.location import Written, cell_of, lines_around
 from lanewise.runtime.tiers import duration
 
 #: Of a longer function only the lines are shown of which something became, and so many around.
@@ -34,64 +32,72 @@ _LEGEND = (
     ("looped", "one example after the other"),
 )
 
+#: A notebook's own style is undone within the page; sizes are in pixels, as some notebooks have
+#: another root size, and what is narrow follows the width of the page, not that of the window.
+_RESET = ".lw :where(:not(svg)):where(:not(svg *)){all:revert;box-sizing:border-box}"
 _STYLE = """
 .lw{--bg:#fff;--fg:#1c1c1c;--dim:#616161;--line:#e2e2e2;--code:#f7f7f7;--bar:#cfe0fb;
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;color:var(--fg);
-background:var(--bg);max-width:76rem;margin:0 auto;padding:1rem;box-sizing:border-box}
-.lw *{box-sizing:border-box}
-.lw h1{font-size:1.4rem;margin:.2rem 0;overflow-wrap:anywhere}
-.lw h2{font-size:1.1rem;margin:1.6rem 0 .5rem}.lw p{margin:.3rem 0}.lw .dim{color:var(--dim)}
-.lw ul{margin:.4rem 0;padding-left:1.2rem;overflow-wrap:anywhere}
+background:var(--bg);max-width:1216px;margin:0 auto;padding:16px;box-sizing:border-box;
+text-align:left;white-space:normal;container-type:inline-size}
+.lw h1{font-size:22.4px;margin:3.2px 0;overflow-wrap:anywhere}
+.lw h2{font-size:17.6px;margin:25.6px 0 8px}.lw p{margin:4.8px 0}.lw .dim{color:var(--dim)}
+.lw ul{margin:6.4px 0;padding-left:19.2px;overflow-wrap:anywhere}
 .lw code,.lw .src{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",
-monospace;font-size:.84rem}
+monospace;font-size:13.4px}
 .lw .src{border:1px solid var(--line);border-radius:6px;overflow:hidden;background:var(--code)}
-.lw .file{padding:.3rem .6rem;border-bottom:1px solid var(--line);color:var(--dim);
+.lw .src+.src{margin-top:8px}
+.lw .file{padding:4.8px 9.6px;border-bottom:1px solid var(--line);color:var(--dim);
 overflow-wrap:anywhere}
-.lw .ln{display:grid;grid-template-columns:3.2rem minmax(0,1fr) auto 8rem 5.5rem;gap:0 .6rem;
-padding:0 .6rem 0 0;align-items:baseline}
-.lw .untimed .ln{grid-template-columns:3.2rem minmax(0,1fr) auto 0 5.5rem}
+.lw .ln{display:grid;grid-template-columns:51.2px minmax(0,1fr) auto 128px 88px;gap:0 9.6px;
+padding:0 9.6px 0 0;align-items:baseline}
+.lw .untimed .ln{grid-template-columns:51.2px minmax(0,1fr) auto 0 88px}
 .lw .what{display:contents}
 .lw .no{color:var(--dim);text-align:right;user-select:none}
 .lw .co{white-space:pre-wrap;overflow-wrap:anywhere}
-.lw .chips{display:flex;flex-wrap:wrap;gap:.25rem;justify-content:flex-end}
+.lw .chips{display:flex;flex-wrap:wrap;gap:4px;justify-content:flex-end}
 .lw .size,.lw .cost{text-align:right;color:var(--dim);white-space:nowrap}
 .lw .cost{background:linear-gradient(90deg,
-var(--bar) var(--part,0%),transparent 0) no-repeat;border-radius:3px;padding:0 .3rem}
+var(--bar) var(--part,0%),transparent 0) no-repeat;border-radius:3px;padding:0 4.8px}
 .lw details>summary{cursor:pointer;list-style:none}
 .lw details>summary::-webkit-details-marker{display:none}
-.lw details>summary .no::before{content:"\\25B8\\00A0";font-size:.7rem}
+.lw details>summary .no::before{content:"\\25B8\\00A0";font-size:11.2px}
 .lw details[open]>summary .no::before{content:"\\25BE\\00A0"}
 .lw details>summary:hover,.lw details>summary:focus-visible{background:rgba(127,127,127,.12)}
 .lw .gap{text-align:center;color:var(--dim)}
 .lw .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:6px}
 .lw .scroll svg{display:block}
-.lw table{border-collapse:collapse;width:100%;font-size:.84rem}
-.lw .ops{background:var(--bg);border-block:1px solid var(--line);padding:.2rem .6rem .2rem 3.8rem;
+.lw table{border-collapse:collapse;width:100%;font-size:13.4px}
+.lw .ops{background:var(--bg);border-block:1px solid var(--line);padding:3.2px 9.6px 3.2px 60.8px;
 overflow-x:auto}
-.lw th,.lw td{text-align:left;padding:.15rem .7rem .15rem 0;vertical-align:top}
+.lw th,.lw td{text-align:left;padding:2.4px 11.2px 2.4px 0;vertical-align:top}
 .lw th{font-weight:600;color:var(--dim);white-space:nowrap}
-.lw .scroll th,.lw .scroll td{padding:.3rem .7rem}.lw .kernels td{white-space:nowrap}
+.lw .scroll th,.lw .scroll td{padding:4.8px 11.2px}.lw .kernels td{white-space:nowrap}
 .lw .scroll td{border-top:1px solid var(--line)}
 .lw .num{text-align:right;white-space:nowrap}
-.lw .chip{border:1px solid;border-radius:99px;padding:0 .45rem;font-size:.74rem;line-height:1.3;
+.lw .chip{border:1px solid;border-radius:99px;padding:0 7.2px;font-size:11.8px;line-height:1.3;
 white-space:nowrap;font-family:inherit}
-.lw .parts{display:flex;height:1.1rem;border-radius:4px;overflow:hidden;margin:.5rem 0 .2rem}
+.lw .parts{display:flex;height:17.6px;border-radius:4px;overflow:hidden;margin:8px 0 3.2px}
 .lw .parts i{display:block;height:100%}
-.lw .key i{display:inline-block;width:.8rem;height:.8rem;border-radius:2px;margin-right:.3rem;
-vertical-align:-1px}.lw .key span{margin-right:1.2rem;white-space:nowrap}
+.lw .key i{display:inline-block;width:12.8px;height:12.8px;border-radius:2px;margin-right:4.8px;
+vertical-align:-1px}.lw .key span{margin-right:19.2px;white-space:nowrap}
 .lw .hoisted{color:#2c7186}.lw .batched{color:#2f7436}.lw .looped{color:#b0291b}
 .lw .divergent{color:#8d5a10}.lw .branched,.lw .lockstep{color:#3a57b0}.lw .kernel{color:#7434a8}
 .lw .p0{background:#3f8f46}.lw .p1{background:#7d3fb2}.lw .p2{background:#b7791f}
 .lw .p3{background:#3a87a0}.lw .p4{background:#c56b9b}.lw .p5{background:#9a9a9a}
-@media (max-width:44rem){.lw{padding:.6rem}.lw .ln,.lw .untimed .ln{
-grid-template-columns:2.4rem minmax(0,1fr);gap:0 .4rem}
-.lw .what{display:flex;flex-wrap:wrap;gap:.1rem .7rem;grid-column:2;align-items:baseline}
-.lw .what>:empty{display:none}.lw .ops{padding-left:.6rem}.lw .key span{display:block}}
+@container (max-width:672px){.lw .ln,.lw .untimed .ln{
+grid-template-columns:38.4px minmax(0,1fr);gap:0 6.4px}
+.lw .what{display:flex;flex-wrap:wrap;gap:1.6px 11.2px;grid-column:2;align-items:baseline}
+.lw .what>:empty{display:none}.lw .ops{padding-left:9.6px}.lw .key span{display:block}}
 @media (prefers-color-scheme:dark){.lw{--bg:#161616;--fg:#ececec;--dim:#a6a6a6;--line:#3a3a3a;
 --code:#1e1e1e;--bar:#23395c}
 .lw .hoisted{color:#7cc3da}.lw .batched{color:#7fd088}.lw .looped{color:#ff9488}
 .lw .divergent{color:#ebb95c}.lw .branched,.lw .lockstep{color:#a3b6f5}.lw .kernel{color:#cda3f0}}
 """
+
+
+#: Rules that come before those of any notebook: theirs name an element within a class or two.
+_STYLES = (_RESET + _STYLE).replace(".lw{", ".lw.lw.lw{").replace(".lw ", ".lw.lw.lw ")
 
 
 def page(explanation: Findings) -> str:
@@ -112,7 +118,7 @@ def page(explanation: Findings) -> str:
 def fragment(explanation: Findings) -> str:
     """Return an explanation as a part of a page, such as a notebook."""
     pieces = [
-        f'<style>{_STYLE}</style><main class="lw"><h1>{escape(explanation.name)}</h1>',
+        f'<style>{_STYLES}</style><main class="lw"><h1>{escape(explanation.name)}</h1>',
         f"<p>{escape(summary(explanation))}</p>",
         _facts(explanation),
         _parts(explanation),
@@ -197,11 +203,12 @@ def _file(explanation: Findings, name: str, lines: Sequence[tuple[int, list[Row]
     kernels = {f"kernel {kernel.number}": kernel for kernel in explanation.kernels}
     total = _total(explanation)
     kind = "src" if total else "src untimed"
-    pieces = [f'<div class="{kind}"><div class="file">{escape(name or "(no source)")}</div>']
+    shown = cell_of(name) or name or "(no source)"
+    pieces = [f'<div class="{kind}"><div class="file">{escape(shown)}</div>']
     before = None
     own = explanation.code
     codes = {own} if own is not None and own.co_filename == name else set()
-    for number, text in _source(name, found, codes):
+    for number, text in _source(found, codes):
         if before is not None and number > before + 1:
             pieces.append('<div class="gap">⋯</div>')
         before = number
@@ -209,16 +216,14 @@ def _file(explanation: Findings, name: str, lines: Sequence[tuple[int, list[Row]
     return "".join([*pieces, "</div>"])
 
 
-def _source(
-    name: str, found: dict[int, list[Row]], codes: set[CodeType | Written]
-) -> list[tuple[int, str]]:
+def _source(found: dict[int, list[Row]], codes: set[CodeType | Written]) -> list[tuple[int, str]]:
     """Return the lines to show: those functions, and the ones that something became of."""
     shown = {number: _text(rows) for number, rows in found.items()}
     codes = codes | {row.location.code for rows in found.values() for row in rows if row.location}
-    lines = linecache.getlines(name)
     for code in codes:
         if not isinstance(code, CodeType) or code.co_name == "<module>":
             continue
+        lines = lines_around(code)
         last = max([line for *_, line in code.co_lines() if line is not None], default=0)
         numbers: Iterable[int] = range(code.co_firstlineno, min(last, len(lines)) + 1)
         if last - code.co_firstlineno > LONGEST:
@@ -229,11 +234,7 @@ def _source(
 
 def _text(rows: Sequence[Row]) -> str:
     place = rows[0].location
-    if place is None:
-        return ""
-    if isinstance(place.code, CodeType):
-        return linecache.getline(place.file, place.line).rstrip()
-    return place.source
+    return "" if place is None else place.source_line
 
 
 def _source_line(
@@ -294,7 +295,7 @@ def _kernels(kernels: Sequence[KernelView], total: float) -> str:
         what = "examples" if kernel.in_lanes else "elements"
         cells = [
             str(kernel.number),
-            places((Path(file).name, line) for file, line in kernel.lines) or "results",
+            places(kernel.lines) or "results",
             f"{kernel.operations:,}",
             f"{kernel.lanes} {what}{', refilled' if kernel.refills else ''}",
             f"about {count_of(kernel.flops)}flop",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from lanewise.inspect.findings import ProgramView
 from lanewise.inspect.kernels import KernelView, count_of, inner_operations, places, size_of
+from lanewise.inspect.names import named
 from lanewise.inspect.rows import KERNEL, Row, name_of
 from lanewise.inspect.text import share, time_of
 from lanewise.ir.dims import evaluate
@@ -85,18 +86,19 @@ class _Painter:
         read = {value for op in graph.operations for value in op.operands} | {*graph.outputs}
         inputs = [v for v in graph.inputs if v in read and isinstance(v.type, ArrayType)]
         outputs = [v for v in dict.fromkeys(graph.outputs) if isinstance(v.type, ArrayType)]
+        names = named(graph.inputs, self.view.names)
         picture = Picture()
         maker: dict[Value, int] = {}
         if len(inputs) > 6:
-            picture.boxes.append(
-                Box(f"{len(inputs)} inputs", "", "input", ", ".join(map(_type, inputs)))
-            )
+            told = [f"{names[v]}: {_type(v)}" if v in names else _type(v) for v in inputs]
+            picture.boxes.append(Box(f"{len(inputs)} inputs", "", "input", ", ".join(told)))
             maker.update(dict.fromkeys(inputs, 0))
         else:
             for value in inputs:
                 maker[value] = len(picture.boxes)
                 tip = f"An argument, or an array that the function captures: {_type(value)}"
-                picture.boxes.append(Box("input", _type(value), "input", tip))
+                title = names.get(value, "input")
+                picture.boxes.append(Box(title, _type(value), "input", tip))
         self.operations(graph, 0, picture, maker)
         for value in outputs:
             if value in maker:

@@ -22,6 +22,7 @@ from lanewise.inspect.explain import (
 )
 from lanewise.inspect.findings import Parts, ProgramView
 from lanewise.inspect.kernels import KernelView, Left
+from lanewise.inspect.names import Names
 from lanewise.inspect.rows import Row, Walker, name_of
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.regions import NATIVE, map_
@@ -127,7 +128,8 @@ def profile(
         raise ValueError(f"repeat must be at least 1, but is {rounds}")
 
     def profiled(*args: Any, **kwargs: Any) -> Profile:
-        found = _profiled(func, rounds, lambda: func(*args, **kwargs))
+        names = Names(func, args, kwargs)
+        found = _profiled(func, rounds, lambda: func(*args, **kwargs), names)
         found.show()
         return found
 
@@ -135,7 +137,7 @@ def profile(
     return profiled
 
 
-def _profiled(func: Any, repeat: int | None, call: Callable[[], Any]) -> Profile:
+def _profiled(func: Any, repeat: int | None, call: Callable[[], Any], names: Names) -> Profile:
     start = perf_counter_ns()
     result = call()
     first = perf_counter_ns() - start
@@ -152,7 +154,7 @@ def _profiled(func: Any, repeat: int | None, call: Callable[[], Any]) -> Profile
         if repeat is None and perf_counter_ns() > end:
             break
     best = min(trials, key=lambda trial: trial.total)
-    return _report(func, best, first / 1e9, min(plain) / 1e9, len(trials), result)
+    return _report(func, best, first / 1e9, min(plain) / 1e9, len(trials), result, names)
 
 
 @dataclass(slots=True)
@@ -275,7 +277,13 @@ def _trial(measuring: _Measuring, call: Callable[[], Any]) -> _Trial:
 
 
 def _report(
-    func: Any, trial: _Trial, first: float, plain: float, repeats: int, result: Any
+    func: Any,
+    trial: _Trial,
+    first: float,
+    plain: float,
+    repeats: int,
+    result: Any,
+    names: Names,
 ) -> Profile:
     """Return the profile of a call."""
     programs: list[ProgramView] = []
@@ -290,7 +298,7 @@ def _report(
         program, calls = known[id(executable)]
         walker = measured.walker
         walker.kernels = kernels  # they are numbered through all programs
-        view = view_of(program, calls, measured.lowered, walker, measured.is_native)
+        view = view_of(program, calls, measured.lowered, walker, measured.is_native, names)
         left += measured.left
         timed = _Timed(view.rows)
         for time in times:

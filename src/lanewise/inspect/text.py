@@ -11,7 +11,7 @@ from lanewise.inspect.findings import Findings, Parts
 from lanewise.inspect.kernels import KernelView, Left, size_of
 from lanewise.inspect.memory import Memory, advice
 from lanewise.inspect.rows import BRANCHED, LOCKSTEP, Row
-from lanewise.ir.location import Location
+from lanewise.ir.location import Location, cell_of
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.runtime.tiers import COMPILE, INTERPRET, duration
 
@@ -62,7 +62,7 @@ def lines_of(explanation: Findings) -> list[Line]:
     lines: list[Line] = [_heading(explanation)]
     lines += [[Span(text, "dim")] for text in facts(explanation)]
     for name, by_line in by_file(explanation.rows):
-        lines += [[], [Span(name or "(no source)", "underline")]]
+        lines += [[], [Span(cell_of(name) or name or "(no source)", "underline")]]
         for number, rows in by_line:
             place = rows[0].location
             source = "" if place is None else place.source
@@ -162,7 +162,13 @@ def by_file(rows: Sequence[Row]) -> list[tuple[str, list[tuple[int, list[Row]]]]
         place = row.location
         name, number = (place.file, place.line) if place else ("", 0)
         files.setdefault(name, {}).setdefault(number, []).append(row)
-    return [(name, sorted(lines.items())) for name, lines in sorted(files.items())]
+    return [(name, sorted(files[name].items())) for name in sorted(files, key=_order)]
+
+
+def _order(file: str) -> tuple[int, str]:
+    """Return what sorts files by name, and then cells by number."""
+    cell = cell_of(file)
+    return (0, file) if cell is None else (len(cell), cell)
 
 
 def left_of(found: Iterable[Left]) -> list[tuple[str, str]]:

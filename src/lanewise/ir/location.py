@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import stat
 import sys
 import sysconfig
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Frames of these packages are not the user's: errors and `explain` name the first frame outside.
 _PACKAGE = str(Path(__file__).parents[1])
@@ -59,7 +60,7 @@ def texts(code: CodeType) -> list[list[str]]:
     if registered is not None:
         found.append(registered(code))
     if not any(found):
-        found = [_given_to_python(file)]
+        found = [_given_to_python(file), *_under_magics(file)]
     return [lines for lines, known in zip(found, [None, *found], strict=False)
             if lines and lines is not known]  # fmt: skip
 
@@ -78,6 +79,70 @@ def _given_to_python(file: str) -> list[str]:
         except (OSError, ValueError):  # closed, or not text
             pass
     return text.splitlines(keepends=True)
+
+
+def ipython_shell() -> Any:
+    """Return the IPython that runs here, such as that of a notebook; None if none does."""
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return None if get is None else get()
+
+
+def _under_magics(file: str) -> list[list[str]]:
+    """Return what stood under magics in IPython's cells, such as ``%%time``, the latest first."""
+    shell = ipython_shell() if file.startswith("<") else None
+    if shell is None:
+        return []
+    cells = [cell.lstrip() for cell in shell.history_manager.input_hist_raw]
+    return [c.splitlines(keepends=True)[1:] for c in cells[::-1] if c.startswith("%%")]
+
+
+#: The lines of functions that no file holds, by `origin`: they were found elsewhere.
+ELSEWHERE: dict[tuple[str, str, int], list[str]] = {}
+
+
+def lines_around(code: CodeType) -> list[str]:
+    """Return the lines of what a function was read from, as they were last looked at."""
+    return ELSEWHERE.get(origin(code)) or linecache.getlines(code.co_filename)
+
+
+#: What IPython calls the code of cells; one of its magics, and the names when it is not at hand.
+_MAGICS = {"<timed exec>": "cell under %%time", "<magic-timeit>": "cell under %%timeit"}
+_CELL = re.compile(
+    r".*[/\\]ipykernel_\d+[/\\]\d+\.py|(?:<|.*[/\\])ipython-input-(\d+)-\w+(?:>|\.py)"
+)
+
+
+def cell_of(file: str) -> str | None:
+    """Return what to call the cell of a notebook that has this as its file; None for a file.
+
+    Examples
+    --------
+    >>> cell_of("<ipython-input-3-0123456789ab>"), cell_of("/tmp/ipykernel_12/345.py")
+    ('cell 3', 'a cell')
+    >>> cell_of("program.py")
+    """
+    if file in _MAGICS:
+        return _MAGICS[file]
+    shell, match = ipython_shell(), _CELL.fullmatch(file)
+    told = None if shell is None else shell.compile.format_code_name(file)
+    number = re.search(r"\d+", told[1]) if told else None
+    if number is not None:
+        return f"cell {number.group()}"
+    if match is None:
+        return None
+    return f"cell {match.group(1)}" if match.group(1) else "a cell"
+
+
+def shown_place(file: str, line: int) -> str:
+    """Return a line of a file, or of a cell, for messages.
+
+    Examples
+    --------
+    >>> shown_place("program.py", 4), shown_place("<ipython-input-3-0123456789ab>", 4)
+    ('program.py:4', 'cell 3, line 4')
+    """
+    cell = cell_of(file)
+    return f"{file}:{line}" if cell is None else f"{cell}, line {line}"
 
 
 def is_of_lanewise(code: CodeType) -> bool:
@@ -125,10 +190,18 @@ class Location(NamedTuple):
         """The text of the line, empty where the source is not at hand."""
         if isinstance(self.code, Written):
             return self.code.text
-        return linecache.getline(self.file, self.line).strip()
+        return self.source_line.strip()
+
+    @property
+    def source_line(self) -> str:
+        """The text of the line with its indentation."""
+        if isinstance(self.code, Written):
+            return self.code.text
+        lines = lines_around(self.code)
+        return lines[self.line - 1].rstrip() if self.line <= len(lines) else ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return shown_place(self.file, self.line)
 
 
 def here() -> tuple[CodeType, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -38,16 +38,31 @@ class Program:
     ----------
     choice
         What the next such call would run.
+    arguments
+        Which they were; see `whereabouts`.
     """
 
     executable: Executable
     sizes: dict[str, int]
     choice: Choice
+    arguments: tuple[Hashable, ...] = ()
 
     @property
     def graph(self) -> Graph:
         """As it was recorded."""
         return self.executable.graph
+
+
+def whereabouts(x: Any) -> Hashable:
+    """Return what tells an array from others that live, or a number from others.
+
+    None for what is neither.
+    """
+    if isinstance(x, (bool, int, float, complex, np.generic)):
+        x = np.asarray(x)
+    elif not isinstance(x, np.ndarray):
+        return None
+    return id(x) if x.ndim else (x.dtype.str, x.tobytes())
 
 
 class Measure(Protocol):
@@ -219,7 +234,7 @@ def _run_observed(
     plan = executable.plan(arguments) if measure is None else measure.plan(executable, arguments)
     sizes = read_sizes(executable.graph, arguments)
     choice = executable.choice(sizes)
-    programs.append(Program(executable, sizes, choice))
+    programs.append(Program(executable, sizes, choice, tuple(map(whereabouts, arguments))))
     left.examples = 0
     if measure is not None:
         measure.start(plan)
