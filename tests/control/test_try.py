@@ -665,18 +665,6 @@ def test_a_with_block_that_does_something_at_its_end_is_refused():
         lw.vmap(func)(XS)
 
 
-def test_floating_point_errors_in_traced_functions_are_refused():
-    def func(x):
-        with np.errstate(divide="raise"):
-            try:
-                return 1 / x
-            except FloatingPointError:
-                return 7.0
-
-    with pytest.raises(lw.UnsupportedError, match=r"np\.errstate\(divide='raise'\)"):
-        lw.vmap(func)(XS)
-
-
 def test_warnings_that_are_errors_are_refused():
     def func(x):
         with warnings.catch_warnings():

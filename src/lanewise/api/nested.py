@@ -55,7 +55,7 @@ class Call(NamedTuple):
 def taken_apart(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
     """Return a call with its key; None if another like it may have to be recorded otherwise."""
     trace = state.trace
-    if trace is None or trace.is_eager or state.attempt is not None:
+    if trace is None or trace.is_eager or state.attempt is not None or state.floating is not None:
         return None
     leaves, structure = tree.flatten((args, kwargs))
     keys: list[Hashable] = [structure, _closed_over(func)]

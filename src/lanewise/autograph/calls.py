@@ -7,7 +7,9 @@ where a branch or loop body is traced. Everything else is called as it is.
 
 from __future__ import annotations
 
+import copy
 import functools
+import inspect
 import warnings
 from abc import ABCMeta
 from collections.abc import Callable
@@ -28,6 +30,7 @@ from numpy.polynomial._polybase import ABCPolyBase
 from lanewise.autograph.convert import convert
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
 from lanewise.autograph.known_calls import EFFECTS, name_of
+from lanewise.autograph.managers import managed
 from lanewise.autograph.state import DONT_CARE
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
@@ -155,12 +158,29 @@ def _function(f: Any) -> Any:
 def _library(f: Any) -> Any:
     """Return what to call in place of a function that is not converted."""
     code = getattr(f, "__code__", None)
+    if code is _DECORATED_BY_ERRSTATE:
+        return _under_errstate(f)
     if code is not None and not _is_own(code.co_filename):
         return f  # without source: made by a dataclass, or by `exec`
     row = ROWS.get(f)
     if row is None and (f.__module__ or "").startswith("numpy.polynomial"):
         return convert(getattr(f, "_implementation", f), HOOKS[0])
     return row or followed(f) or f
+
+
+#: The code of functions that ``@np.errstate(...)`` decorates.
+_DECORATED_BY_ERRSTATE = np.errstate()(lambda: None).__code__
+
+
+def _under_errstate(f: FunctionType) -> Any:
+    """Return a function that ``@np.errstate(...)`` decorates, its block as that of a ``with``."""
+    parts = inspect.getclosurevars(f).nonlocals
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with managed(copy.copy(parts["self"])):  # which can be entered once
+            return fn(parts["func"])(*args, **kwargs)
+
+    return call
 
 
 def _convert(f: Any) -> Any:
@@ -450,19 +470,15 @@ for _each in _CALLING_BACK:
 ROWS[warnings.catch_warnings] = Catching
 
 
-def _errstate(**kinds: Any) -> Any:
-    """``np.errstate`` in traced code, where nothing is computed yet."""
-    asked = [f"{name}={kind!r}" for name, kind in kinds.items() if kind in ("raise", "call")]
-    if asked:
-        raise UnsupportedError(
-            f"np.errstate({', '.join(asked)}) is used in a traced function{at(here())}, where "
-            "nothing is computed yet. Put it around the call, or check the numbers: if x == 0: "
-            "raise FloatingPointError"
-        )
-    return np.errstate(**kinds)
+def _seterr(*args: Any, **kinds: Any) -> Any:
+    """``np.seterr``, which changes what later examples and the caller meet."""
+    raise UnsupportedError(
+        f"np.seterr() is called in a traced function{at(here())}, where nothing is computed yet. "
+        "Write with np.errstate(...), or call it outside"
+    )
 
 
-ROWS[np.errstate] = _errstate
+ROWS[np.seterr] = _seterr
 
 
 def _wrapper(f: Any) -> Any:

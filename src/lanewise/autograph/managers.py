@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.autograph.floating import FloatingErrors
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.trace import state
 
 #: Those whose end means nothing to the examples that raise.
-_HARMLESS = (np.errstate, contextlib.nullcontext, warnings.catch_warnings)
+_HARMLESS = (contextlib.nullcontext, warnings.catch_warnings)
 
 
 class Managed:
@@ -47,6 +48,8 @@ def suppressed(function: Any, *kinds: Any) -> Any:
 
 def managed(manager: Any) -> Any:
     """Return what a ``with`` statement is to enter."""
+    if isinstance(manager, np.errstate) and state.trace is not None and not state.trace.is_eager:
+        return FloatingErrors(manager)
     if (
         state.attempt is None
         or isinstance(manager, _HARMLESS)

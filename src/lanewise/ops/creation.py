@@ -13,6 +13,8 @@ from lanewise.ops.registry import absent, op
 class constant:
     """An array written into the graph, as bytes; meant for scalars and small tables."""
 
+    conditions = ""
+
     def type(*, data: bytes, type: ArrayType):
         if len(data) != type.nbytes:
             raise ValueError(f"{len(data)} bytes given for a constant of type {type}")
@@ -33,6 +35,8 @@ class constant:
 class iota:
     """The integers 0, 1, ..., length - 1."""
 
+    conditions = ""
+
     def type(*, length: DimLike, dtype: np.dtype):
         return array_type(dtype, (length,))
 
@@ -51,6 +55,8 @@ class iota:
 @op
 class dimension:
     """A size that is known when the graph runs, as a number."""
+
+    conditions = ""
 
     def type(*, size: DimLike):
         return array_type(np.dtype(np.intp), ())

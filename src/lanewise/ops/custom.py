@@ -15,6 +15,8 @@ from lanewise.ops.registry import Batch, absent, op, sample
 class stop_gradient:
     """x as it is, and constant to derivatives."""
 
+    conditions = ""
+
     def type(x):
         return x
 

@@ -128,6 +128,7 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
         transposed=TRANSPOSES.get(name, Absent("it is not linear")),
         doc=f"Elementwise ``{name}`` of {fn.nin} operands.",
         ufunc=fn,
+        conditions="" if all(loop.endswith("?") for loop in fn.types or ".") else fn.__name__,
     )
     return primitive
 
@@ -207,6 +208,8 @@ def elementwise(fn: np.ufunc) -> Primitive:
 @op
 class where:
     """Elements of x where the condition holds, of y elsewhere."""
+
+    conditions = ""
 
     def type(condition, x, y):
         shape = broadcast_shapes(condition.shape, x.shape, y.shape)
@@ -305,6 +308,8 @@ class masked_product:
 class real:
     """The real part."""
 
+    conditions = ""
+
     def type(x):
         return array_type(x.dtype.type(0).real.dtype, x.shape)
 
@@ -330,6 +335,8 @@ class real:
 @op
 class imag:
     """The imaginary part, zero for real numbers."""
+
+    conditions = ""
 
     def type(x):
         return array_type(x.dtype.type(0).imag.dtype, x.shape)
@@ -357,6 +364,8 @@ class imag:
 @op
 class complex_:
     """The complex numbers that have x as real and y as imaginary part."""
+
+    conditions = ""
 
     def type(x, y):
         if x.dtype != y.dtype or x.dtype.kind != "f":
@@ -397,6 +406,8 @@ class root:
     It has a derivative of its own: at zero, where that of the square root is infinite, a norm has
     the subgradient 0, as absolute values have.
     """
+
+    conditions = "sqrt"
 
     def type(x):
         return array_type(loop_dtypes(np.sqrt, (x.dtype,), None)[1], x.shape)

@@ -41,6 +41,8 @@ _LIMIT = 2.0**63
 class exact:
     """A ufunc on 64-bit integers that raises `OverflowError` where Python's int would be larger."""
 
+    conditions = ""
+
     def type(*operands, fn: np.ufunc):
         if fn not in PYTHON or any(x.dtype != np.dtype(np.int64) for x in operands):
             raise TypeError(f"exact {fn.__name__} takes 64-bit integers, not {operands}")

@@ -62,6 +62,8 @@ class gather:
     Indices count from the end when negative, and raise `IndexError` when out of range.
     """
 
+    conditions = ""
+
     def type(x, *indices, axis: int):
         return array_type(x.dtype, _gathered_shape(x, indices, axis))
 
@@ -160,6 +162,8 @@ class scatter:
     Indices as for `gather`; `values` has the shape that gathering there gives. Where an index
     repeats, the last value written stays, and combining counts every one (``ufunc.at``).
     """
+
+    conditions = ""
 
     def type(x, values, *indices, axis: int, fn: np.ufunc | None):
         shape = _gathered_shape(x, indices, axis)
@@ -283,6 +287,8 @@ def _product_of_others(d: Any, x: Any, values: Any, indices: Any, axis: int) -> 
 @op
 class take_along_axis:
     """Elements of x at `indices` along one axis, example axes matching one by one."""
+
+    conditions = ""
 
     def type(x, indices, *, axis: int):
         if indices.dtype.kind not in "iu":

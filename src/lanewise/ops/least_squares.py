@@ -70,6 +70,8 @@ class lstsq:
     data, so they are computed there too.
     """
 
+    conditions = ""
+
     raises = "SVD did not converge in Linear Least Squares"
 
     def type(a, y, rcond):

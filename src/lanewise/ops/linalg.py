@@ -55,6 +55,8 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 class cholesky:
     """The lower (or upper) triangular factor of positive definite matrices."""
 
+    conditions = ""
+
     raises = "Matrix is not positive definite"
 
     def type(x, *, upper: bool):
@@ -82,6 +84,8 @@ class cholesky:
 @op
 class solve:
     """The solutions X of A X = B for stacks of matrices A (..., n, n) and B (..., n, k)."""
+
+    conditions = ""
 
     raises = "Singular matrix"
 
@@ -126,6 +130,8 @@ class solve:
 @op
 class inv:
     """The inverses of square matrices; of a singular one an error, or NaN where not `strict`."""
+
+    conditions = ""
 
     raises = "Singular matrix"
 
@@ -332,6 +338,8 @@ class slogdet:
 class qr:
     """QR factors. ``mode``: "reduced", "complete", "r" or "raw", as for ``np.linalg.qr``."""
 
+    conditions = ""
+
     def type(x, *, mode: str):
         dtype = check_matrix(x, square=False)
         *lead, m, n = x.shape
@@ -392,6 +400,8 @@ class qr:
 class svd:
     """Singular value decomposition: U, S, Vh. Singular values descend."""
 
+    conditions = ""
+
     raises = "SVD did not converge"
 
     def type(x, *, full_matrices: bool):
@@ -433,6 +443,8 @@ class svd:
 class svdvals:
     """Singular values alone, descending."""
 
+    conditions = ""
+
     raises = "SVD did not converge"
 
     def type(x):
@@ -459,6 +471,8 @@ class svdvals:
 @op
 class eigh:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices, one triangle of them read."""
+
+    conditions = ""
 
     raises = "Eigenvalues did not converge"
 
@@ -487,6 +501,8 @@ class eigh:
 @op
 class eigvalsh:
     """Eigenvalues of Hermitian matrices, ascending."""
+
+    conditions = ""
 
     raises = "Eigenvalues did not converge"
 
@@ -517,6 +533,8 @@ class eig:
     NumPy gives real results when it finds every eigenvalue real; a dtype cannot depend on data.
     """
 
+    conditions = ""
+
     raises = "Array must not contain infs or NaNs"
 
     def type(x):
@@ -545,6 +563,8 @@ class eig:
 @op
 class eigvals:
     """Eigenvalues of square matrices, always complex."""
+
+    conditions = ""
 
     raises = "Array must not contain infs or NaNs"
 

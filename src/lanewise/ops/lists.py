@@ -238,6 +238,8 @@ def _counted(d: Any, arena: Any, lists: Any, index: Any) -> Any:
 class list_arena:
     """An arena without lists. Another `name` is another arena, though all else is the same."""
 
+    conditions = ""
+
     def type(*, name: str):
         return array_type(np.dtype(object), ())
 
@@ -255,6 +257,8 @@ class list_arena:
 @op
 class list_append:
     """Lists of an arena with a value appended to each."""
+
+    conditions = ""
 
     def type(arena, lists, value):
         check_lists(lists, value)
@@ -283,6 +287,8 @@ class list_append:
 class list_length:
     """The numbers of elements of lists."""
 
+    conditions = ""
+
     def type(arena, lists):
         check_lists(lists)
         return lists
@@ -303,6 +309,8 @@ class list_length:
 @op
 class list_write:
     """Lists of an arena with the element at an index replaced; beyond the end, zeros come first."""
+
+    conditions = ""
 
     def type(arena, lists, index, value):
         check_lists(lists, index, value)
@@ -328,6 +336,8 @@ class list_write:
 @op
 class list_read:
     """The elements of lists at indices; an index out of range raises `IndexError`."""
+
+    conditions = ""
 
     def type(arena, lists, index, *, dtype: np.dtype, shape: Shape):
         check_lists(lists, index)
@@ -359,6 +369,8 @@ class list_stack:
     many as the longest list has elements, but one at least; this number is the symbolic dimension
     that `size` names.
     """
+
+    conditions = ""
 
     def type(
         arena, lists, *, dtype: np.dtype, shape: Shape, least: int, most: int | None, size: str

@@ -20,6 +20,8 @@ AxisSlice = tuple[DimLike, DimLike, int] | None
 class reshape:
     """The same elements in row-major order under another shape; the sizes must agree."""
 
+    conditions = ""
+
     def type(x, *, shape: Shape):
         if differ(product(x.shape), product(shape)):
             text = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
@@ -49,6 +51,8 @@ class reshape:
 class transpose:
     """Axes in another order: axis i of the result is axis ``axes[i]`` of x."""
 
+    conditions = ""
+
     def type(x, *, axes: tuple[int, ...]):
         if sorted(axes) != list(range(x.ndim)):
             raise ValueError("axes don't match array")
@@ -77,6 +81,8 @@ class transpose:
 @op
 class broadcast_to:
     """Elements repeated along new and along size-1 axes."""
+
+    conditions = ""
 
     def type(x, *, shape: Shape):
         if not broadcasts_to(x.shape, shape):
@@ -119,6 +125,8 @@ class broadcast_to:
 class slice_:
     """A basic slice: of each axis the elements that ``range(start, stop, step)`` names."""
 
+    conditions = ""
+
     def type(x, *, index: tuple[AxisSlice, ...]):
         if len(index) != x.ndim:
             raise ValueError(f"{len(index)} slices given for an array of {x.ndim} dimensions")
@@ -151,6 +159,8 @@ class slice_:
 @op
 class update_slice:
     """A copy of x in which the elements that a basic slice names are those of `values`."""
+
+    conditions = ""
 
     def type(x, values, *, index: tuple[AxisSlice, ...]):
         if not may_agree(values.shape, sliced_shape(x.shape, index)):
@@ -192,6 +202,8 @@ class update_slice:
 @op
 class concatenate:
     """Arrays joined along an existing axis; dtypes promote."""
+
+    conditions = ""
 
     def type(*operands, axis: int):
         first = operands[0]
@@ -243,6 +255,8 @@ class concatenate:
 @op
 class pad:
     """Constant padding: `value` before and after the elements, ``widths[i]`` for axis i."""
+
+    conditions = ""
 
     def type(x, value, *, widths: tuple[tuple[DimLike, DimLike], ...]):
         if value.ndim or value.dtype != x.dtype:
@@ -303,6 +317,8 @@ class pad:
 class diagonal:
     """The diagonal of the last two axes, shifted by `offset`, as the last axis."""
 
+    conditions = ""
+
     def type(x, *, offset: int):
         *lead, rows, columns = x.shape
         length = dim_min(rows, columns - offset) if offset >= 0 else dim_min(rows + offset, columns)
@@ -341,6 +357,8 @@ class diagonal:
 class cast:
     """Elements converted to another dtype, unsafely, as ``ndarray.astype`` does."""
 
+    conditions = "cast"
+
     def type(x, *, dtype: np.dtype):
         return array_type(dtype, x.shape)
 
@@ -369,6 +387,8 @@ class bitcast:
 
     Where the sizes differ, the last axis is longer or shorter for it.
     """
+
+    conditions = ""
 
     def type(x, *, dtype: np.dtype):
         old, new = x.dtype.itemsize, dtype.itemsize

@@ -51,6 +51,8 @@ class python_call:
     is raised; an int beyond 64 bits is an `OverflowError`.
     """
 
+    conditions = ""
+
     def type(*operands, fn: str, dtype: np.dtype, rows: bool = False):
         if fn not in FUNCTIONS:
             raise TypeError(f"python_call knows no function {fn}")
@@ -128,6 +130,8 @@ class integer_of:
 
     A number beyond 64 bits is an `OverflowError` too.
     """
+
+    conditions = ""
 
     def type(x):
         if x.dtype.kind != "f":

@@ -201,6 +201,8 @@ class random_draw:
     or an integer below a bound, which is the fifth operand.
     """
 
+    conditions = ""
+
     def type(*operands, law: str):
         wanted = 4 + LAWS[law].bounds
         if len(operands) != wanted or any(x.dtype != U64 for x in operands):

@@ -32,6 +32,8 @@ def reduction_dtype(fn: np.ufunc, method: str, given: np.dtype, dtype: np.dtype 
 class reduce:
     """``fn.reduce`` over several axes, which go; ``dtype`` chooses the accumulator."""
 
+    conditions = "reduce"
+
     def type(x, *, fn: np.ufunc, axes: tuple[int, ...], dtype: np.dtype | None = None):
         if fn.identity is None and any(x.shape[axis] == 0 for axis in axes):
             raise ValueError(
@@ -74,6 +76,8 @@ class reduce:
 @op
 class accumulate:
     """``fn.accumulate`` along one axis: running sums, products, maxima."""
+
+    conditions = "accumulate"
 
     def type(x, *, fn: np.ufunc, axis: int, dtype: np.dtype | None = None):
         return array_type(reduction_dtype(fn, "accumulate", x.dtype, dtype), x.shape)
@@ -118,6 +122,8 @@ class accumulate:
 @op
 class reduceat:
     """``fn.reduceat``: reductions over runs of one axis that start at static `indices`."""
+
+    conditions = "reduceat"
 
     def type(
         x, *, fn: np.ufunc, indices: tuple[int, ...], axis: int, dtype: np.dtype | None = None
@@ -272,6 +278,8 @@ def _repeated(whole: Shape, shape: Shape) -> tuple[int, ...]:
 @op
 class argreduce:
     """The index of the first greatest (``argmax``) or least (``argmin``) element along an axis."""
+
+    conditions = ""
 
     def type(x, *, fn: str, axis: int):
         if x.shape[axis] == 0:

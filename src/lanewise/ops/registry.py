@@ -43,8 +43,9 @@ OPTIONAL_RULES = ("lanes", "jvp", "transposed", "raises")
 #: What an operation that states no rule for derivatives says: right if its results are no floats.
 NO_DERIVATIVE = "it has no derivative"
 #: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it;
-#: its `lanes` rule works where sizes are symbols, too, which a kernel is told when it runs.
-FLAGS = ("has_effect", "must_run", "any_size")
+#: its `lanes` rule works where sizes are symbols, too, which a kernel is told when it runs; what
+#: NumPy calls it where it tells of a floating-point condition, "" if it never does.
+FLAGS = ("has_effect", "must_run", "any_size", "conditions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ class Primitive:
     """The kind of an operation, with its rules. Calling it on values records an operation."""
 
     __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "any_size",
-                 "batch", "doc", "jvp", "lanes", "must_run", "name", "numpy", "raises", "samples",
-                 "transposed", "type", "ufunc")  # fmt: skip
+                 "batch", "conditions", "doc", "jvp", "lanes", "must_run", "name", "numpy",
+                 "raises", "samples", "transposed", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -106,6 +107,7 @@ class Primitive:
         has_effect: bool = False,
         must_run: bool = False,
         any_size: bool = False,
+        conditions: str | None = None,
     ) -> None:
         self.name = name
         self.type = type
@@ -135,6 +137,9 @@ class Primitive:
         self.must_run = must_run
         #: Whether its `lanes` rule works where sizes are symbols.
         self.any_size = any_size
+        #: What NumPy calls it in "overflow encountered in ...": "" if it meets no such condition,
+        #: None where that is not known.
+        self.conditions = conditions
         self._signatures: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
         self._recent: dict[Any, Signature] = {}
 

@@ -19,6 +19,8 @@ from lanewise.ops.shapes import shape_of
 class searchsorted:
     """Where to insert `values` into sorted `x` (one axis each example), by bisection."""
 
+    conditions = ""
+
     def type(x, values, *, side: str):
         if x.ndim != 1:
             raise ValueError("object too deep for desired array")
@@ -122,6 +124,8 @@ class interp:
 
     ``left`` and ``right`` are the values outside of the table.
     """
+
+    conditions = ""
 
     def type(x, xp, fp, left, right):
         if xp.ndim != 1 or xp.shape != fp.shape or left.ndim or right.ndim:

@@ -29,6 +29,8 @@ class slice_bound:
     going backward the places before the first and at the last element, -1 and ``size - 1``.
     """
 
+    conditions = ""
+
     def type(bound, size, *, backward: bool):
         if bound.dtype.kind not in "iu" or size.dtype != _INTP:
             raise TypeError(f"a bound of a slice is an integer, not {bound}")
@@ -66,6 +68,8 @@ class take_slice:
     In an example where it is another number, as when the slice is cut off at an end of the axis,
     it raises `IndexError`.
     """
+
+    conditions = ""
 
     def type(x, start, stop, *, axis: int, step: int, length: int):
         return array_type(x.dtype, _sliced_shape(x, start, stop, axis, length))
@@ -112,6 +116,8 @@ class take_slice:
 @op
 class put_slice:
     """A copy of x in which `values` are what ``x[start:stop:step]`` along one axis holds."""
+
+    conditions = ""
 
     def type(x, values, start, stop, *, axis: int, step: int, length: int):
         shape = _sliced_shape(x, start, stop, axis, length)

@@ -12,6 +12,8 @@ from lanewise.ops.registry import Batch, absent, op, sample
 class sort:
     """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
 
+    conditions = ""
+
     def type(x, *, axis: int, kind: str | None):
         return x
 
@@ -34,6 +36,8 @@ class sort:
 class argsort:
     """The indices that would sort."""
 
+    conditions = ""
+
     def type(x, *, axis: int, kind: str | None):
         return array_type(np.dtype(np.intp), x.shape)
 
@@ -52,6 +56,8 @@ class argsort:
 @op
 class partition:
     """Elements arranged so that those at `kth` are where sorting would put them."""
+
+    conditions = ""
 
     def type(x, *, kth: tuple[int, ...], axis: int):
         _check_kth(kth, x, axis)
@@ -75,6 +81,8 @@ class partition:
 @op
 class argpartition:
     """The indices that would partition."""
+
+    conditions = ""
 
     def type(x, *, kth: tuple[int, ...], axis: int):
         _check_kth(kth, x, axis)
@@ -105,6 +113,8 @@ def _check_kth(kth: tuple[int, ...], x: ArrayType, axis: int) -> None:
 class packbits:
     """Eight truth values to a byte along one axis, zero-padded at the end."""
 
+    conditions = ""
+
     def type(x, *, axis: int, bitorder: str):
         if x.dtype.kind not in "biu":
             raise TypeError("Expected an input array of integer or boolean data type")
@@ -128,6 +138,8 @@ class packbits:
 @op
 class unpackbits:
     """The bits of bytes along one axis; `count` of them are kept."""
+
+    conditions = ""
 
     def type(x, *, axis: int, count: int, bitorder: str):
         if x.dtype != np.uint8:

@@ -460,8 +460,10 @@ def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     if state.attempt is not None and primitive.raises is not None:
         state.attempt.emitted(primitive, operands, params)
     values = tuple([read(x) if type(x) is Tensor else lift(x) for x in operands])
-    trace = require_trace(primitive.name)
-    results = trace.record(primitive, values, primitive.complete(params))
+    trace, params = require_trace(primitive.name), primitive.complete(params)
+    if state.floating is not None:
+        trace, values = state.floating.meets(trace, primitive, values, params)
+    results = trace.record(primitive, values, params)
     if len(results) == 1:
         return Tensor(trace, results[0])
     return tuple([Tensor(trace, value) for value in results])

@@ -411,6 +411,8 @@ class _State(threading.local):
     watch: Callable[[bool], None] | None = None
     #: The innermost `try` statement whose body is recorded (`lanewise.autograph.attempts`).
     attempt: Any = None
+    #: The innermost ``with np.errstate(...="raise")`` (`lanewise.autograph.floating`).
+    floating: Any = None
 
 
 state = _State()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from lanewise.ops.reduction import accumulate, reduce, reduceat, reduction_dtype
 from lanewise.ops.shapes import broadcast_shapes, normalize_axis
 from lanewise.trace.indexing import setitem
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 from lanewise.trace.ufuncs import NO_VALUE, apply, call_with_keywords, matmul, write_out
 from lanewise.trace.views import as_out, as_stored
 
@@ -45,7 +45,8 @@ def reduce_method(
 ) -> Any:
     """``ufunc.reduce`` with all its keywords."""
     x = as_tensor(array)
-    if axis is dtype is out is None and where is True and initial is NO_VALUE and not keepdims:
+    is_usual = axis is dtype is out is None and where is True and initial is NO_VALUE
+    if is_usual and not keepdims and state.floating is None:
         known = _reduce_all(ufunc, x._type)  # the usual case, looked up at once
         if known is not None:
             value, trace = read(x), require_trace(ufunc.__name__)
@@ -260,5 +261,12 @@ def call(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str
             return apply(ufunc, *inputs)
         if not kwargs and ufunc is np.matmul:
             return matmul(*inputs)
+    if state.floating is not None and kwargs.get("out") is not None:
+        return state.floating.after_writing(partial(_call, ufunc, method, inputs, kwargs))
+    return _call(ufunc, method, inputs, kwargs)
+
+
+def _call(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if method == "__call__":
         return call_with_keywords(ufunc, inputs, kwargs)
     return _METHODS[method](ufunc, *inputs, **kwargs)

@@ -39,8 +39,13 @@ _COMPARISONS = frozenset(
 )
 
 
-def apply(ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None) -> Any:
-    """Apply an elementwise ufunc; Python numbers take the dtype that NEP 50 gives them."""
+def apply(
+    ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None, operator: np.ufunc | None = None
+) -> Any:
+    """Apply an elementwise ufunc; Python numbers take the dtype that NEP 50 gives them.
+
+    `operator` is the ufunc of the operator of Python's that was written, if one was.
+    """
     values: list[Any] = []
     is_weak = False
     for x in inputs:
@@ -56,7 +61,10 @@ def apply(ufunc: np.ufunc, *inputs: Any, dtype: np.dtype | None = None) -> Any:
             values.append(lift(x, ufunc.__name__))
     trace = require_trace(ufunc.__name__)
     operands = _give_way(trace, ufunc, values, inputs, dtype) if is_weak else tuple(values)
-    results = trace.record(_primitive(ufunc), operands, {"dtype": dtype})
+    primitive, params = _primitive(ufunc), {"dtype": dtype}
+    if state.floating is not None:
+        trace, operands = state.floating.meets(trace, primitive, operands, params, operator)
+    results = trace.record(primitive, operands, params)
     if len(results) == 1:
         return Tensor(trace, results[0])
     return tuple([Tensor(trace, result) for result in results])
@@ -80,7 +88,11 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
         if self._weak is not None or (kind is Tensor and other._weak is not None):
             if weak_kind(self) is not None and weak_kind(other) is not None:
                 return python_operator(ufunc, *((other, self) if swapped else (self, other)))
-        elif trace is not None and (kind is Tensor or kind is float or kind is int):
+        elif (
+            trace is not None
+            and state.floating is None
+            and (kind is Tensor or kind is float or kind is int)
+        ):
             is_at_hand = self._view is None and self._guard is None and self._trace is trace
             own = self._value if is_at_hand else read(self)
             try:
@@ -100,7 +112,8 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
                 return Tensor(trace, result)
         if _defers(other):
             return NotImplemented
-        return apply(ufunc, other, self) if swapped else apply(ufunc, self, other)
+        pair = (other, self) if swapped else (self, other)
+        return apply(ufunc, *pair, operator=ufunc)
 
     return operator
 
@@ -109,7 +122,9 @@ def unary_operator(ufunc: np.ufunc) -> Callable[[Tensor], Any]:
     """Return the method of `Tensor` that an operator of one operand calls."""
 
     def operator(self: Tensor) -> Any:
-        return apply(ufunc, self) if self._weak is None else python_operator(ufunc, self)
+        if self._weak is not None:
+            return python_operator(ufunc, self)
+        return apply(ufunc, self, operator=ufunc)
 
     return operator
 
@@ -215,6 +230,11 @@ def call_with_keywords(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[st
         signature = (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)
     if signature is not None or casting != "same_kind":
         inputs = _cast_inputs(ufunc, inputs, signature, casting)
+    if mask is not True and state.floating is not None:  # nothing is computed elsewhere
+        harmless = 0 if ufunc is np.arctanh else 1
+        inputs = tuple([np.where(mask, x, x.dtype.type(harmless))
+                        if isinstance(x, (Tensor, np.ndarray, np.generic)) else x
+                        for x in inputs])  # fmt: skip
     if ufunc.signature is not None:
         results = _call_gufunc(ufunc, inputs, dtype, kwargs)
     else:

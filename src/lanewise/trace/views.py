@@ -318,7 +318,11 @@ def assign(target: Tensor, value: Value) -> None:
 def store(target: Any, values: Any, casting: str = "unsafe", *, set_alone: bool = False) -> None:
     """Write `values`, broadcast and converted, to all elements of `target`: ``target[...] = v``."""
     target = as_out(target)
-    assign(target, fit(values, target._type, casting, set_alone=set_alone))
+
+    def write() -> None:
+        assign(target, fit(values, target._type, casting, set_alone=set_alone))
+
+    write() if state.floating is None else state.floating.after_writing(write)
 
 
 def as_out(out: Any) -> Tensor:
@@ -353,7 +357,7 @@ def fit(values: Any, type: ArrayType, casting: str = "unsafe", *, set_alone: boo
     if shape != tensor.shape:
         value = _record(reshape, value, shape=shape)
     if tensor.dtype != type.dtype:
-        value = _record(cast, value, dtype=type.dtype)
+        value = read(emit(cast, Tensor(require_trace("an assignment"), value), dtype=type.dtype))
     if value.type != array_type(type.dtype, type.shape):
         value = _record(broadcast_to, value, shape=type.shape)
     return value

@@ -65,29 +65,34 @@ def _of_scalar(x: Tensor, exponent: Any) -> Any:
     return None
 
 
+def _scalar_power(self: Tensor) -> np.ufunc | None:
+    """Return the ufunc of the operator ``**`` where scalars have no short cut."""
+    return None if self.ndim else np.power
+
+
 def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
     """``x ** n`` takes the same short cuts as NumPy for the exponents that have one."""
     if self._weak is not None:
         return _weak_power(self, exponent)
     if type(exponent) in (int, float) and self.dtype.kind in "fc":
         if exponent == 2:
-            return np.square(self)
+            return ufuncs.apply(np.square, self, operator=_scalar_power(self))
         if exponent == 1:
-            return np.positive(self)
+            return ufuncs.apply(np.positive, self, operator=_scalar_power(self))
         if exponent == 0.5:
-            return np.sqrt(self)
+            return ufuncs.apply(np.sqrt, self, operator=_scalar_power(self))
         if exponent == -1:
-            return np.reciprocal(self)
+            return ufuncs.apply(np.reciprocal, self, operator=_scalar_power(self))
     # A NumPy bool, unlike an array of bools, has no short cut.
     elif (
         type(exponent) is int
         and exponent == 2
         and self.dtype.kind in ("biu" if self.ndim else "iu")
     ):
-        return np.square(self)
+        return ufuncs.apply(np.square, self, operator=_scalar_power(self))
     elif _ALSO_OF_SCALARS and (found := _of_scalar(self, exponent)) is not None:
         return found
-    return ufuncs.apply(np.power, self, exponent)
+    return ufuncs.apply(np.power, self, exponent, operator=np.power)
 
 
 def _in_place(ufunc: np.ufunc, plain: Callable[..., Any]) -> Callable[[Tensor, Any], Tensor]:
