@@ -89,9 +89,33 @@ CELLS = {
             return np.zeros(x)
         lw.vmap(sized)(X)
     """,
-    "threads": """
+    "processes": """
         from joblib import Parallel, delayed
+        def helper(x):
+            while x < 4:
+                x = x + g(x) + 1
+            return x
+        class Model:
+            def __init__(self, k):
+                self.k = k
+            def __call__(self, x):
+                return helper(x) if x > self.k else f(x)
         mapped = lw.vmap(f)
+        print(Parallel(n_jobs=2)(delayed(mapped)(X + k) for k in range(2)))
+        for other in (lw.vmap(Model(2.0)), lw.function(lw.vmap(lambda x: helper(x)))):
+            (found,) = Parallel(n_jobs=2)([delayed(other)(X)])
+            print(found.tolist() == other(X).tolist())
+    """,
+    "processes_failing": """
+        def reciprocal(x):
+            y = x - 3
+            return 1 / int(y)
+        Parallel(n_jobs=2)(delayed(lw.vmap(reciprocal))(X) for k in range(2))
+    """,
+    "processes_plain": """
+        Parallel(n_jobs=2)([delayed(lambda x: lw.vmap(f)(x))(X)])
+    """,
+    "threads": """
         print(Parallel(n_jobs=2, prefer="threads")(delayed(mapped)(X + k) for k in range(2)))
     """,
     "pickled": "print(pickle.loads(pickle.dumps(lw.function(f)))(3.0))",
@@ -145,6 +169,7 @@ def shown(outputs: list[Any]) -> list[Any]:
         ("module", "[2. 2. 6.]"),
         ("edited", ""),
         ("reloaded", "[30.  2. 90.]"),
+        ("processes", "[array([ 1., -2., 30.]), array([ 2., -1., 40.])]\nTrue\nTrue\n"),
         ("threads", "[array([ 1., -2., 30.]), array([ 2., -1., 40.])]"),
         ("pickled", "30.0"),
     ],
@@ -191,3 +216,16 @@ def test_errors_name_the_cell(outputs):
     )
     for name in ("failing", "refused", "refused_timed"):
         assert not re.search(r"\(/\S*ipykernel", raised(outputs[name]).evalue)
+
+
+def test_processes_know_the_cells(outputs):
+    error = raised(outputs["processes_failing"])
+    assert error.ename == "ZeroDivisionError"
+    cell = number("processes_failing")
+    assert f"in example 2 (cell {cell}, line 3: return 1 / int(y))" in error.evalue
+
+
+def test_a_plain_function_is_sent_without_its_source(outputs):
+    error = raised(outputs["processes_plain"])
+    assert error.ename == "ConcretizationError"
+    assert "It came from a notebook: send what lw.vmap or lw.function made of it" in error.evalue

@@ -74,14 +74,20 @@ def test_in_other_processes(method):
 
 
 @pytest.mark.skipif("cloudpickle" not in PICKLERS, reason="cloudpickle is not installed")
-def test_functions_of_a_notebook_are_sent_by_value(tmp_path):
+@pytest.mark.parametrize("given", ["file", "-c", "stdin"])
+def test_functions_of_main_are_sent_by_value(tmp_path, given):
     """What stands in ``__main__`` is not there where it is read: joblib and Dask send it so."""
     writer = """
         import cloudpickle, numpy as np, lanewise as lw
 
+        def helper(x):
+            if x > 0:
+                return x * 2
+            return -x
+
         @lw.vmap
         def mapped(x):
-            return x * 2 if x > 0 else -x
+            return helper(x)
 
         @lw.function
         def power(x, n=3):
@@ -100,10 +106,14 @@ def test_functions_of_a_notebook_are_sent_by_value(tmp_path):
         with open("functions", "rb") as file:
             print([f(np.array([1.0, -2.0])).tolist() for f in pickle.load(file)])
     """
-    for name, text in (("writer.py", writer), ("reader.py", reader)):
-        (tmp_path / name).write_text(textwrap.dedent(text))
-        run = subprocess.run(
-            [sys.executable, name], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+    for name, given_text in (("writer.py", writer), ("reader.py", reader)):
+        text = textwrap.dedent(given_text)
+        (tmp_path / name).write_text(text)
+        with (tmp_path / name).open() as file:
+            run = subprocess.run(
+                [sys.executable, *{"file": [name], "-c": ["-c", text], "stdin": []}[given]],
+                cwd=tmp_path, stdin=file, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        (tmp_path / name).unlink()
         assert run.returncode == 0, run.stderr
     assert run.stdout == "[[2.0, 2.0], [2.0, 2.0], [1.0, 0.0], [3.0, 1.0]]\n"

@@ -13,6 +13,7 @@ from functools import reduce, update_wrapper
 from types import FrameType, MethodType
 from typing import Any
 
+from lanewise.autograph.sent import Sources, receive, sources_of
 from lanewise.errors import function_name, shown
 from lanewise.trace.trace import state
 
@@ -41,11 +42,14 @@ def reduced(made: Any, func: Any, state: tuple[Any, ...]) -> Any:
             return getattr, (func.__self__, func.__name__)
     elif name is not None and _held(module, name) is made and not _is_by_value(module):
         return name
-    return _blank, (type(made),), state
+    sources = sources_of(func) if _is_by_value("__main__") else {}
+    return _blank, (type(made), sources) if sources else (type(made),), state
 
 
-def _blank(kind: type) -> Any:
+def _blank(kind: type, sources: Sources | None = None) -> Any:
     """Return an object that its state is still to be given to."""
+    if sources:
+        receive(sources)
     return object.__new__(kind)
 
 

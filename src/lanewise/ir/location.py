@@ -60,7 +60,8 @@ def texts(code: CodeType) -> list[list[str]]:
     if registered is not None:
         found.append(registered(code))
     if not any(found):
-        found = [_given_to_python(file), *_under_magics(file)]
+        kept = ELSEWHERE.get(origin(code), [])
+        found = [kept, _given_to_python(file), *_under_magics(file)]
     return [lines for lines, known in zip(found, [None, *found], strict=False)
             if lines and lines is not known]  # fmt: skip
 
@@ -105,8 +106,8 @@ def lines_around(code: CodeType) -> list[str]:
     return ELSEWHERE.get(origin(code)) or linecache.getlines(code.co_filename)
 
 
-#: What IPython calls the code of cells; one of its magics, and the names when it is not at hand.
-_MAGICS = {"<timed exec>": "cell under %%time", "<magic-timeit>": "cell under %%timeit"}
+#: What to call cells by their files: under magics, and those of another process.
+CELLS = {"<timed exec>": "cell under %%time", "<magic-timeit>": "cell under %%timeit"}
 _CELL = re.compile(
     r".*[/\\]ipykernel_\d+[/\\]\d+\.py|(?:<|.*[/\\])ipython-input-(\d+)-\w+(?:>|\.py)"
 )
@@ -121,16 +122,14 @@ def cell_of(file: str) -> str | None:
     ('cell 3', 'a cell')
     >>> cell_of("program.py")
     """
-    if file in _MAGICS:
-        return _MAGICS[file]
     shell, match = ipython_shell(), _CELL.fullmatch(file)
     told = None if shell is None else shell.compile.format_code_name(file)
     number = re.search(r"\d+", told[1]) if told else None
     if number is not None:
         return f"cell {number.group()}"
-    if match is None:
-        return None
-    return f"cell {match.group(1)}" if match.group(1) else "a cell"
+    if match is not None and match.group(1):
+        return f"cell {match.group(1)}"
+    return CELLS.get(file, None if match is None else "a cell")
 
 
 def shown_place(file: str, line: int) -> str:

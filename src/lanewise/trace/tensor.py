@@ -17,7 +17,7 @@ import numpy as np
 from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.graph import Value
-from lanewise.ir.location import CHANGED, Location, here, origin
+from lanewise.ir.location import CHANGED, Location, cell_of, here, origin
 from lanewise.ir.types import ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import dimension
@@ -343,6 +343,11 @@ def _not_converted(place: Location) -> str:
         why += (
             " Python before 3.13 does not keep what is typed at its prompt, or piped to it: write "
             "it to a file, or use IPython or Jupyter."
+        )
+    elif cell_of(code.co_filename) is not None:
+        why += (
+            " It came from a notebook: send what lw.vmap or lw.function made of it, which takes "
+            "the source along, or define it in a module."
         )
     return why
 
