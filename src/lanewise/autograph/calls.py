@@ -7,6 +7,7 @@ where a branch or loop body is traced. Everything else is called as it is.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -160,6 +161,9 @@ def _library(f: Any) -> Any:
     code = getattr(f, "__code__", None)
     if code is _DECORATED_BY_ERRSTATE:
         return _under_errstate(f)
+    if code is _MANAGING:
+        generator = inspect.getclosurevars(f).nonlocals["func"]
+        return contextlib.contextmanager(fn(generator))
     if code is not None and not _is_own(code.co_filename):
         return f  # without source: made by a dataclass, or by `exec`
     row = ROWS.get(f)
@@ -170,6 +174,9 @@ def _library(f: Any) -> Any:
 
 #: The code of functions that ``@np.errstate(...)`` decorates.
 _DECORATED_BY_ERRSTATE = np.errstate()(lambda: None).__code__
+#: The code of what ``@contextlib.contextmanager`` makes of generators.
+_managing: Any = contextlib.nullcontext  # any function: what it is does not matter
+_MANAGING = contextlib.contextmanager(_managing).__code__  # ty: ignore[missing-attribute]
 
 
 def _under_errstate(f: FunctionType) -> Any:
@@ -258,7 +265,8 @@ _OPERATORS = frozenset(
     for prefix in ("", "r", "i")
 ) | frozenset(
     f"__{name}__"
-    for name in "eq ne lt le gt ge neg pos abs invert round floor ceil trunc enter exit".split()
+    for name in "eq ne lt le gt ge neg pos abs invert round floor ceil trunc enter exit iter next "
+    "bool str repr format".split()
 )
 
 

@@ -21,12 +21,7 @@ from lanewise.autograph.source import LAMBDA, compile_within, find, owner
 
 T = TypeVar("T")
 
-_SUSPENDING = (
-    inspect.CO_GENERATOR
-    | inspect.CO_COROUTINE
-    | inspect.CO_ASYNC_GENERATOR
-    | inspect.CO_ITERABLE_COROUTINE
-)
+_AWAITING = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 #: From Python 3.14 on annotations are evaluated when somebody asks for them.
@@ -67,7 +62,7 @@ _lock = threading.RLock()
 def convert(func: Callable[..., Any], hooks: Any) -> Callable[..., Any]:
     """Return a function with its control flow converted, or ``func`` where that cannot be.
 
-    Builtins, generators, coroutines, and functions without source are returned as they are.
+    Builtins, coroutines, and functions without source are returned as they are.
 
     Parameters
     ----------
@@ -105,7 +100,7 @@ def _convert_code(code: CodeType) -> _Made | None:
         if entry is not None:
             return entry[1]
         compiled = None
-        if not (is_converted(code) or code.co_flags & _SUSPENDING):
+        if not (is_converted(code) or code.co_flags & _AWAITING):
             compiled = _compiled(code)
         made = None
         if compiled is not None:

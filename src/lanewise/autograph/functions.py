@@ -16,12 +16,14 @@ from lanewise.autograph.build import (
     place_all,
 )
 from lanewise.autograph.desugar import desugar
+from lanewise.autograph.generators import Suspending
 from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
 from lanewise.autograph.outline import Outline
 from lanewise.autograph.rewrite import Statements
 from lanewise.autograph.scopes import (
     COMPREHENSIONS,
     FUNCTIONS,
+    Scope,
     own_nodes,
     scope_of,
     targets,
@@ -66,6 +68,9 @@ class Functions:
             start, body = body[:1], body[1:]
         if not body:
             return
+        if suspends(node):
+            node.body = [*start, *self._suspending(body, scope, outer, owner)]
+            return
         first = first_line(body)
         lowered = Lowered(desugar(body, self.names), self.names)
         analysis = Analysis(lowered.body, scope, lowered.flags, RETURN_VALUE)
@@ -83,12 +88,23 @@ class Functions:
         made = Outline(self.names, scope, node, self.deepest).body(made)
         node.body = [*start, *made] or [place(ast.Pass(), node)]
 
+    def _suspending(
+        self, body: list[ast.stmt], scope: Scope, outer: frozenset[str], owner: str | None
+    ) -> list[ast.stmt]:
+        def inner(node: ast.stmt, undefinable: frozenset[str]) -> None:
+            self.inner(node, undefinable, owner)
+
+        nothing = Lowered([ast.Pass()], self.names)  # jumps stay, and no variable is without value
+        analysis = Analysis([ast.Pass()], scope, {}, RETURN_VALUE)
+        statements = Statements(self.names, scope, nothing, analysis, outer, owner, inner)
+        return Suspending(statements).block(body)
+
     def inner(self, node: ast.stmt, undefinable: frozenset[str], owner: str | None) -> None:
         """Convert the functions in a nested definition; the statements of classes stay."""
         if isinstance(node, ast.ClassDef):
             for part in node.body:
                 self.inner(part, undefinable, node.name)
-        elif isinstance(node, ast.FunctionDef) and not suspends(node):
+        elif isinstance(node, ast.FunctionDef):
             try:
                 self.convert(node, undefinable, owner)
             except Unconvertible:

@@ -287,6 +287,8 @@ class For:
         self._is_done = False
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
+        #: Whether the data may have ended the loop for some examples.
+        self._may_have_ended = False
         self._end: tuple[Any, ...] | None = None
         self._guard: tuple[Fork, Value] | None = None
         self._region: Region | None = None
@@ -297,10 +299,7 @@ class For:
         if trace is None or sequence is None:
             items: Iterator[Any] = iter(self._iterable)
             self._iterable = None  # a generator ends with the loop
-            for item in items:
-                yield item
-                if self._is_done:
-                    return
+            yield from self._each(items)
             return
         length = sequence.length
         if not isinstance(length, int):
@@ -323,6 +322,24 @@ class For:
                     continue
                 position = yield from self._try(sequence, position + 1, sequence.length)
                 may_record = self._apart is not None
+
+    def _each(self, items: Iterator[Any]) -> Iterator[Any]:
+        """Take the items of an iterator one by one."""
+        while True:
+            token = None if state.trace is None else state.trace.token
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                if self._may_have_ended and state.trace is not None and state.trace.token != token:
+                    raise UnsupportedError(
+                        f"what a loop iterates over has an effect{at(here())}, and the data decide "
+                        "whether the loop was left before. Do it in the loop's body"
+                    )
+            yield item
+            if self._is_done:
+                return
 
     def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, int]:
         """Record the turns from `start` on; return the last that need not be unrolled after all."""
@@ -447,7 +464,9 @@ class For:
             return
         if self._guard is None:
             self.state = state
-            self._is_done = flag is not None and traced(flag) is None and bool(flag)
+            is_data = flag is not None and traced(flag) is not None
+            self._may_have_ended |= is_data
+            self._is_done = flag is not None and not is_data and bool(flag)
             return
         (fork, going), self._guard = self._guard, None
         fork.close(None if self._has_stopped else state)

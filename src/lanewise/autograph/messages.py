@@ -19,7 +19,7 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.effects import is_for_each, record
 from lanewise.autograph.known_calls import NOTHING
 from lanewise.autograph.templates import as_traced
-from lanewise.trace.formatting import Collection, Field, Text, deferred, finish
+from lanewise.trace.formatting import Collection, Field, Text, collecting, deferred, finish
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Stop, state
@@ -36,6 +36,9 @@ _BOOL = np.dtype(bool)
 def text(handle: Collection | None, string: str) -> str:
     """End a collection; return the string, which may be used later, with its placeholders."""
     fields = finish(handle)
+    around = collecting()
+    if around is not None:  # a ``__repr__`` of the user's, of which Python makes a longer text
+        around.fields.update(fields)
     return Text(string, fields) if fields else string
 
 
@@ -135,8 +138,8 @@ def raise_(handle: Collection | None, error: Any, cause: Any = _NOT_GIVEN) -> An
     """
     fields = finish(handle)
     kind = error if isinstance(error, type) else type(error)
-    if not issubclass(kind, BaseException):
-        return error  # Python says what is wrong with it
+    if not issubclass(kind, BaseException) or issubclass(kind, StopIteration):
+        return error  # Python says what is wrong with it, or ends a loop
     region = _enclosing_region()
     if isinstance(error, type) and (cause is not _NOT_GIVEN or region is not None):
         error = error()
