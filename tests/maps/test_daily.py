@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import traceback
 import warnings
 from typing import Any
@@ -10,7 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
+import scipy.special
 import scipy.stats
 
 import lanewise as lw
@@ -203,8 +208,22 @@ def test_a_forgotten_none_is_told():
         lw.vmap(lambda x, p: x @ p["w"])(np.ones((5, 3)), {"w": np.ones(3)})
 
 
+ROWS = np.random.default_rng(0).random((3, 6)) + 0.1
+PLACES = np.arange(6.0)
+MATRICES = np.eye(3) + ROWS[:, :3, None] * ROWS[:, None, :3]
+
+
 def area(x):
     return scipy.integrate.quad(lambda z: z * x, 0, 1)[0]
+
+
+def area_with_args(x):
+    return scipy.integrate.quad(lambda z, k: z * k, 0, 1, args=(x,))[0]
+
+
+def area_unpacked(x):
+    value, error = scipy.integrate.quad(lambda z: z * x, 0, 1)
+    return value, error
 
 
 def slope(row):
@@ -215,24 +234,114 @@ def smooth(row):
     return scipy.ndimage.gaussian_filter(row, 1.0)
 
 
+def nearest(row):
+    return scipy.optimize.minimize(lambda p: ((p - row) ** 2).sum(), np.zeros(6)).x
+
+
+def least(row):
+    found = scipy.optimize.minimize(
+        lambda p: ((p - row) ** 2).sum(),
+        row,
+        method="Nelder-Mead",
+    )
+    return found.fun
+
+
+def root(row):
+    return scipy.optimize.least_squares(lambda p: p - row, np.zeros(6)).x
+
+
+def between(row):
+    return scipy.interpolate.interp1d(PLACES, row)(2.5)
+
+
+def between_later(row):
+    curve = scipy.interpolate.CubicSpline(PLACES, row)
+    return curve(2.5)
+
+
+def density(row):
+    return scipy.stats.norm.pdf(row, loc=0.5)
+
+
+def frozen(row):
+    return scipy.stats.norm(0, 1).cdf(row)
+
+
+def log_sum(row):
+    return scipy.special.logsumexp(row)
+
+
+def factored(m):
+    return scipy.linalg.cholesky(m, lower=True)
+
+
+def determinant(m):
+    return scipy.linalg.det(m)
+
+
+def of_a_model(model):
+    return scipy.special.softmax(model["w"])
+
+
 @pytest.mark.parametrize(
-    ("func", "line", "xs"),
+    ("func", "xs"),
     [
-        (area, "lambda x: scipy.integrate.quad(lambda z: z * x, 0, 1)[0], [x], float", XS),
-        (slope, "lambda row: scipy.stats.linregress(row, row).slope, [row], float", None),
-        (smooth, "lambda row: scipy.ndimage.gaussian_filter(row, 1.0), [row], float", None),
+        (area, XS),
+        (area_with_args, XS),
+        (slope, ROWS),
+        (smooth, ROWS),
+        (nearest, ROWS),
+        (least, ROWS),
+        (root, ROWS),
+        (between, ROWS),
+        (between_later, ROWS),
+        (density, ROWS),
+        (frozen, ROWS),
+        (log_sum, ROWS),
+        (factored, MATRICES),
+        (determinant, MATRICES),
+        (area_unpacked, XS),
+        (of_a_model, {"w": ROWS}),
     ],
 )
-def test_a_function_of_scipy_is_named_with_the_line_that_works(func, line, xs):
-    xs = np.arange(8.0).reshape(2, 4) if xs is None else xs
-    with pytest.raises(lw.ConcretizationError) as caught:
+def test_a_function_of_scipy_is_named_with_the_line_that_works(func, xs):
+    with pytest.raises(lw.ConcretizationError, match=r"^scipy\..*\(\) computes with") as caught:
         lw.vmap(func)(xs)
-    assert f"Write lw.py_func({line})" in str(caught.value)
+    (line,) = re.findall(r"Write (lw\.py_func\(.*\))(?:, with|$)", str(caught.value))
     name = func.__code__.co_varnames[0]
-    shape = "float" if func is not slope else "lw.TensorSpec((), float)"
-    told = f"lambda {name}: lw.py_func({line.removesuffix('float')}{shape})"
-    found = lw.vmap(eval(told, globals()))(xs)
-    np.testing.assert_allclose(found, [func(x) for x in xs], rtol=1e-12)
+    found = lw.vmap(eval(f"lambda {name}: {line}", globals()))(xs)
+    examples = [{"w": row} for row in xs["w"]] if isinstance(xs, dict) else xs
+    expected = [func(x) for x in examples]
+    if func is area_unpacked:
+        expected, found = np.array(expected), np.stack(found, axis=1)
+    assert np.shape(found) == np.shape(expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_function_that_reads_traced_values_where_it_stands_is_named():
+    def outer(x):
+        def integrand(z):
+            return z * x
+
+        return scipy.integrate.quad(integrand, 0, 1)[0]
+
+    told = r"integrand reads x, which is traced: write a function of \(x\) that defines integrand"
+    with pytest.raises(lw.ConcretizationError, match=told):
+        lw.vmap(outer)(XS)
+
+
+def test_an_error_of_scipys_own_stays():
+    def short(row):
+        return scipy.interpolate.interp1d(PLACES[:2], row[:3])(0.5)
+
+    with pytest.raises(ValueError, match="x and y arrays must be equal in length"):
+        lw.vmap(lambda row: short(np.ones(6)) + row)(ROWS)
+
+
+def test_what_py_func_should_announce_is_told():
+    with pytest.raises(TypeError, match=r"announce lw\.TensorSpec\(\(2,\), 'int64'\)"):
+        lw.vmap(lambda row: lw.py_func(lambda r: np.array([1, 2]), [row], float))(ROWS)
 
 
 def test_a_seed_that_is_data_is_named():

@@ -59,6 +59,7 @@ def checked(result: Any, type: ArrayType) -> np.ndarray:
     if array.shape != type.shape or not np.can_cast(array.dtype, type.dtype, "same_kind"):
         raise TypeError(
             f"py_func announced a result of shape {type.shape} and dtype {type.dtype}, but the "
-            f"function returned shape {array.shape} and dtype {array.dtype}"
+            f"function returned shape {array.shape} and dtype {array.dtype}: announce "
+            f"lw.TensorSpec({array.shape}, {array.dtype.name!r}), if it is so for each example"
         )
     return array.astype(type.dtype)
