@@ -225,6 +225,10 @@ def deferred():
     return None
 
 
+def shown(name, value):
+    return getattr(builtins, name)(value)
+
+
 def text(handle, string):
     return string
 

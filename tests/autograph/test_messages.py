@@ -709,7 +709,6 @@ def test_prints_keep_their_order(capsys):
         lambda text: len(text),
         lambda text: "1" in text,
         lambda text: text[0],
-        lambda text: text.upper(),
         lambda text: text.startswith("1"),
         lambda text: list(text),
         lambda text: text < "a",

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
+from lanewise.autograph.effects import without_texts
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -79,7 +80,7 @@ def int_(x: Any = 0, /, *args: Any, **kwargs: Any) -> Any:
     """``int``: truncated, with Python's errors for NaN and infinity."""
     tensor = traced(x)
     if tensor is None:
-        return int(x, *args, **kwargs)
+        return without_texts(int, "int", x, *args, **kwargs)
     refuse_types(int, x, *args, **kwargs)
     return integer(tensor)
 
@@ -89,7 +90,7 @@ def float_(x: Any = 0.0, /) -> Any:
     """``float``."""
     tensor = traced(x)
     if tensor is None:
-        return float(x)
+        return without_texts(float, "float", x)
     refuse_types(float, x)
     return python_number(tensor, float)
 
@@ -98,7 +99,7 @@ def float_(x: Any = 0.0, /) -> Any:
 def complex_(*args: Any, **kwargs: Any) -> Any:
     """``complex``: of one number, or of two parts."""
     if not is_traced(args) and not is_traced(kwargs):
-        return complex(*args, **kwargs)
+        return without_texts(complex, "complex", *args, **kwargs)
     refuse_types(complex, *args, **kwargs)
     parts = dict(zip(("real", "imag"), args, strict=False)) | kwargs
     real, imag = as_tensor(parts.get("real", 0)), as_tensor(parts.get("imag", 0))

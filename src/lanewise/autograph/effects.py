@@ -9,11 +9,12 @@ is not known while tracing: a `Later` stands for it; its methods can be called (
 from __future__ import annotations
 
 import builtins
+import contextlib
 import io
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType
@@ -29,17 +30,21 @@ from lanewise.autograph.known_calls import (
     INT,
     NOTHING,
     OBJECT,
+    READING,
+    TEXTS,
     is_library,
     is_pure,
     name_of,
 )
 from lanewise.autograph.templates import StandIn, Template, Templates
-from lanewise.errors import UnsupportedError, at
+from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.ir.types import array_type
 from lanewise.ops.host import py_func
+from lanewise.trace.formatting import Text, written
 from lanewise.trace.regions import Region
-from lanewise.trace.tensor import Tensor, lift
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.tensor import Tensor, as_tensor, lift, read
 from lanewise.trace.trace import require_trace, state
 
 _NUMBERS = {FLOAT: (float, np.dtype(float)), INT: (int, np.dtype(np.int64))}
@@ -277,11 +282,61 @@ def followed(f: Any) -> Callable[..., Any] | None:
     kind = EFFECTS.get(name) if name is not None else None
     if kind is not None:
         return partial(_call, f, str(name), kind)
+    if name is not None:
+        if name.startswith(("_io.StringIO.", "_io.BytesIO.")):
+            _refuse_reading(f)
+        if name in TEXTS:
+            return partial(_written, f)
+        if name.partition(".")[0].removeprefix("_") in READING:
+            return partial(without_texts, f, name)
     if is_for_some() and not (name is not None and is_pure(name)):
         return partial(_refuse, f, name or repr(f))
     if name is not None and name.startswith("scipy."):
         return advised(f, name)
     return None
+
+
+def _written(f: Any, *args: Any, **options: Any) -> Any:
+    """Call a function that writes a text, when the graph runs if it is a text of data."""
+    if not (_holds_data(args) or _holds_data(options)):
+        return f(*args, **options)
+    return written(f, _as_now(args), _as_now(options))
+
+
+def without_texts(f: Any, name: str, *args: Any, **options: Any) -> Any:
+    """Call a function that reads characters; raise where data decide them."""
+    for part in (*args, *options.values()):
+        if type(part) is Text:
+            raise ConcretizationError(
+                f"{name}() needs the text {str.__str__(part)!r}, which holds traced numbers that "
+                f"are not known while tracing{at(here())}. Such a text can be printed, raised, and "
+                "put into another one; use the numbers themselves"
+            )
+    return f(*args, **options)
+
+
+def _holds_data(value: Any) -> bool:
+    """Whether a value, or what it holds, is a tensor, or a text with one in it."""
+    if isinstance(value, Tensor) or type(value) is Text:
+        return True
+    if isinstance(value, dict):
+        return _holds_data([*value, *value.values()])
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(map(_holds_data, value))
+    return is_traced(value) or is_traced(getattr(value, "__dict__", None))
+
+
+def _as_now(value: Any) -> Any:
+    """Return a value with copies of the tensors and containers in it, which may change later."""
+    if isinstance(value, Tensor):
+        value = as_tensor(value)
+        return Tensor(require_trace("a text"), read(value), None, value._weak)
+    kind = type(value)
+    if kind is dict:
+        return {key: _as_now(part) for key, part in value.items()}
+    if kind is list or kind is tuple:
+        return kind([_as_now(part) for part in value])
+    return value
 
 
 def followed_class(cls: type) -> Callable[..., Any] | None:
@@ -314,6 +369,8 @@ def _call(f: Any, name: str, kind: str, *args: Any, **kwargs: Any) -> Any:
     if name in ("io.open", "_io.open", "pathlib.Path.open"):
         return _open(f, name, args, kwargs)
     late = is_for_each()
+    if not late and f in (contextlib.redirect_stdout, contextlib.redirect_stderr):
+        return _redirecting(f, *args, **kwargs)
     if name.rpartition(".")[2] in _FILTERING and _scopes.recording:
         return f(*args, **kwargs)
     if not late and kind in _NUMBERS:
@@ -341,11 +398,16 @@ def record(
     fields: dict[str, Any] | None = None,
 ) -> Any:
     """Record a call with an effect; make it now if it is not `late` and takes no data."""
+    if f is print and _redirections.count and kwargs.get("file") is None:
+        kwargs = {**kwargs, "file": sys.stdout}
     templates = Templates(fields or {})
-    parts = tuple([templates.of(part) for part in args])
-    options = tuple([(key, templates.of(value)) for key, value in kwargs.items()])
+    parts = tuple([_stream(part) or templates.of(part) for part in args])
+    options = tuple([(key, _stream(x) or templates.of(x)) for key, x in kwargs.items()])
     if not late and not templates.operands and not templates.holds_later:
         return f(*args, **kwargs)
+    for stream in (getattr(f, "__self__", None), *args, *kwargs.values()):
+        if isinstance(stream, (io.StringIO, io.BytesIO)):
+            _redirections.written[stream] = id(_outermost())
     slot = Slot(name, at(here())) if kind == OBJECT else None
     warns = f is warnings.warn
     level = kwargs.get("stacklevel", args[2] if warns and len(args) > 2 else 1)
@@ -362,6 +424,70 @@ def record(
     if is_number:
         return Tensor(trace, results[0], None, _NUMBERS[kind][0])
     return None if slot is None else Later(slot)
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+class _Redirections(threading.local):
+    def __init__(self) -> None:
+        #: How many blocks the code that is traced is in that redirect a stream.
+        self.count = 0
+        #: Streams in memory that are written to when the graph runs, each with the id of its trace.
+        self.written: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+_redirections = _Redirections()
+
+
+@contextlib.contextmanager
+def _redirecting(f: Any, target: Any) -> Generator[Any]:
+    """Redirect what is printed while tracing, and what is recorded in the block."""
+    _redirections.count += 1
+    try:
+        with f(target) as stream:
+            yield stream
+    finally:
+        _redirections.count -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Template):
+    """``sys.stdout`` or ``sys.stderr``, as it is when the graph runs."""
+
+    name: str
+
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        return getattr(sys, self.name)
+
+
+def _stream(part: Any) -> Stream | None:
+    for name in ("stdout", "stderr"):
+        if part is getattr(sys, name) and part is not None and not _redirections.count:
+            return Stream(name)
+    return None
+
+
+def _outermost() -> Any:
+    trace = require_trace("an effect")
+    while trace.parent is not None:
+        trace = trace.parent
+    return trace
+
+
+_READ = frozenset(("getvalue", "read", "readline", "readlines", "getbuffer"))
+
+
+def _refuse_reading(f: Any) -> None:
+    """Raise where what is read of a stream in memory is written when the graph runs."""
+    stream = getattr(f, "__self__", None)
+    if f.__name__ in _READ and _redirections.written.get(stream) == id(_outermost()):
+        kind = type(stream).__name__
+        raise UnsupportedError(
+            f"{kind}.{f.__name__}() is called{at(here())}, but what is written to the stream holds "
+            "traced numbers, and is written when the examples run. Read it outside of the traced "
+            "function"
+        )
 
 
 # --- warnings -------------------------------------------------------------------------------------

@@ -280,6 +280,10 @@ class Expressions(ast.NodeTransformer):
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 part.value = self.visit(part.value)
+                if part.format_spec is not None and part.conversion != -1:  # Python would pad it
+                    name = _CONVERSIONS[part.conversion]
+                    text = hook("shown", constant(name), part.value)
+                    part.value, part.conversion = place(text, part.value), -1
                 if isinstance(part.format_spec, ast.JoinedStr):
                     self._fields(part.format_spec)
 
@@ -350,6 +354,8 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
     return ast.Compare(left, [op], [right])
 
 
+#: By the conversion of a field of an f-string, what gives it.
+_CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
 #: Comparisons that tuples decide by those of their elements.
 _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",

@@ -16,7 +16,7 @@ from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
 from lanewise.autograph.managers import managed, suppressed
-from lanewise.autograph.messages import deferred, percent, print_, raise_, text
+from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
 from lanewise.autograph.subscripts import (
     changing,
@@ -69,6 +69,7 @@ __all__ = [
     "setattr",
     "setcell",
     "setitem",
+    "shown",
     "sizes",
     "slice",
     "suppressed",

@@ -105,6 +105,18 @@ EFFECTS: dict[str, str] = {
     ),
 }
 
+#: Functions that write a text of their arguments, which holds data where those do.
+TEXTS = frozenset(
+    "json.dumps pprint.pformat pprint.saferepr reprlib.Repr.repr string.Template.substitute "
+    "string.Template.safe_substitute textwrap.dedent textwrap.fill textwrap.indent "
+    "textwrap.shorten html.escape html.unescape re.sub re.Pattern.sub re.escape".split()
+)
+#: Modules whose other functions read the characters of texts.
+READING = frozenset(
+    "ast base64 binascii codecs datetime decimal difflib fnmatch fractions glob hashlib hmac html "
+    "json pprint re shlex string struct textwrap unicodedata urllib zlib".split()
+)
+
 #: Packages whose functions and classes only compute, but for those among the effects.
 _PURE = frozenset(
     "abc array base64 binascii bisect builtins calendar cmath codecs collections colorsys "

@@ -19,12 +19,20 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.effects import is_for_each, record
 from lanewise.autograph.known_calls import NOTHING
 from lanewise.autograph.templates import as_traced
-from lanewise.trace.formatting import Collection, Field, Text, collecting, deferred, finish
+from lanewise.trace.formatting import (
+    Collection,
+    Field,
+    Text,
+    collecting,
+    deferred,
+    finish,
+    placeholder,
+)
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Stop, state
 
-__all__ = ["Stop", "deferred", "percent", "print_", "raise_", "string_call", "text"]
+__all__ = ["Stop", "deferred", "percent", "print_", "raise_", "shown", "string_call", "text"]
 
 _NOT_GIVEN: Any = object()
 _BOOL = np.dtype(bool)
@@ -52,6 +60,11 @@ def string_call(function: Callable[..., str], *args: Any, **kwargs: Any) -> Any:
     return text(handle, result) if isinstance(result, str) else result
 
 
+def shown(name: str, value: Any) -> Any:
+    """Return ``str(value)``, ``repr(value)`` or ``ascii(value)``."""
+    return string_call(getattr(builtins, name), value)
+
+
 def _flat(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [part for item in value for part in _flat(item)]
@@ -66,7 +79,8 @@ _CONVERSION = re.compile(
 def percent(template: str, args: Any) -> Any:
     """Return ``template % args``; tensors among the arguments are formatted when the graph runs."""
     if not any(
-        isinstance(part, Tensor) for part in _flat(list(args.values()) if _is_dict(args) else args)
+        isinstance(part, Tensor) or type(part) is Text
+        for part in _flat(list(args.values()) if _is_dict(args) else args)
     ):
         return string_call(str.__mod__, template, args)
     handle = deferred()
@@ -83,7 +97,14 @@ def percent(template: str, args: Any) -> Any:
             if value is _NOT_GIVEN:
                 raise TypeError("not enough arguments for format string")
         one = f"%{found['rest']}{kind}"
-        return value._text(one, "") if isinstance(value, Tensor) else one % (value,)
+        if isinstance(value, Tensor):
+            return value._text(one, "")
+        if kind in "sra" and found["rest"]:  # of what holds tensors, too
+            value = string_call({"s": str, "r": repr, "a": ascii}[kind], value)
+            if type(value) is Text:
+                return placeholder(value, f"%{found['rest']}s", "", "") or value
+            one = f"%{found['rest']}s"
+        return one % (value,)
 
     result = _CONVERSION.sub(convert, template)
     if not _is_dict(args) and next(rest, _NOT_GIVEN) is not _NOT_GIVEN:
@@ -151,7 +172,10 @@ def raise_(handle: Collection | None, error: Any, cause: Any = _NOT_GIVEN) -> An
     attempt = None if state.attempt is None else state.attempt.catching(kind)
     if attempt is None and region is None and _may_have_raised():
         region = state.trace  # for examples that got here: an earlier check may have failed
-    elif region is None or (attempt is not None and state.trace is attempt.base):
+    elif attempt is not None and state.trace is attempt.base:
+        error.args = tuple([_with_fields(part, fields) for part in error.args])
+        return error  # to Python, which finds the handler
+    elif region is None:
         return as_traced(error, fields)
     assert region is not None
     with resumed(region):  # a mapped function that the branch calls is not recorded any further

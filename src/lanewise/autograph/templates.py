@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.trace.formatting import Field, Text
+from lanewise.trace.formatting import Field, Text, TextOf
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import Tensor, as_tensor
@@ -111,6 +111,18 @@ class Written(Template):
 
     def fill(self, numbers: Sequence[Any]) -> str:
         return "".join([p if isinstance(p, str) else p.fill(numbers) for p in self.parts])
+
+
+@dataclass(frozen=True, slots=True)
+class Called(Template):
+    """What a function gives of its arguments."""
+
+    function: Opaque
+    args: Template
+    options: Template
+
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        return self.function.value(*self.args.fill(numbers), **self.options.fill(numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +235,8 @@ class Templates:
             return Plain(str, repr(value), value)
         if isinstance(value, str) and (kind is str or kind is Text):
             return self.text(value)
+        if kind is TextOf:
+            return Called(Opaque(value.function), self.of(value.args), self.of(value.options))
         if kind in _PLAIN:
             return Plain(kind, repr(value), value)
         if id(value) in self._under_way:  # it holds itself

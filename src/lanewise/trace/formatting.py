@@ -139,6 +139,20 @@ class Text(str):
         return _joined(other, self) if isinstance(other, str) else NotImplemented
 
 
+class TextOf(NamedTuple):
+    """The text that a function gives of its arguments when the graph runs."""
+
+    function: Callable[..., str]
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+def written(function: Callable[..., str], args: tuple[Any, ...], options: dict[str, Any]) -> Text:
+    """Return what stands for the text that a function gives of arguments that hold data."""
+    key = f"<text #{next(_numbers)}>"
+    return Text(key, {key: Field(TextOf(function, args, options), "s", "")})
+
+
 def _joined(*parts: str) -> Text:
     fields = {key: f for part in parts for key, f in getattr(part, "fields", {}).items()}
     return Text("".join(map(str.__str__, parts)), fields)
@@ -161,6 +175,21 @@ def _refuse_on(cls: type, names: Iterable[str]) -> None:
         setattr(cls, name, _refusing(name))
 
 
+def _following(name: str) -> Callable[..., Text]:
+    method = getattr(str, name)
+
+    def follow(self: Any, *args: Any, **options: Any) -> Text:
+        return written(method, (self, *args), options)
+
+    follow.__name__ = name
+    return follow
+
+
+for _name in (
+    "capitalize casefold center expandtabs ljust lower lstrip removeprefix removesuffix replace "
+    "rjust rstrip strip swapcase title upper zfill"
+).split():
+    setattr(Text, _name, _following(_name))
 _ALLOWED = {"__new__", "__repr__", "__str__", "__format__", "__add__", "__getattribute__",
             "__sizeof__", "__doc__"}  # fmt: skip
-_refuse_on(Text, [name for name in vars(str) if name not in _ALLOWED])
+_refuse_on(Text, [name for name in vars(str) if name not in {*vars(Text), *_ALLOWED}])
