@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -245,6 +246,12 @@ def call_with_keywords(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[st
         return results
     single = not isinstance(results, tuple)
     outs = out if isinstance(out, tuple) else (out,)
+    given = [x for x in outs if x is not None]
+    if any([np.shares_memory(x, y) for x, y in itertools.combinations(given, 2)]):
+        raise UnsupportedError(
+            f"{ufunc.__name__} writes two results to one place{at(here())}: which of them stays "
+            "there NumPy does not say. Give out= another array for each"
+        )
     pairs = zip((results,) if single else results, outs, strict=False)
     written = tuple(write_out(ufunc, r, o, mask, casting) for r, o in pairs)
     return written[0] if single else written

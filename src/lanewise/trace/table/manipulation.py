@@ -20,7 +20,7 @@ from lanewise.trace.sizes import number_of, shape_from
 from lanewise.trace.table.checks import check_device, required
 from lanewise.trace.table.creation import array_like, as_copied, converted
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.tensor import Tensor, as_tensor, emit, known_size
 from lanewise.trace.views import (
     layout_of,
     read_only_view,
@@ -207,8 +207,25 @@ def concatenate(
         result = emit(cast, result, dtype=np.dtype(dtype))
     if out is None:
         return result
-    store(out, result, casting)
+    if out.ndim != result.ndim:
+        raise ValueError("Output array has wrong dimensionality")
+    if any([np.shares_memory(out, t) for t in tensors]):  # written one after the other
+        _write_each(out, tensors, axis, result, casting)
+    else:
+        store(out, result, casting)
     return out
+
+
+def _write_each(
+    out: Any, tensors: Sequence[Tensor], axis: int, result: Tensor, casting: str
+) -> None:
+    if out.shape != result.shape:
+        raise ValueError("Output array is the wrong shape")
+    start = 0
+    for t in tensors:
+        stop = start + known_size(t.shape[axis], "the size of an array")
+        store(np.moveaxis(out, axis, 0)[start:stop], np.moveaxis(t, axis, 0), casting)
+        start = stop
 
 
 @implements(np.stack)

@@ -306,6 +306,11 @@ def _interpolate(
     step = np.subtract(high, low)
     near_low = low + step * gamma
     dtype = near_low.dtype if out is None else out.dtype  # an ``out=`` lends its precision
+    if not np.can_cast(near_low.dtype, dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast ufunc 'add' output from {near_low.dtype!r} to {dtype!r} with casting "
+            "rule 'same_kind'"
+        )
     near_high = np.subtract(high, step * other, dtype=dtype, casting="unsafe")
     if isinstance(is_high, bool):
         return near_high if is_high else near_low

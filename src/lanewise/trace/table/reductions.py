@@ -111,7 +111,13 @@ def _argreduction(fn: str) -> Any:
             return result
         if out.shape != result.shape:
             raise ValueError(f"output array does not match result of np.{fn}.")
-        store(out, result, "same_kind")
+        if not np.can_cast(out.dtype, np.intp, "safe"):  # NumPy writes to a copy of it
+            what = "array data" if out.ndim else "scalar"
+            raise TypeError(
+                f"Cannot cast {what} from {out.dtype!r} to {np.dtype(np.intp)!r} according to the "
+                "rule 'safe'"
+            )
+        store(out, result)
         return out
 
     return function
@@ -223,7 +229,7 @@ def std(
 ) -> Any:
     ddof = degrees(ddof, correction)
     result = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    return np.sqrt(result, out=out) if result.dtype.kind in "fc" else np.sqrt(result)
+    return np.sqrt(result, out=out)
 
 
 @implements(np.average)
