@@ -255,6 +255,22 @@ def at(place: tuple[Any, int] | None) -> str:
     return f" ({location}: {location.source})" if location.source else f" ({location})"
 
 
+def size_of(count: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size_of(1536)
+    '1.5 KiB'
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError
+
+
 def shown(error: BaseException) -> BaseException:
     """Return an exception whose traceback holds the user's frames; all with a switch.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lanewise.errors import size_of
 from lanewise.inspect.estimates import flops
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
@@ -203,20 +204,4 @@ def count_of(number: float) -> str:
         if number < 1000 or prefix == "T":
             return f"{number:.0f} {prefix}" if not prefix else f"{number:.1f} {prefix}"
         number /= 1000
-    raise AssertionError
-
-
-def size_of(count: int) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> size_of(1536)
-    '1.5 KiB'
-    """
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
     raise AssertionError

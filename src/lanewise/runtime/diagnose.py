@@ -11,15 +11,18 @@ would see it: there the loop over the examples tells.
 
 from __future__ import annotations
 
+import linecache
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lanewise.errors import annotate
+from lanewise.errors import annotate, size_of
 from lanewise.ir.dims import Dim, evaluate
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.location import PLAN, shown_place
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, cond, scan, while_
 from lanewise.ops.regions import map_
@@ -56,6 +59,8 @@ def explain_failure(
         Examples among which the first is that fails, where that is known. If the graph is one map,
         no others are run again.
     """
+    if isinstance(error, MemoryError):
+        annotate(error, _short_of(error, graph, read_sizes(graph, arguments)))
     if graph.has_effects or isinstance(error, MemoryError):
         return error
     if among is None or not _is_one_map(graph):
@@ -66,6 +71,35 @@ def explain_failure(
         return error
     annotate(failure.error, told(failure.example, failure.op))
     return failure.error
+
+
+def _short_of(error: MemoryError, graph: Graph, sizes: Sizes) -> str:
+    """Return where memory was short, how much the results take, and what takes less."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name == PLAN:
+            file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+            source = linecache.getline(file, line).strip()
+            place = f" ({shown_place(file, line)}{': ' * bool(source)}{source})"
+        trace = trace.tb_next
+    maps = [op for op in graph.operations if op.primitive is map_]
+    try:
+        count = max([evaluate(op.params["size"], sizes) for op in maps], default=0)
+        types = [value.type for value in graph.outputs if isinstance(value.type, ArrayType)]
+        results = sum([evaluate(type.nbytes, sizes) for type in types])
+    except KeyError:  # of a size that is found only as it runs
+        return f"memory was short{place}"
+    if not maps:
+        return f"memory was short{place}; the results take {size_of(results)}"
+    told = f"memory was short for {count:,} examples{place}; the results take {size_of(results)}"
+    dtype = getattr(error, "dtype", np.dtype(bool))
+    wanted = math.prod(getattr(error, "shape", ())) * dtype.itemsize
+    if wanted > results:
+        return f"{told}. With chunk_size= what is computed on the way takes less"
+    return (
+        f"{told}. Map a part of the examples at a time, or use `lanewise map`, which writes the "
+        "results to a file as it goes"
+    )
 
 
 def _is_one_map(graph: Graph) -> bool:
