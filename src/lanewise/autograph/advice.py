@@ -10,9 +10,10 @@ from functools import partial
 from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
-from lanewise.errors import ConcretizationError, at
+from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import _is_own, here, lines_around
 from lanewise.trace import tree
+from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor
 
 #: What gives one number of a row, whatever the length: functions, and parts of their results.
@@ -248,3 +249,19 @@ def _replaced(text: str, part: str, by: str) -> str:
             return value if ast.unparse(node) == part else super().generic_visit(node)
 
     return ast.unparse(Put().visit(node))
+
+
+def without_data(function: Any, instead: str) -> Callable[..., Any]:
+    """Return a function that raises where the arguments hold data, and says what to write."""
+    name = f"{function.__module__}.{function.__name__}"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if is_traced(args) or is_traced(kwargs):
+            raise UnsupportedError(
+                f"{name} is not followed{at(here())}: it computes with the numbers themselves. "
+                f"{instead}"
+            )
+        return function(*args, **kwargs)
+
+    call.__name__ = function.__name__
+    return call

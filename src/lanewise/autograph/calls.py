@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 from numpy.polynomial._polybase import ABCPolyBase
 
+from lanewise.autograph.advice import without_data
 from lanewise.autograph.convert import convert
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
 from lanewise.autograph.known_calls import EFFECTS, name_of
@@ -169,7 +170,17 @@ def _library(f: Any) -> Any:
     row = ROWS.get(f)
     if row is None and (f.__module__ or "").startswith("numpy.polynomial"):
         return convert(getattr(f, "_implementation", f), HOOKS[0])
+    if row is None and _is_masked(f):
+        return without_data(f, _INSTEAD_OF_MASKS)
     return row or followed(f) or f
+
+
+_INSTEAD_OF_MASKS = "Keep the mask as an array, and use where= or np.where"
+
+
+def _is_masked(f: Any) -> bool:
+    """Whether a function or class is of ``numpy.ma``, which is loaded when somebody asks for it."""
+    return (f.__module__ or "").startswith("numpy.ma.")
 
 
 #: The code of functions that ``@np.errstate(...)`` decorates.
@@ -274,6 +285,8 @@ def _class(cls: Any) -> Any:
     row = ROWS.get(cls)
     if row is not None:
         return row
+    if _is_masked(cls):
+        return without_data(cls, _INSTEAD_OF_MASKS)
     how = _known_class(cls)
     if how == "converted":
         return functools.partial(_construct, cls)

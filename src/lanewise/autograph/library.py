@@ -13,6 +13,7 @@ import numpy as np
 from numpy.polynomial import polyutils
 
 from lanewise.autograph import calls
+from lanewise.autograph.advice import without_data
 from lanewise.autograph.calls import ROWS, replaces
 from lanewise.autograph.convert import convert
 from lanewise.errors import at
@@ -59,3 +60,20 @@ def trimseq(seq: Any) -> Any:
         "left would depend on the data. Use np.convolve, and + and - of arrays of one length"
     )
     return checked(seq, as_tensor(seq)[-1] != 0, ValueError(message))
+
+
+#: What computes with the numbers themselves, each with what to write instead.
+_REFUSED: dict[Any, str] = {
+    np.nditer: "Write a loop over np.ravel(x), or over np.ndindex(x.shape)",
+    np.broadcast: "Use np.broadcast_arrays, or np.broadcast_shapes",
+    np.poly1d: "Use np.polyval(coefficients, x), np.polymul, np.polyadd",
+    np.matrix: "Use arrays of two axes, and @",
+    np.asmatrix: "Use arrays of two axes, and @",
+    np.bmat: "Use np.block",
+    np.lib.stride_tricks.as_strided: "Use np.lib.stride_tricks.sliding_window_view, or an index",
+}
+
+
+for _function, _instead in _REFUSED.items():
+    if _function not in ROWS:
+        ROWS[_function] = without_data(_function, _instead)
