@@ -206,7 +206,7 @@ class InternalErrorWarning(RuntimeWarning):
     >>> with (
     ...     patch("lanewise.runtime.tiers.compiling", side_effect=KeyError("a defect")),
     ...     patch.dict(os.environ, LANEWISE_STRICT="0"),
-    ...     warnings.catch_warnings(record=True) as caught,
+    ...     warnings.catch_warnings(record=True, action="always") as caught,
     ... ):
     ...     lw.vmap(lambda x: np.sin(x) + 7.5)(np.zeros(3))
     array([7.5, 7.5, 7.5])
