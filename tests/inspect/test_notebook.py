@@ -11,6 +11,7 @@ import pytest
 nbformat = pytest.importorskip("nbformat", reason="nbclient is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+pytest.importorskip("joblib", reason="joblib is not installed")
 
 HELPERS = """
 import numpy as np
