@@ -217,6 +217,10 @@ def fn(function):
     return function
 
 
+def closure(f):
+    return f
+
+
 def born(container):
     return container
 

@@ -682,7 +682,7 @@ def test_a_print_of_ones_own():
         return x
 
     lw.vmap(func)(XS)
-    assert said == ["said"]
+    assert said == ["said"] * len(XS)
 
 
 def test_prints_keep_their_order(capsys):
@@ -744,7 +744,7 @@ def test_an_error_while_a_message_is_put_together():
         return x
 
     lw.vmap(func)(XS)
-    assert repr(seen[0]) == str(seen[0]) == f"{seen[0]}" == "Tensor(f64[])"
+    np.testing.assert_array_equal(seen, XS)
 
 
 def test_an_unconverted_format_is_refused_as_before():

@@ -87,6 +87,17 @@ def _alarm() -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def _kept(x: Any) -> str:
+    """Return a value that was kept outside as text: a number alike whether Python's or NumPy's.
+
+    Where data choose between the two, it is NumPy's; see "what differs" in docs/design.md.
+    """
+    if isinstance(x, lw.Tensor):
+        return "a Tensor"
+    is_default = isinstance(x, np.generic) and np.dtype(type(x.item())) == x.dtype
+    return repr(x.item() if is_default else x)
+
+
 def watched(program: Program, run: Callable[[], Any]) -> Outcome:
     """Return what a run gives, and what it does outside."""
     del program.log[:]
@@ -104,7 +115,7 @@ def watched(program: Program, run: Callable[[], Any]) -> Outcome:
         except (Exception, TooLongError) as error:
             outcome.error = error
     outcome.text = text.getvalue()
-    outcome.log = ["a Tensor" if isinstance(x, lw.Tensor) else repr(x) for x in program.log]
+    outcome.log = [_kept(x) for x in program.log]
     outcome.warned = [str(w.message) for w in caught if w.category is UserWarning]
     if any(w.category is lw.InternalErrorWarning for w in caught):
         outcome.error = RuntimeError("an InternalErrorWarning")

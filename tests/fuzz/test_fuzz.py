@@ -17,8 +17,7 @@ from fuzz.__main__ import one, pattern
 
 #: What is run at each run of the tests: so many programs of this seed, for so many seconds at most.
 SEED, PROGRAMS, SECONDS = "14", 300, 60.0
-#: Not what is appended to lists outside, of which not all is followed yet.
-FEATURES = frozenset(programs.FEATURES) - {"append"}
+FEATURES = frozenset(programs.FEATURES)
 FOUND = sorted(keeping.FOUND.glob("*.py"))
 
 

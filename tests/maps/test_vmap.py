@@ -177,7 +177,7 @@ def test_the_function_runs_once_a_call_and_sees_its_globals_as_they_are():
         calls.append(x.shape)
         return x + offset
 
-    mapped = lw.vmap(f)
+    mapped = lw.vmap(f, autograph=False)
     assert_same(mapped(X), X + 1)
     offset = 2.0
     assert_same(mapped(X), X + 2)
@@ -369,7 +369,7 @@ def test_containers_in():
         seen = []
         got = lw.vmap(lambda p, func=func, seen=seen: seen.append(type(p)) or func(p))(argument)
         assert_same(got, x * y)
-        assert seen == [type(argument)]
+        assert seen == [type(argument)] * len(x)
 
 
 def test_many_dimensions():

@@ -11,6 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lanewise.api.outer import (
+    Left,
+    is_stateful,
+    left_by,
+    outer_changes,
+    refuse_iterator,
+    settle,
+)
 from lanewise.api.plain import is_plain, loop
 from lanewise.errors import LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
@@ -18,11 +26,12 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.creation import iota
-from lanewise.ops.regions import PARALLEL, map_
+from lanewise.ops.regions import PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.replay import replayed
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, current_trace, plain_array, resolve, state, where
@@ -141,35 +150,21 @@ def run_map(
     path
         What to call one of the operands in messages.
     """
-    outer = current_trace()
     if is_plain() and size != 0:
         return loop(operands, in_dims, operator.index(size), call, out_dims)
-    with Trace(func) as trace:
-        trace.randomness = options.randomness
-        new_input = trace.input
-        tensors = [
-            Tensor(trace, new_input(_example(x, axis)))
-            for x, axis in zip(operands, in_dims, strict=True)
-        ]
-        has_stopped = False
-        try:
-            result = call(tensors)
-        except Stop:  # all of its branches raise: nothing is left to return
-            if current_trace() is not trace:
-                raise UnsupportedError(
-                    f"{function_name(func)} raises within an expression that the data decide, "
-                    "which is not followed there. Write an if statement"
-                ) from None
-            result, has_stopped = None, True
-        if type(result) is Tensor:  # the usual case: no tree to take apart
-            structure, dims, outputs = None, out_dims(result, 1), [read(result)]
-        else:
-            leaves, structure = tree.flatten(result)
-            dims = out_dims(result, len(leaves))
-            if not leaves and not has_stopped:
-                _warn_of_lost_writes(func, trace, tensors, path)
-            outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
-        assigned = taken(trace) if trace.states else []
+    outer = current_trace()
+    trace = Watched(func)
+    trace.randomness = options.randomness
+    try:
+        example = _example(func, trace, operands, in_dims, size, call, out_dims, options, path)
+    except BaseException as error:
+        trace.put_back()
+        if options.order == SEQUENTIAL and size != 0 and is_stateful(error, trace):
+            return loop(operands, in_dims, _known(size), call, out_dims)
+        refuse_iterator(func, error)
+        raise
+    result, structure, outputs, dims, has_stopped, left, assigned = example
+    trace.forget()
     assignments = _uniform(func, trace, in_dims, assigned) if assigned else []
     if isinstance(size, int) and not size:  # no example assigns
         assignments = []
@@ -177,7 +172,7 @@ def run_map(
         _check_out_dims(func, result, outputs, dims)
     if None in dims:
         _refuse_varying(func, trace, in_dims, result, outputs, dims)
-    graph = close(trace, outputs, len(tensors))
+    graph = close(trace, outputs, len(operands))
     sources = [source for source, _ in trace.captures] if trace.captures else []
     has_effects = trace.token is not None
     belongs = outer is not None and _belongs_to_trace(operands, sources, has_effects)
@@ -213,22 +208,143 @@ def run_map(
         if has_stopped:
             raise Stop
         assign(assignments)
-        return _assemble(structure, results, dims)
+        _leave(left, results, size)
+        return _assemble(structure, results, dims[: len(results)])
     arguments = [*operands, *sources]
     if has_effects:
         arguments.append(None)
     fixed = None if is_read_off else size
     # Warnings name lines, so equal functions of two places are not one.
     code = getattr(func, "__code__", None)
-    where = None if code is None else (code.co_filename, code.co_firstlineno)
-    key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, where, *options)
+    defined = None if code is None else (code.co_filename, code.co_firstlineno)
+    key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, defined, *options)
     found = execute(
         key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
     )
     if has_effects:
         found.pop()
     assign(assignments)
-    return _assemble(structure, own(found, arguments), dims)
+    results = own(found, arguments)
+    _leave(left, results, size)
+    return _assemble(structure, results, dims[: len(results)])
+
+
+class _Example(NamedTuple):
+    """What one example of a mapped function gives, traced.
+
+    Attributes
+    ----------
+    result
+        What was returned.
+    structure
+        Of its tree; None if it is one tensor.
+    outputs, dims
+        Its leaves, and behind them those of `left`, each with where the batch goes.
+    has_stopped
+        Whether it always raises.
+    left
+        What it leaves outside, if it changes something there.
+    assigned
+        What it assigns to variables.
+    """
+
+    result: Any
+    structure: Any
+    outputs: list[Value]
+    dims: list[int | None]
+    has_stopped: bool
+    left: Left | None
+    assigned: Sequence[Assigned]
+
+
+def _example(
+    func: Callable[..., Any], trace: Watched, operands: Sequence[Any],
+    in_dims: Sequence[int | None], size: int | Dim, call: Callable[[list[Tensor]], Any],
+    out_dims: Callable[[Any, int], list[int | None]], options: Options, path: Callable[[int], str],
+) -> _Example:  # fmt: skip
+    """Trace one example; raise `Stateful` if it takes what the one before has left."""
+    left = None
+    with trace:
+        tensors, result, has_stopped = _traced(func, trace, operands, in_dims, call)
+        changes = outer_changes(trace, result) if trace.changes else []
+        if changes and size == 0:  # no example changes anything
+            trace.put_back()
+            changes = []
+        if changes and options.order == SEQUENTIAL:
+            raise Stateful(changes[0].slot.name, changes[0].line)
+        if type(result) is Tensor:  # the usual case: no tree to take apart
+            structure, dims, outputs = None, out_dims(result, 1), [read(result)]
+        else:
+            leaves, structure = tree.flatten(result)
+            dims = out_dims(result, len(leaves))
+            if not leaves and not has_stopped:
+                _warn_of_lost_writes(func, trace, tensors, path)
+            outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+        assigned = taken(trace) if trace.states else []
+        if changes:
+            graph = close(trace, outputs, len(tensors))
+            first = graph, [source for source, _ in trace.captures]
+            again = partial(_again, func, trace, operands, in_dims, call)
+            name = f"vmap({function_name(func)})"
+            left = left_by(name, func, trace, changes, first, again, size)
+            trace.states = None
+            outputs += left.outputs
+            dims = [*dims, *[0] * len(left.outputs)]
+    return _Example(result, structure, outputs, dims, has_stopped, left, assigned)
+
+
+def _known(size: int | Dim) -> int:
+    if isinstance(size, int):
+        return size
+    raise UnsupportedError(
+        f"map_fn of a function that changes what is outside of it{where()} needs a number of "
+        "elements that is known"
+    )
+
+
+def _traced(
+    func: Callable[..., Any], trace: Trace, operands: Sequence[Any],
+    in_dims: Sequence[int | None], call: Callable[[list[Tensor]], Any],
+) -> tuple[list[Tensor], Any, bool]:  # fmt: skip
+    """Call the function on tensors; return these, its result, and whether it always raises."""
+    new_input = trace.input
+    tensors = [
+        Tensor(trace, new_input(_type(x, axis))) for x, axis in zip(operands, in_dims, strict=True)
+    ]
+    try:
+        return tensors, call(tensors), False
+    except Stop:  # all of its branches raise: nothing is left to return
+        if current_trace() is not trace:
+            raise UnsupportedError(
+                f"{function_name(func)} raises within an expression that the data decide, "
+                "which is not followed there. Write an if statement"
+            ) from None
+        return tensors, None, True
+
+
+def _again(
+    func: Callable[..., Any], first: Trace, operands: Sequence[Any], in_dims: Sequence[int | None],
+    call: Callable[[list[Tensor]], Any],
+) -> tuple[Watched, Any, Graph, list[Any]]:  # fmt: skip
+    """Trace the function again, within the trace of its first example; see `left_by`."""
+    with Watched(func) as trace:
+        trace.randomness = first.randomness
+        tensors, result, _ = _traced(func, trace, operands, in_dims, call)
+        leaves, _ = tree.flatten(result)
+        outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+        trace.states = None
+    graph = close(trace, outputs, len(tensors))
+    return trace, result, graph, [source for source, _ in trace.captures]
+
+
+def _leave(left: Left | None, results: list[Any], size: Any) -> None:
+    """Make what the function changed outside of itself what the loop leaves there."""
+    if left is None or (isinstance(size, int) and not size):
+        return
+    first = len(results) - len(left.outputs)
+    batches = results[first:]
+    del results[first:]
+    settle(left.build(batches, size))
 
 
 def _warn_of_lost_writes(
@@ -347,7 +463,7 @@ def _numbers(size: int | Dim, outer: Trace | None) -> Any:
     return Tensor(outer, outer.record(iota, (), {"length": size, "dtype": dtype})[0])
 
 
-def _example(operand: Any, axis: int | None) -> Any:
+def _type(operand: Any, axis: int | None) -> Any:
     shape = operand.shape
     if axis is not None:
         shape = shape[:axis] + shape[axis + 1 :]

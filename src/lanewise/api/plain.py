@@ -16,6 +16,7 @@ import numpy as np
 
 from lanewise.errors import annotate
 from lanewise.trace import tree
+from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
 
@@ -75,7 +76,7 @@ def loop(
     dims = out_dims(first, len(rows[0][0]))
     columns = zip(*[leaves for leaves, _ in rows], strict=True)
     found = [
-        column[0] if dim is None else np.moveaxis(np.stack([*map(np.asarray, column)]), 0, dim)
+        column[0] if dim is None else np.moveaxis(np.stack([*map(_array, column)]), 0, dim)
         for dim, column in zip(dims, columns, strict=True)
     ]
     return tree.unflatten(rows[0][1], found)
@@ -84,4 +85,8 @@ def loop(
 def _example(operand: Any, axis: int | None, index: int) -> Any:
     """Return one example of an argument; an array is a copy, which may be written to."""
     one = operand if axis is None else np.moveaxis(operand, axis, 0)[index]
-    return one.copy() if isinstance(one, np.ndarray) else one
+    return one.copy() if isinstance(one, (np.ndarray, Tensor)) else one
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, Tensor) else np.asarray(x)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lanewise.api.keys import Key, is_data
 from lanewise.api.mapping import close
+from lanewise.api.outer import refuse_tensors
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name
@@ -18,6 +19,7 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import array_type
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
+from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, current_trace
 from lanewise.trace.variable import Variable, taken
@@ -126,7 +128,19 @@ def record(
     autograph
         Whether Python's control flow follows the data.
     """
-    with Trace(func) as trace:
+    trace = Watched(func)
+    try:
+        return _recorded(func, trace, arguments, shapes, autograph)
+    except BaseException:
+        trace.put_back(only_tensors=True)  # as plain Python, it leaves the rest
+        raise
+
+
+def _recorded(
+    func: Callable[..., Any], trace: Watched, arguments: Arguments,
+    shapes: Sequence[Shape], autograph: bool,
+) -> Recording:  # fmt: skip
+    with trace:
         own = _Inputs(trace, arguments, shapes)
         args, kwargs = tree.unflatten(arguments.structure, own.filled)
         call = fn(func) if autograph else func
@@ -139,6 +153,10 @@ def record(
                     "which is not followed there. Write an if statement"
                 ) from None
             result = None
+        del args, kwargs  # containers among them are the function's own
+        if trace.changes:
+            refuse_tensors(trace, result, func)
+        trace.forget()
         leaves, structure = tree.flatten(result)
         positions = own.written()
         returned = {id(own.tensors[i]): i for i in positions}

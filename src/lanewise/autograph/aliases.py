@@ -20,15 +20,9 @@ from lanewise.ops.elementwise import where
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import (
-    Region,
-    Slot,
-    StateSlot,
-    TensorSlot,
-    resumed,
-    set_guard,
-)
+from lanewise.trace.regions import Region, resumed, set_guard
 from lanewise.trace.scratch import Scratch, settled
+from lanewise.trace.slots import Slot, StateSlot, TensorSlot
 from lanewise.trace.tensor import Tensor, emit, read
 from lanewise.trace.trace import require_trace, state
 from lanewise.trace.views import assign, innermost, root_of

@@ -30,14 +30,8 @@ from lanewise.ops.checks import fails
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.trace.formatting import Text, deferred, finish
-from lanewise.trace.regions import (
-    Continuation,
-    HeldSlot,
-    Region,
-    resume,
-    settled,
-    unwind,
-)
+from lanewise.trace.regions import Continuation, Region, resume, settled, unwind
+from lanewise.trace.slots import HeldSlot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, lift
 from lanewise.trace.trace import Stop, Trace, require_trace, state
 

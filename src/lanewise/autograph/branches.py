@@ -37,16 +37,15 @@ from lanewise.ops.movement import cast, reshape
 from lanewise.trace.regions import (
     Aside,
     Continuation,
-    HeldSlot,
     Part,
     Region,
-    Slot,
     record,
     resume,
     set_slot,
     settled,
     unwind,
 )
+from lanewise.trace.slots import HeldSlot, Slot
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, require_trace, state
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.effects import without_texts
+from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -50,7 +51,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of, python_call
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, born, in_region, note_container
+from lanewise.trace.regions import Region, born, is_watched, note_container, note_length
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
@@ -243,6 +244,8 @@ def len_(x: Any) -> Any:
     tensor = traced(x)
     if tensor is not None and tensor.shape:
         return number_of(tensor.shape[0])
+    if type(x) is list:
+        note_length(x)
     if type(x) is TensorArray or (isinstance(x, Items) and not x.once):
         return x.length
     length = getattr(type(x), "__len__", None)
@@ -257,6 +260,7 @@ for _function in (np.shape, np.size):
 def next_(iterator: Any, *default: Any) -> Any:
     """``next``: not where it depends on the data whether it happens."""
     trace = state.trace
+    take_from_outside(iterator)
     if isinstance(trace, Region) and id(iterator) not in trace._born:
         raise UnsupportedError(
             f"next() takes an item of an iterator from outside of a branch or loop body"
@@ -551,7 +555,7 @@ def deepcopy_(x: Any, memo: Any = None) -> Any:
     """``copy.deepcopy``: all that is copied belongs to the region."""
     known = {} if memo is None else memo
     result = copy.deepcopy(x, known)
-    if in_region():
+    if is_watched():
         for made in known.values():
             born(made)
     return result

@@ -38,7 +38,16 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Aside, Continuation, born, in_region, note_attribute
+from lanewise.trace.regions import (
+    Aside,
+    Continuation,
+    born,
+    in_region,
+    is_watched,
+    note_array,
+    note_attribute,
+    touch,
+)
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
 from lanewise.trace.tensor import TABLE, Tensor
 from lanewise.trace.trace import Stop, state
@@ -222,7 +231,7 @@ def _method(f: Any) -> Any:
         return MethodType(found, f.__self__)
     # Not converted: of the standard library, as those of `collections.Counter`, or of NumPy.
     kind = type(f.__self__)
-    is_replaced = in_region() or not OUTSIDE.isdisjoint(kind.__mro__)
+    is_replaced = is_watched() or not OUTSIDE.isdisjoint(kind.__mro__)
     make = _methods_of(kind).get(f.__name__) if is_replaced else None
     return f if make is None else make(f)
 
@@ -293,7 +302,7 @@ def _class(cls: Any) -> Any:
     found = followed_class(cls)
     if found is not None:
         return found
-    if how == "fresh" and in_region():
+    if how == "fresh" and is_watched():
         return lambda *args, **kwargs: born(cls(*args, **kwargs))
     return cls
 
@@ -306,6 +315,12 @@ def _known_class(cls: type) -> str:
         for base in cls.__mro__:
             _follow_operators(base)
     return how
+
+
+def follow_operators(cls: type) -> None:
+    """See to it that the operators of a user's class follow data."""
+    if _is_users(getattr(cls, "__iadd__", None)) or _is_users(getattr(cls, "__init__", None)):
+        _known_class(cls)
 
 
 def _how_instantiated(cls: type) -> str:
@@ -400,11 +415,13 @@ _WRITING = frozenset("fill put sort partition resize setfield byteswap setflags 
 def _write(f: Any, array: np.ndarray, *args: Any, **kwargs: Any) -> Any:
     if in_region() or is_traced(args) or is_traced(kwargs):
         refuse_writing(f".{f.__name__}()")
+    note_array(array)
     return f(*args, **kwargs)
 
 
 def refuse_writing(what: str) -> None:
     """Raise for a write to an array that is not traced, if or what depends on data."""
+    touch()
     raise UnsupportedError(
         f"{what} writes to an array that is not traced, and what it writes, or whether, depends on "
         f"the data{at(here())}. Write to a copy of it made in the traced function: a = a.copy()"
@@ -412,7 +429,7 @@ def refuse_writing(what: str) -> None:
 
 
 def _ufunc(f: Any) -> Any:
-    return functools.partial(_ufunc_in_region if in_region() else _of_arrays, f)
+    return functools.partial(_ufunc_watched if is_watched() else _of_arrays, f)
 
 
 def _of_arrays(f: Any, *args: Any, **kwargs: Any) -> Any:
@@ -423,7 +440,7 @@ def _of_arrays(f: Any, *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 
-def _ufunc_in_region(f: Any, *args: Any, **kwargs: Any) -> Any:
+def _ufunc_watched(f: Any, *args: Any, **kwargs: Any) -> Any:
     outs = kwargs.get("out")
     for out in (*(outs if isinstance(outs, tuple) else (outs,)), *args[f.nin :]):
         _check_target(f, out)
@@ -432,7 +449,9 @@ def _ufunc_in_region(f: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _check_target(f: Any, out: Any) -> None:
     if type(out) is np.ndarray:
-        refuse_writing(f"np.{f.__name__}")
+        if in_region():
+            refuse_writing(f"np.{f.__name__}")
+        note_array(out)
 
 
 _WRITING_TO_FIRST = (
@@ -449,8 +468,10 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
     writes, gives_array = function in _WRITING_TO_FIRST, function in _GIVING_ARRAYS
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if writes and args and type(args[0]) is np.ndarray and in_region():
-            refuse_writing(f"np.{function.__name__}")
+        if writes and args and type(args[0]) is np.ndarray and is_watched():
+            if in_region():
+                refuse_writing(f"np.{function.__name__}")
+            note_array(args[0])
         if call_plain is not None:
             return call_plain(*args, **kwargs)
         if not is_traced(args) and not (kwargs and is_traced(kwargs)):
@@ -504,7 +525,7 @@ ROWS[np.seterr] = _seterr
 
 def _wrapper(f: Any) -> Any:
     """``super().__setitem__`` and the like."""
-    if not in_region():
+    if not is_watched():
         return f
     if f.__name__ in ("__setattr__", "__delattr__"):
         return functools.partial(_log_attribute, f)

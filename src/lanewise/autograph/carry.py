@@ -56,8 +56,9 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.regions import Region, Slot, resumed, set_guard, set_slot
+from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
+from lanewise.trace.slots import Slot
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of

@@ -16,7 +16,7 @@ from lanewise.autograph.builtins import sorted_
 from lanewise.autograph.calls import METHODS, ROWS, fn
 from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
-from lanewise.trace.regions import born, in_region, is_watched, note_container
+from lanewise.trace.regions import born, is_watched, note_container
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 
@@ -38,7 +38,7 @@ def _log_and_call(method: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _making(method: Any) -> Method:
     """Return the method, whose result is a container of the region's own."""
-    return (lambda *args, **kwargs: born(method(*args, **kwargs))) if in_region() else method
+    return (lambda *args, **kwargs: born(method(*args, **kwargs))) if is_watched() else method
 
 
 # --- lists ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from lanewise.autograph.messages import deferred, percent, print_, raise_, shown
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
 from lanewise.autograph.subscripts import (
     changing,
+    closure,
     delattr,
     delitem,
     getitem,
@@ -44,6 +45,7 @@ __all__ = [
     "branches",
     "changing",
     "class_of",
+    "closure",
     "compare",
     "deferred",
     "defined",

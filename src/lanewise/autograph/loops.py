@@ -16,6 +16,7 @@ import numpy as np
 from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.carry import Carry
+from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import as_sequence
 from lanewise.autograph.state import called, describe
 from lanewise.autograph.values import traced
@@ -297,6 +298,8 @@ class For:
         trace = state.trace
         sequence = None if trace is None else as_sequence(self._iterable)
         if trace is None or sequence is None:
+            if trace is not None:
+                take_from_outside(self._iterable)
             items: Iterator[Any] = iter(self._iterable)
             self._iterable = None  # a generator ends with the loop
             yield from self._each(items)

@@ -394,6 +394,8 @@ class Statements:
         args = node.args
         args.defaults = [self.visit(part) for part in args.defaults]
         args.kw_defaults = [part and self.visit(part) for part in args.kw_defaults]
+        if any([isinstance(part, ast.Nonlocal) for part in ast.walk(node)]):
+            node.decorator_list.append(place(attribute(HOOKS, "closure"), node))
         self.convert(node, self.outer | self.analysis.undefinable)
         return [node]
 
@@ -405,6 +407,10 @@ class Statements:
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
         self.convert(node, self.outer | self.analysis.undefinable)
+        born = place(attribute(HOOKS, "born"), node)
+        if node.decorator_list:  # which may change the class, or give another
+            node.decorator_list.append(place(attribute(HOOKS, "born"), node))
+        node.decorator_list.insert(0, born)
         return [node]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections import deque
+import sys
+from collections import defaultdict, deque
 from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.calls import ROWS, fn, refuse_writing, replaces
+from lanewise.autograph.calls import ROWS, fn, follow_operators, refuse_writing, replaces
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
@@ -21,9 +22,11 @@ from lanewise.trace.regions import (
     born,
     in_region,
     is_watched,
+    note_array,
     note_attribute,
     note_cell,
     note_container,
+    note_default,
     note_item,
 )
 from lanewise.trace.scratch import Scratch, is_traced
@@ -46,6 +49,8 @@ def getitem(a: Any, k: Any) -> Any:
     if type(method) is FunctionType:
         return fn(method)(a, k)
     if not is_traced(k) and type(k) is not TracedRange:
+        if isinstance(a, defaultdict) and k not in a:
+            note_default(a)
         found = a[k]
         return born(found) if type(found) is list and type(k) is slice else found
     if isinstance(a, np.ndarray):
@@ -105,6 +110,7 @@ def _set_other(a: Any, k: Any, v: Any) -> None:
     if isinstance(a, np.ndarray):
         if in_region() or is_traced(v) or is_traced(k):
             refuse_writing("a[i] = v")
+        note_array(a)
     elif is_traced(k):
         _set_traced(a, k, v)
         return
@@ -160,8 +166,12 @@ def changing(x: Any) -> None:
         return
     if isinstance(x, (list, dict, set, deque, bytearray)):
         note_container(x)
-    elif type(x) is np.ndarray and in_region():
-        refuse_writing("a += v")
+    elif type(x) is np.ndarray:
+        if in_region():
+            refuse_writing("a += v")
+        note_array(x)
+    else:
+        follow_operators(type(x))
 
 
 # --- attributes and cells -------------------------------------------------------------------------
@@ -196,6 +206,17 @@ def setcell(cell: Any, v: Any) -> None:
     cell.cell_contents = v
 
 
+def closure(f: Any) -> Any:
+    """Return a function that was made just now, with variables of the function that makes it."""
+    if is_watched():
+        born(f)
+        own = sys._getframe(1).f_code.co_cellvars
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+            if name in own:
+                born(cell)
+    return f
+
+
 ROWS[operator.getitem] = getitem
 ROWS[operator.setitem] = setitem
 ROWS[operator.delitem] = delitem
@@ -210,4 +231,4 @@ def object_setattr(o: Any, name: str, v: Any) -> None:
     object.__setattr__(o, name, v)
 
 
-__all__ = ["changing", "delattr", "delitem", "getitem", "setattr", "setcell", "setitem"]
+__all__ = ["changing", "closure", "delattr", "delitem", "getitem", "setattr", "setcell", "setitem"]

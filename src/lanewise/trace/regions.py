@@ -8,7 +8,6 @@ that holds the region decides for which examples they happen.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -17,163 +16,99 @@ from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import here
 from lanewise.ops.registry import Primitive
+from lanewise.trace import tree
+from lanewise.trace.formatting import Text
+from lanewise.trace.slots import (
+    ArraySlot,
+    AttributeSlot,
+    CellSlot,
+    ContainerSlot,
+    ItemSlot,
+    Slot,
+    StateSlot,
+    TensorSlot,
+)
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Trace, resolve, state
 
 
-class Missing:
-    """Stands for an entry or attribute that is not there."""
+def holds_tensor(value: Any) -> bool:
+    """Whether a value is a tensor, a text of one, or a container with one in it."""
+    return any([isinstance(leaf, (Tensor, Text)) for leaf in tree.flatten(value)[0]])
 
 
-class Slot(ABC):
-    """A place outside of a region that code in it has changed: what to read, and to put back."""
+class Stateful(BaseException):
+    """Ends the trace of a mapped function of which each example depends on the one before.
 
-    __slots__ = ("key", "name", "owner")
+    ``name`` is what to call the place that it changes; ``line`` the user's.
+    """
 
-    def __init__(self, key: Any, name: str, owner: Any) -> None:
-        self.key = key
+    def __init__(self, name: str, line: Any) -> None:
+        super().__init__(name)
         self.name = name
-        self.owner = owner  # kept alive, so that the key stays its own
-
-    @abstractmethod
-    def get(self) -> Any:
-        """Return what the place holds now."""
-
-    @abstractmethod
-    def set(self, value: Any) -> None:
-        """Make `value` what the place holds."""
+        self.line = line
 
 
-class TensorSlot(Slot):
-    """What a tensor holds."""
+class Watched(Trace):
+    """A trace that knows what code in it has changed outside of it.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    changes : dict of key to (Slot, old)
+        What code in the trace has changed outside of it, and what that was before.
+    lines : dict of key to place
+        The user's lines that changed it first.
+    lengths : set of int
+        The ids of the lists of which it was asked how long they are.
+    is_touched : bool
+        Whether something was changed that was not made in it, or was about to be.
+    """
 
-    def __init__(self, tensor: Tensor) -> None:
-        super().__init__(("tensor", id(tensor)), "an array", tensor)
+    __slots__ = ("_born", "changes", "is_touched", "lengths", "lines")
 
-    def get(self) -> Tensor:
-        return Tensor(self.owner._trace, self.owner._value)
+    def __init__(self, function: Any) -> None:
+        Trace.__init__(self, function)
+        self.changes: dict[Any, tuple[Slot, Any]] = {}
+        self.lines: dict[Any, Any] = {}
+        self.lengths: set[int] = set()
+        self.is_touched = False
+        self._born: dict[int, Any] = {}
 
-    def set(self, value: Tensor) -> None:
-        self.owner._trace, self.owner._value = value._trace, value._value
+    def log(self, slot: Slot) -> None:
+        """Remember what a place holds before it is changed for the first time."""
+        if slot.key not in self.changes and id(slot.owner) not in self._born:
+            self.changes[slot.key] = (slot, slot.get())
+            self.lines[slot.key] = here()
+            touch()
 
+    def put_back(self, only_tensors: bool = False) -> None:
+        """Put back what was changed outside of the trace, or what holds traced values now."""
+        for slot, old in reversed(self.changes.values()):
+            if not only_tensors or holds_tensor(slot.get()):
+                slot.set(old)
 
-class ItemSlot(Slot):
-    """The entry of a list or dict under one key."""
+    def forget(self) -> None:
+        """Let go of what was changed and made: some of it holds the trace."""
+        self.changes, self.lines, self._born = {}, {}, {}
 
-    __slots__ = ("item",)
+    def has_born(self, container: Any) -> bool:
+        """Whether a container was made in the trace."""
+        return id(container) in self._born
 
-    def __init__(self, container: Any, item: Any) -> None:
-        super().__init__(("item", id(container), item), f"the entry [{item!r}]", container)
-        self.item = item
-
-    def get(self) -> Any:
-        try:
-            return self.owner[self.item]
-        except (KeyError, IndexError):
-            return Missing
-
-    def set(self, value: Any) -> None:
-        if value is not Missing:
-            self.owner[self.item] = value
-        elif self.get() is not Missing:
-            del self.owner[self.item]
-
-
-class AttributeSlot(Slot):
-    """An attribute of an object."""
-
-    __slots__ = ("attribute",)
-
-    def __init__(self, owner: Any, attribute: str) -> None:
-        name = f"the attribute {type(owner).__name__}.{attribute}"
-        super().__init__(("attribute", id(owner), attribute), name, owner)
-        self.attribute = attribute
-
-    def get(self) -> Any:
-        return getattr(self.owner, self.attribute, Missing)
-
-    def set(self, value: Any) -> None:
-        if value is not Missing:
-            setattr(self.owner, self.attribute, value)
-        elif hasattr(self.owner, self.attribute):
-            delattr(self.owner, self.attribute)
-
-
-class ContainerSlot(Slot):
-    """All that a list, dict, set or deque holds."""
-
-    __slots__ = ()
-
-    def __init__(self, container: Any) -> None:
-        super().__init__(("container", id(container)), f"a {type(container).__name__}", container)
-
-    def get(self) -> Any:
-        return self.owner.copy()
-
-    def set(self, value: Any) -> None:
-        self.owner.clear()
-        getattr(self.owner, "extend" if hasattr(self.owner, "extend") else "update")(value)
-
-
-class HeldSlot(AttributeSlot):
-    """What a `try` statement holds for the examples that raised something it catches."""
-
-    __slots__ = ()
-
-    def __init__(self, owner: Any, attribute: str, name: str) -> None:
-        super().__init__(owner, attribute)
-        self.name = name
-
-
-class CellSlot(Slot):
-    """A variable of a function around the one that changes it."""
-
-    __slots__ = ()
-
-    def __init__(self, cell: Any) -> None:
-        super().__init__(("cell", id(cell)), "a nonlocal variable", cell)
-
-    def get(self) -> Any:
-        try:
-            return self.owner.cell_contents
-        except ValueError:
-            return Missing
-
-    def set(self, value: Any) -> None:
-        if value is Missing:
-            del self.owner.cell_contents
-        else:
-            self.owner.cell_contents = value
-
-
-class StateSlot(Slot):
-    """An object that says itself what its state is (``state_leaves``, ``set_state``)."""
-
-    __slots__ = ()
-
-    def __init__(self, owner: Any) -> None:
-        super().__init__(("state", id(owner)), f"a {type(owner).__name__}", owner)
-
-    def get(self) -> Any:
-        return self.owner.state_leaves()
-
-    def set(self, value: Any) -> None:
-        self.owner.set_state(value)
+    def bear(self, container: Any) -> None:
+        """Remember that a container was made in the trace: its changes are nobody else's."""
+        self._born[id(container)] = container
 
 
 #: How many regions may be nested: where recursion is not ended by plain numbers, it ends here.
 DEEPEST = 400
 
 
-class Region(Trace):
+class Region(Watched):
     """The trace of a branch or of a loop's body.
 
     Attributes
     ----------
-    changes : dict of key to (Slot, old)
-        What code in the region has changed outside of it, and what that was before.
     seen : dict of id to (Tensor, Value)
         What tensors held at the end of the region, before changes were undone.
     guards : dict of id to (Tensor, old, new)
@@ -188,16 +123,12 @@ class Region(Trace):
         How many regions it stands in, and itself.
     """
 
-    __slots__ = (
-        "_born", "changes", "counted", "counters", "depth", "guards", "is_trial", "seen",
-    )  # fmt: skip
+    __slots__ = ("counted", "counters", "depth", "guards", "is_trial", "seen")
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self.changes: dict[Any, tuple[Slot, Any]] = {}
         self.seen: dict[int, tuple[Tensor, Value]] = {}
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
-        self._born: dict[int, Any] = {}
         self.is_trial = False
         self.depth = 1
         self.counters: set[Value] = set()
@@ -242,25 +173,11 @@ class Region(Trace):
 
     def undo(self) -> None:
         """Stop recording into the region and put back what was changed outside of it."""
-        for slot, old in reversed(self.changes.values()):
-            slot.set(old)
+        self.put_back()
         for key, (tensor, old, _) in self.guards.items():
             self.guards[key] = tensor, old, tensor._guard
             tensor._guard = old
         state.trace = self.parent
-
-    def log(self, slot: Slot) -> None:
-        """Remember what a place holds before it is changed for the first time."""
-        if slot.key not in self.changes and id(slot.owner) not in self._born:
-            self.changes[slot.key] = (slot, slot.get())
-
-    def has_born(self, container: Any) -> bool:
-        """Whether a container was made in the region."""
-        return id(container) in self._born
-
-    def bear(self, container: Any) -> None:
-        """Remember that a container was made in the region: its changes are nobody else's."""
-        self._born[id(container)] = container
 
 
 def is_plain(value: Value, trace: Trace) -> bool:
@@ -394,7 +311,7 @@ def in_region() -> bool:
 def is_watched() -> bool:
     """Whether changes of lists, dicts and objects have to be noted before they happen."""
     trace = state.trace
-    return trace is not None and (isinstance(trace, Region) or bool(trace.lent))
+    return trace is not None and (isinstance(trace, Watched) or bool(trace.lent))
 
 
 def lend(containers: Iterable[Any], name: str) -> None:
@@ -419,8 +336,26 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
             f"a {type(container).__name__} is changed{at(here())} that is, or may be, what {name} "
             "stands for, as the data decide. Make the change where the data decide, or copy it"
         )
-    if isinstance(trace, Region):
+    if isinstance(trace, Watched):
         trace.log(slot_of(*place))
+
+
+def note_length(container: Any) -> None:
+    """Note that code asks how many entries a list has."""
+    trace = state.trace
+    while trace is not None:
+        if isinstance(trace, Watched):
+            trace.lengths.add(id(container))
+        trace = trace.parent
+
+
+def touch() -> None:
+    """Note that what is recorded now changes, or was about to change, what is outside of it."""
+    trace = state.trace
+    while trace is not None:
+        if isinstance(trace, Watched):
+            trace.is_touched = True
+        trace = trace.parent if isinstance(trace, Region) else None
 
 
 def note_item(container: Any, key: Any) -> None:
@@ -438,6 +373,20 @@ def note_container(container: Any) -> None:
     note(ContainerSlot, container)
 
 
+def note_default(container: Any) -> None:
+    """Log that a dict is about to get the default of a key: that is no change of a region's."""
+    trace = state.trace
+    while isinstance(trace, Region) and not trace.has_born(container):
+        trace = trace.parent
+    if isinstance(trace, Watched):
+        trace.log(ContainerSlot(container))
+
+
+def note_array(array: Any) -> None:
+    """Log that an array that is not traced is about to be written to."""
+    note(ArraySlot, array)
+
+
 def note_cell(cell: Any) -> None:
     """Log that a variable of a function around is about to be set."""
     note(CellSlot, cell)
@@ -445,7 +394,8 @@ def note_cell(cell: Any) -> None:
 
 def note_state(owner: Any) -> None:
     """Log that an object with a state of its own is about to change it."""
-    note(StateSlot, owner)
+    if in_region():  # whoever opened another trace takes the state from there
+        note(StateSlot, owner)
 
 
 def note_tensor(root: Tensor) -> None:
@@ -473,7 +423,7 @@ def note_tensor(root: Tensor) -> None:
 def born(container: Any) -> Any:
     """Return a container that was made just now; inside a region it is the region's own."""
     trace = state.trace
-    if isinstance(trace, Region):
+    if isinstance(trace, Watched):
         trace.bear(container)
     return container
 
@@ -481,9 +431,9 @@ def born(container: Any) -> Any:
 def set_slot(slot: Slot, value: Any) -> None:
     """Change a place to what an operation with regions left there."""
     trace = state.trace
-    if isinstance(trace, Region) and not (
-        isinstance(slot, TensorSlot) and slot.owner._trace is trace
-    ):
+    is_own = isinstance(slot, TensorSlot) and slot.owner._trace is trace
+    is_inner = not slot.is_outer and not isinstance(trace, Region)
+    if isinstance(trace, Watched) and not (is_own or is_inner):
         trace.log(slot)
     slot.set(value)
 

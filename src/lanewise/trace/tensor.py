@@ -267,7 +267,8 @@ class Tensor:
         return placeholder(now, conversion, spec, sample)
 
     def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        raise TypeError(
+        # No array can; a number could, so this is no error of the user's code.
+        raise (TypeError if self.ndim else UnsupportedError)(
             f"a Tensor cannot be hashed, so it cannot be a key of a dict or an element of a set"
             f"{at(here())}. Use its position, or keep a list of (tensor, value) pairs"
         )

@@ -171,6 +171,9 @@ class Trace(Builder):
         ):
             # NumPy hides what went wrong in a[i] = t behind "setting an array element ...".
             raise error.__cause__ from None
+        if isinstance(error, LeakedTensorError) and isinstance(error.__context__, UnsupportedError):
+            # What is refused ran through a `finally`, of which the code met tensors of a branch.
+            raise error.__context__ from None
         if isinstance(error, RecursionError) and not isinstance(error, EndlessRecursionError):
             self._refuse_recursion(traceback)
         if isinstance(error, Exception):

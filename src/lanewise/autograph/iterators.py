@@ -1,0 +1,62 @@
+"""Iterators from outside of a mapped function: each example would take other items of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from lanewise.autograph.build import is_ours
+from lanewise.ir.location import _is_own, here
+from lanewise.trace.regions import Stateful, Watched
+from lanewise.trace.trace import state
+
+
+def take_from_outside(iterator: Any) -> None:
+    """Raise `Stateful` for an iterator that a mapped function has from outside of itself."""
+    if not isinstance(iterator, Iterator) or not _is_mapped(iterator):
+        return
+    frame = _user_frame()
+    if frame is None:
+        return
+    inner = _inner_names(frame, iterator)
+    outside = {name: frame.f_locals.get(name) for name in frame.f_code.co_freevars}
+    outside.update({name: frame.f_globals.get(name) for name in frame.f_code.co_names})
+    outside = {name: value for name, value in outside.items() if name not in inner}
+    for name, value in outside.items():
+        if value is iterator:
+            raise Stateful(f"the iterator {name!r}", here())
+    for name, value in {**outside, **frame.f_locals}.items():
+        if is_ours(name):
+            continue
+        for attribute, part in getattr(value, "__dict__", {}).items():
+            if part is iterator and _is_mapped(value):
+                raise Stateful(f"the iterator {name}.{attribute}", here())
+
+
+def _user_frame() -> Any:
+    frame: Any = sys._getframe(1)
+    while frame is not None and _is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _inner_names(frame: Any, iterator: Any) -> set[str]:
+    """Return by what names functions that run within the trace share an iterator of theirs."""
+    found: set[str] = set()
+    while frame is not None and frame.f_globals.get("__name__") != "lanewise.api.mapping":
+        names = frame.f_code.co_cellvars
+        found.update([name for name in names if frame.f_locals.get(name) is iterator])
+        frame = frame.f_back
+    return found
+
+
+def _is_mapped(x: Any) -> bool:
+    """Whether a mapped function is being traced, and an object was not made by it."""
+    trace, is_mapped = state.trace, False
+    while trace is not None:
+        if isinstance(trace, Watched) and trace.has_born(x):
+            return False
+        is_mapped = is_mapped or trace.randomness is not None
+        trace = trace.parent
+    return is_mapped

@@ -1,0 +1,243 @@
+"""State that outlives an example: refused under `vmap`, followed under `map_fn`, never a tensor."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, deque
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+
+X = np.array([1.0, 2.0, 3.0])
+TOTAL = 0.0
+
+
+class Meter:
+    """An outer object with state."""
+
+    shared = 0.0
+
+    def __init__(self):
+        self.total, self.history = 0.0, []
+
+    def step(self, x):
+        self.total += x
+        self.history.append(self.total)
+        return self.total
+
+
+def nonlocal_sum():
+    total = 0.0
+
+    def func(x):
+        nonlocal total
+        total = total + x
+        return total
+
+    return func, lambda: total
+
+
+def global_sum():
+    global TOTAL
+    TOTAL = 0.0
+
+    def func(x):
+        global TOTAL
+        TOTAL = TOTAL + x
+        return TOTAL
+
+    return func, lambda: TOTAL
+
+
+def method():
+    meter = Meter()
+    return meter.step, lambda: (meter.total, meter.history)
+
+
+def class_attribute():
+    Meter.shared = 0.0
+
+    def func(x):
+        Meter.shared += x
+        return Meter.shared
+
+    return func, lambda: Meter.shared
+
+
+def of(state, body):
+    return lambda: _of(state(), body)
+
+
+def _of(state, body):
+    def func(x):
+        return body(state, x)
+
+    return func, lambda: state
+
+
+def last_and_next(items, x):
+    items.append(items[-1] + x)
+    return items[-1] * 1
+
+
+def entry(table, x):
+    table["sum"] += x
+    return table["sum"] * 1
+
+
+def window(items, x):
+    items.append(x)
+    return items[0] + items[1]
+
+
+def count(table, x):
+    table["n"] += 1
+    return x * table["n"]
+
+
+def grow(items, x):
+    items.add(len(items))
+    return x * len(items)
+
+
+def first_byte(data, x):
+    data[0] += 1
+    return x + data[0]
+
+
+def element(array, x):
+    array[0] += 1
+    return x + array[0]
+
+
+def element_of_data(array, x):
+    array[0] += x
+    return array[0]
+
+
+def default_argument():
+    def func(x, kept=[0.0]):  # noqa: B006
+        kept[0] += x
+        return kept[0] * 1
+
+    return func, lambda: func.__defaults__
+
+
+def iterator():
+    numbers = itertools.count()
+
+    def func(x):
+        return x + next(numbers)
+
+    return func, lambda: repr(numbers)
+
+
+STATEFUL = {
+    "global": global_sum,
+    "nonlocal": nonlocal_sum,
+    "method": method,
+    "class attribute": class_attribute,
+    "list": of(lambda: [0.0], last_and_next),
+    "dict": of(lambda: {"sum": 0.0}, entry),
+    "deque": of(lambda: deque([0.0, 0.0], maxlen=2), window),
+    "Counter": of(Counter, count),
+    "set": of(set, grow),
+    "bytearray": of(lambda: bytearray(2), first_byte),
+    "array": of(lambda: np.zeros(2), element),
+    "array of data": of(lambda: np.zeros(2), element_of_data),
+    "default": default_argument,
+    "iterator": iterator,
+}
+
+
+def append(items, x):
+    items.append(x)
+    return x * 2
+
+
+def append_constants(items, x):
+    items.extend((1, x > 1))
+    return x
+
+
+def keep_last(table, x):
+    table["last"] = (x, {"double": x * 2})
+    return x
+
+
+def memoize(table, x):
+    if "scale" not in table:
+        table["scale"] = 3.0
+    return x * table["scale"]
+
+
+WRITE_ONLY = {
+    "append": of(list, append),
+    "append constants": of(list, append_constants),
+    "last": of(lambda: {"last": None}, keep_last),
+    "memo": of(dict, memoize),
+}
+
+
+def looped(make):
+    func, state = make()
+    return np.stack([func(x) for x in X]), repr(state())
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+@pytest.mark.parametrize(
+    "mapped",
+    [lw.vmap, lw.vectorize, lambda f: lw.vmap(f, chunk_size=2), lambda f: lw.function(lw.vmap(f))],
+    ids=["vmap", "vectorize", "chunks", "function"],
+)
+def test_maps_refuse_what_is_changed_and_read(name, mapped):
+    func, state = STATEFUL[name]()
+    before = repr(state())
+    with pytest.raises(lw.UnsupportedError, match="test_outer_state"):
+        mapped(func)(X)
+    assert repr(state()) == before
+
+
+@pytest.mark.parametrize("name", [*STATEFUL, *WRITE_ONLY])
+def test_map_fn_passes_state_from_example_to_example(name):
+    make = {**STATEFUL, **WRITE_ONLY}[name]
+    want, after = looped(make)
+    func, state = make()
+    got = lw.map_fn(func, X)
+    np.testing.assert_array_equal(got, want)
+    assert got.dtype == want.dtype
+    assert repr(state()) == after
+
+
+@pytest.mark.parametrize("name", WRITE_ONLY)
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_what_is_only_written_is_what_the_loop_leaves(name, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    want, after = looped(WRITE_ONLY[name])
+    func, state = WRITE_ONLY[name]()
+    np.testing.assert_array_equal(lw.vmap(func)(X), want)
+    assert repr(state()) == after
+
+
+def test_the_refusal_names_variable_and_lines():
+    func, _ = nonlocal_sum()
+    with pytest.raises(lw.UnsupportedError) as info:
+        lw.vmap(func)(X)
+    text = str(info.value)
+    assert "the variable 'total' is changed (" in text
+    assert text.count("total = total + x") == 2
+    assert "lw.map_fn" in text
+
+
+def test_a_traced_function_keeps_no_tensor():
+    kept = []
+
+    def func(x):
+        kept.append(x * 2)
+        return x
+
+    with pytest.raises(lw.UnsupportedError, match=r"keeps a traced value in .*kept\.append"):
+        lw.function(func)(X)
+    assert kept == []
