@@ -241,3 +241,24 @@ def test_a_traced_function_keeps_no_tensor():
     with pytest.raises(lw.UnsupportedError, match=r"keeps a traced value in .*kept\.append"):
         lw.function(func)(X)
     assert kept == []
+
+
+def test_a_traced_function_keeps_the_arguments_of_the_call_that_is_traced():
+    kept, last = [], {}
+
+    @lw.function
+    def func(x, n):
+        kept.append((x, n))
+        last["x"] = [x]
+        return x + n
+
+    func(X, 2)
+    func(X + 1, 2)
+    assert len(kept) == 1 and kept[0][0] is X and kept[0][1] == 2 and last["x"][0] is X
+    func(np.float64(3.0), np.int64(1))
+    assert [repr(x) for x in kept[1]] == ["np.float64(3.0)", "np.int64(1)"]
+    lw.vmap(func)(X.astype(np.float32), X)  # a part of the map, it leaves what the loop does
+    assert [repr(x) for x, _ in kept[2:]] == [f"np.float32({x})" for x in X]
+    with pytest.raises(lw.UnsupportedError, match=r"keeps a traced value in .*kept\.append"):
+        func.get_concrete_function(lw.TensorSpec([3], np.float32), 1)
+    assert len(kept) == 5

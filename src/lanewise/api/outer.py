@@ -125,15 +125,28 @@ def _among(x: Any, owners: dict[int, Any]) -> int:
     return count
 
 
-def refuse_tensors(trace: Watched, result: Any, func: Any) -> None:
-    """Raise for a tensor that a traced function would leave in an object outside of it."""
+def leave_arguments(trace: Watched, result: Any, func: Any, given: dict[int, Any]) -> None:
+    """Leave in objects outside of a traced function the arguments that its caller has given.
+
+    They are `given` by the ids of the tensors that stand for them.
+
+    Raises
+    ------
+    UnsupportedError
+        If the function would leave any other traced value there.
+    """
     for change in outer_changes(trace, result):
-        if holds_tensor(change.after):
+        if not holds_tensor(change.after):
+            continue
+        leaves, structure = tree.flatten(change.after)
+        value = tree.unflatten(structure, [given.get(id(leaf), leaf) for leaf in leaves])
+        if holds_tensor(value):
             raise UnsupportedError(
                 f"{function_name(func)} keeps a traced value in {_named(change.slot, func)}"
                 f"{at(change.line)}, which is outside of it: the value has no numbers there. "
                 "Return it, or keep it in a lw.Variable"
             )
+        change.slot.set(value)
 
 
 def is_stateful(error: BaseException, trace: Watched) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lanewise.api.keys import Key, is_data
 from lanewise.api.mapping import close
-from lanewise.api.outer import refuse_tensors
+from lanewise.api.outer import leave_arguments
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name
@@ -27,6 +27,7 @@ from lanewise.trace.views import writable
 
 #: What a function may return besides arrays: it is the same at each call.
 _PLAIN = (bool, int, float, complex, str, bytes)
+_GIVEN = (np.ndarray, np.generic, *_PLAIN)
 
 
 class Arguments(NamedTuple):
@@ -155,7 +156,7 @@ def _recorded(
             result = None
         del args, kwargs  # containers among them are the function's own
         if trace.changes:
-            refuse_tensors(trace, result, func)
+            leave_arguments(trace, result, func, own.given())
         trace.forget()
         leaves, structure = tree.flatten(result)
         positions = own.written()
@@ -207,6 +208,11 @@ class _Inputs:
                 self.tensors.append(tensor)
                 self.filled[position] = tensor
         self._values = list(trace.inputs)
+
+    def given(self) -> dict[int, Any]:
+        """Return, by the id of each tensor, what the caller has given, if that is no tensor."""
+        pairs = zip(self.tensors, self._arguments.given_data, strict=True)
+        return {id(x): given for x, given in pairs if isinstance(given, _GIVEN)}
 
     def written(self) -> tuple[int, ...]:
         """Return the positions of those that hold something else than at the start."""
