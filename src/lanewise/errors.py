@@ -88,6 +88,27 @@ class ControlFlowError(UnsupportedError):
     """
 
 
+class CutOffError(UnsupportedError, IndexError):
+    """A slice between ends that are data, cut off at an end of its axis where that matters.
+
+    A slice whose ends are a known number of elements apart, ``a[i : i + 4]``, is recorded as that
+    many; where an example's is shorter, the function is traced again without that, or runs as plain
+    Python. This is raised where neither can be: in what prints or calls host code, for instance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> def window(a, i):
+    ...     print(i)
+    ...     return a[i : i + 4].sum()
+    >>> lw.vmap(window, in_dims=(None, 0))(np.arange(6.0), np.array([4]))
+    Traceback (most recent call last):
+    ...
+    lanewise.errors.CutOffError: a slice of 4 elements between traced ends ...
+    """
+
+
 class EndlessRecursionError(ControlFlowError, RecursionError):
     """A function that calls itself as the data decide: while tracing both ways are taken.
 

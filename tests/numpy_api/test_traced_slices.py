@@ -129,12 +129,109 @@ def write_three(a, i):
 
 
 @pytest.mark.parametrize("start", [6, 7, 20, -2, -20])
-def test_a_slice_that_is_cut_off_is_an_error(start):
+def test_a_slice_that_is_cut_off_has_no_shape_to_be_returned(start):
     assert A[0][start : start + 3].shape != (3,)
-    for func in (lambda a, i: a[i : i + 3], write_three):
-        message = r"(?s)3 elements.*does not lie within.*depends on the data.*np\.minimum"
-        with pytest.raises(IndexError, match=message):
-            lw.vmap(func)(A[:2], np.array([0, start]))
+    message = r"(?s)3 elements.*does not lie within.*depends on the data.*np\.minimum"
+    with pytest.raises(lw.UnsupportedError, match=message):
+        lw.vmap(lambda a, i: a[i : i + 3])(A[:2], np.array([0, start]))
+
+
+def looked_at(a, i):
+    return len(a[i : i + 3])
+
+
+def largest_or_none(a, i):
+    part = a[i : i + 3]
+    return part.max() if len(part) > 0 else -1.0
+
+
+def largest_or_raised(a, i):
+    try:
+        return a[i : i + 3].max()
+    except ValueError:
+        return -1.0
+
+
+def looped_over(a, i):
+    total = 0.0
+    for value in a[i : i + 3]:
+        total += value * 2
+    return total
+
+
+def in_a_while_loop(a, i):
+    total = 0.0
+    while i < 12:
+        total += a[i : i + 3].sum()
+        i += 2
+    return total
+
+
+def in_a_branch(a, i):
+    return a[i : i + 3].mean() if i < len(a) else 0.0
+
+
+def sorted_backwards(a, i):
+    return np.sort(a[i : i + 3])[::-1][:1].sum()
+
+
+def every_other(a, i):
+    return a[i : i + 5 : 2].sum() + a[i + 3 : i : -1].sum()
+
+
+def is_handled(a, i):
+    try:
+        return a[i : i + 3].sum()
+    except (IndexError, TypeError):
+        return -1.0
+
+
+CUT_OFF = [
+    write_three,
+    looked_at,
+    largest_or_none,
+    largest_or_raised,
+    looped_over,
+    in_a_while_loop,
+    in_a_branch,
+    sorted_backwards,
+    every_other,
+    is_handled,
+]
+
+
+@pytest.mark.parametrize("func", CUT_OFF)
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_slices_that_some_examples_cut_off(func, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    starts = np.array([0, 5, 6, 7, 8, 20, 3, 1])
+    rows = np.round(8 * A[np.arange(len(starts)) % len(A)])  # sums are exact
+    want = np.stack([func(a.copy(), i) for a, i in zip(rows, starts, strict=True)])
+    for mapped in (lw.vmap(func), lw.function(lw.vmap(func)), lw.vmap(func, chunk_size=3)):
+        got = mapped(rows, starts)
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
+    nested = lw.vmap(lambda a, i: lw.vmap(func, in_dims=(None, 0))(a, i))(rows, starts[:, None])
+    np.testing.assert_array_equal(nested[:, 0], want)
+    got, failures = lw.vmap(func, on_error="collect", fill_value=0)(rows, starts)
+    np.testing.assert_array_equal(got, want)
+    assert not failures
+    one = lw.function(func)
+    for a, i in zip(rows, starts, strict=True):
+        np.testing.assert_array_equal(one(a.copy(), i), func(a.copy(), i))
+
+
+def test_a_slice_that_is_cut_off_where_something_was_printed():
+    def func(a, i):
+        print(i)
+        return a[i : i + 3].sum()
+
+    for called in (
+        lambda: lw.vmap(func)(A[:2], np.array([0, 7])),
+        lambda: lw.function(func)(A[0], np.int64(7)),
+    ):
+        with pytest.raises(lw.errors.CutOffError, match=r"does not lie within"):
+            called()
 
 
 def test_a_slice_that_says_where_it_is_cut_off():

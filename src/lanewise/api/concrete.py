@@ -14,7 +14,7 @@ from lanewise.api.parameters import Parameters
 from lanewise.api.spec import TensorSpec
 from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import PlainCall, is_written_through
-from lanewise.errors import UnsupportedError
+from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType
@@ -181,15 +181,26 @@ class ConcreteFunction:
     # --- running ------------------------------------------------------------------------------
 
     def run(self, arrays: Sequence[Any]) -> Any:
-        """Run on arrays of the dtypes and shapes that this was traced for."""
+        """Run on arrays of the dtypes and shapes that this was traced for.
+
+        Raises
+        ------
+        PlainCall
+            If only the function itself gives the results.
+        """
         writes = self.writes
         if writes.positions:
             writes.check(arrays)
         runner = self._runner if self._special is None else self._specialized(arrays)
-        if self._assigned:
-            return self._run_and_assign(runner, arrays)
-        more = self._present() if self._owners else self._more
-        outputs = runner.run([*arrays, *more] if more else arrays)
+        try:
+            if self._assigned:
+                return self._run_and_assign(runner, arrays)
+            more = self._present() if self._owners else self._more
+            outputs = runner.run([*arrays, *more] if more else arrays)
+        except CutOffError as error:
+            if self._token:  # some of its effects may have happened
+                raise
+            raise PlainCall(-1, None) from error
         if self._rank > 0:
             return outputs[0]
         if writes.positions:
@@ -340,7 +351,11 @@ class ConcreteFunction:
         if trace is not None:
             return self._inlined(trace, arrays, given)
         self._check_written(arrays, given)
-        return self.run(arrays)
+        try:
+            return self.run(arrays)
+        except PlainCall as call:
+            assert call.__cause__ is not None
+            raise call.__cause__ from None
 
     def _check_written(self, arrays: Sequence[Any], given: Sequence[Any]) -> None:
         """Raise `ValueError` for arguments that cannot be written to as the plain function does."""

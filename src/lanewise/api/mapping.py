@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from lanewise.api.outer import (
     settle,
 )
 from lanewise.api.plain import is_plain, loop
-from lanewise.errors import LostWriteWarning, UnsupportedError, at, function_name
+from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.location import Location
@@ -152,7 +153,7 @@ def run_map(
     """
     if is_plain() and size != 0:
         return loop(operands, in_dims, operator.index(size), call, out_dims)
-    outer = current_trace()
+    outer, count = current_trace(), len(operands)
     trace = Watched(func)
     trace.randomness = options.randomness
     try:
@@ -218,9 +219,19 @@ def run_map(
     code = getattr(func, "__code__", None)
     defined = None if code is None else (code.co_filename, code.co_firstlineno)
     key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, defined, *options)
-    found = execute(
-        key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
-    )
+    try:
+        found = execute(
+            key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
+        )
+    except CutOffError as error:
+        if has_effects or state.may_cut_off:  # some effects may have happened
+            raise
+        operands, in_dims = operands[:count], in_dims[:count]
+        try:
+            with _cutting_off():
+                return run_map(func, operands, in_dims, size, call, out_dims, options, path)
+        except UnsupportedError:
+            raise error from None
     if has_effects:
         found.pop()
     assign(assignments)
@@ -291,6 +302,16 @@ def _example(
             outputs += left.outputs
             dims = [*dims, *[0] * len(left.outputs)]
     return _Example(result, structure, outputs, dims, has_stopped, left, assigned)
+
+
+@contextmanager
+def _cutting_off() -> Generator[None]:
+    """Trace slices so that they may be cut off: it takes longer to run them."""
+    state.may_cut_off = True
+    try:
+        yield
+    finally:
+        state.may_cut_off = False
 
 
 def _known(size: int | Dim) -> int:

@@ -51,6 +51,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of, python_call
 from lanewise.trace.ragged import Ragged
+from lanewise.trace.ragged_indexing import require_whole
 from lanewise.trace.regions import Region, born, is_watched, note_container, note_length
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of, of_sizes, sizes
@@ -243,6 +244,7 @@ def len_(x: Any) -> Any:
         return x.shape[0]
     tensor = traced(x)
     if tensor is not None and tensor.shape:
+        require_whole(tensor)
         return number_of(tensor.shape[0])
     if type(x) is list:
         note_length(x)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.errors import CutOffError
 from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import linear
 from lanewise.ops.movement import repeat_unmapped
@@ -21,6 +22,7 @@ ERRORS: dict[str, type[Exception]] = {
     "ZeroDivisionError": ZeroDivisionError,
     "OverflowError": OverflowError,
     "LinAlgError": np.linalg.LinAlgError,
+    "CutOffError": CutOffError,
 }
 #: Messages of errors that plain Python would not raise: no handler of the user's catches those.
 LIMITS = {
@@ -53,7 +55,8 @@ class checked:
     any_size = True
 
     def raises(x, ok, *, error, message):
-        return [] if message in LIMITS else [(np.all(ok), ERRORS[error](message))]
+        is_limit = message in LIMITS or error == "CutOffError"
+        return [] if is_limit else [(np.all(ok), ERRORS[error](message))]
 
     def lanes(k, types, x, ok, *, error, message):
         k.require(ok)

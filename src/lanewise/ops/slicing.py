@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.errors import CutOffError
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
@@ -66,7 +67,7 @@ class take_slice:
     """``x[start:stop:step]`` along one axis, where that is `length` elements.
 
     In an example where it is another number, as when the slice is cut off at an end of the axis,
-    it raises `IndexError`.
+    it raises `CutOffError`.
     """
 
     conditions = ""
@@ -209,7 +210,8 @@ def _key(start: Any, stop: Any, step: int, axis: int) -> tuple[slice, ...]:
     return (*(slice(None),) * axis, slice(start, stop, step))
 
 
-def _message(length: int, size: DimLike) -> str:
+def cut_off_message(length: int, size: DimLike) -> str:
+    """Return what is said of a slice of so many elements that is cut off."""
     return (
         f"a slice of {length} elements between traced ends does not lie within its axis of {size}: "
         "what NumPy leaves of it has a length that depends on the data. Keep both ends within, or "
@@ -219,7 +221,7 @@ def _message(length: int, size: DimLike) -> str:
 
 def _check_length(found: int, length: int, size: int) -> None:
     if found != length:
-        raise IndexError(_message(length, size))
+        raise CutOffError(cut_off_message(length, size))
 
 
 def _places(start: Value, stop: Value, size: DimLike, step: int, length: int) -> Value:
@@ -234,7 +236,7 @@ def _places(start: Value, stop: Value, size: DimLike, step: int, length: int) ->
     rounded = elementwise(np.floor_divide)(add(span, _number(abs(step) - 1)), _number(abs(step)))
     found = elementwise(np.maximum)(rounded, _number(0))
     ok = elementwise(np.equal)(found, _number(length))
-    first = checked(first, ok, error="IndexError", message=_message(length, size))
+    first = checked(first, ok, error="CutOffError", message=cut_off_message(length, size))
     offsets = multiply(iota(length=length, dtype=_INTP), _number(step))
     return add(reshape(first, shape=(*shape_of(first), 1)), offsets)
 

@@ -6,17 +6,19 @@ calls basic first, which give a view, then one array (a mask, or integers of a l
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lanewise.errors import DataDependentShapeError, UnsupportedError, at
+from lanewise.errors import CutOffError, DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
+from lanewise.ops.checks import check
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import transpose
-from lanewise.ops.slicing import put_slice, take_slice
+from lanewise.ops.slicing import cut_off_message, put_slice, take_slice
 from lanewise.trace import indexing
 from lanewise.trace.extents import (
     Chosen,
@@ -31,8 +33,8 @@ from lanewise.trace.extents import (
 )
 from lanewise.trace.provenance import cut_off, distance
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, stack_nested
-from lanewise.trace.trace import require_trace
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
+from lanewise.trace.trace import require_trace, state
 from lanewise.trace.views import (
     as_stored,
     reshaped_view,
@@ -217,6 +219,7 @@ def _sliced(data: Tensor, entry: slice, extent: Extent | None, axis: int) -> Any
         length = _static_length(entry, step)
         if (
             length is not None
+            and not state.may_cut_off
             and length <= size  # a longer one is always cut off
             and not cut_off(entry.start, entry.stop, step, size, length)
         ):
@@ -248,6 +251,28 @@ def _static_length(entry: slice, step: int) -> int | None:
         return None
     apart = distance(entry.start, entry.stop)
     return None if apart is None else len(range(0, apart, step))
+
+
+@dataclass(frozen=True)
+class _CutOff:
+    """Makes the error of a slice that is cut off."""
+
+    length: int
+    size: Any
+
+    def __call__(self) -> CutOffError:
+        return CutOffError(cut_off_message(self.length, self.size))
+
+
+def require_whole(x: Tensor) -> None:
+    """Record, of a slice of static length whose length is asked for, that it is not cut off."""
+    if x._view is None or x._view.primitive is not take_slice or not x._view.params["length"]:
+        return
+    axis, step, length = (x._view.params[name] for name in ("axis", "step", "length"))
+    size = x._view.base.shape[axis]
+    start, stop = ends(slice(*x._view.indices, step), size, step)
+    is_whole = Span(size, start, stop, step, what="a slice").count() == length
+    require_trace("a slice").record(check, (read(is_whole),), {"make": _CutOff(length, size)})
 
 
 def _slice_view(x: Tensor, entry: slice, step: int, axis: int, length: int) -> Tensor:

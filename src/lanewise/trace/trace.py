@@ -416,6 +416,8 @@ class _State(threading.local):
     attempt: Any = None
     #: The innermost ``with np.errstate(...="raise")`` (`lanewise.autograph.floating`).
     floating: Any = None
+    #: Whether slices between ends that are data may be cut off, however far apart those are.
+    may_cut_off: bool = False
 
 
 state = _State()
