@@ -23,10 +23,12 @@ from lanewise.cli.progress import progress
 
 FUNCTIONS = '''
 """Functions of one example."""
+import itertools
 import time
 import numpy as np
 
 calls = 0
+sizes = itertools.count(1)
 number = 3
 
 def total(x):
@@ -57,6 +59,9 @@ def wrong(x):
     return x[99]
 
 def changing(x):
+    return x[:sizes.__next__()]
+
+def counting(x):
     global calls
     calls += 1
     return x[:calls]
@@ -219,6 +224,7 @@ BAD_INPUT = {
     "one name": ("f.py:clash x.npy -o out.npz", "two results would have one name: a.0, a.0"),
     "user error": ("f.py:wrong x.npy -o out.npy", "IndexError: "),
     "changing": ("f.py:changing x.npy -o out.npy", "arr_0 float64 (2,) from example 1 on"),
+    "counting": ("f.py:counting x.npy -o out.npy", "variable 'calls' is changed"),
 }
 
 
