@@ -54,6 +54,7 @@ class Change(NamedTuple):
 
 def outer_changes(trace: Watched, result: Any) -> list[Change]:
     """Return what a function has changed that outlives it, now that it has returned `result`."""
+    trace.lent.clear()  # nothing is changed any more
     slots = [slot for slot, _ in trace.changes.values() if slot.is_outer]
     inner = {id(container) for container in tree.containers(result)}
     slots = [slot for slot in slots if id(slot.owner) not in inner]

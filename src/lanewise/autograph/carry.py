@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from lanewise.autograph.aliases import (
     Shared,
     Stale,
@@ -28,6 +26,7 @@ from lanewise.autograph.aliases import (
 )
 from lanewise.autograph.state import (
     DONT_CARE,
+    FLAG,
     SAME_OBJECT,
     TURNS,
     Kind,
@@ -48,6 +47,7 @@ from lanewise.autograph.state import (
     tensor_of,
     unflatten,
     value_of,
+    values_of,
     widened,
 )
 from lanewise.errors import ControlFlowError, at
@@ -62,8 +62,7 @@ from lanewise.trace.slots import Slot
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
-
-_FLAG = Kind(np.dtype(bool), (), bool)
+from lanewise.trace.weak import note_mixed
 
 
 class Variable:
@@ -135,13 +134,17 @@ class Variable:
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
             leaves.append(Tensor(region, value, None, kind.weak))
+            if kind.mixed is not None:
+                flag = region.input(array_type(FLAG.dtype, ()))
+                inputs.append(flag)
+                note_mixed(leaves[-1], flag, kind.mixed)
             if type(leaf) in WEAK_DTYPES:
                 region.counters.add(value)
             self.fresh.append((leaves[-1], value, leaf))
         result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:
             return result
-        flag = region.input(array_type(_FLAG.dtype, ()))
+        flag = region.input(array_type(FLAG.dtype, ()))
         inputs.append(flag)
         result = self._missing(result, Tensor(region, flag, None, bool))
         if is_optional(result):
@@ -207,22 +210,23 @@ class Variable:
         leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
         for leaf, kind in zip(leaves, self.kinds, strict=True):
             if kind is not None:
-                yield value_of(DONT_CARE if value is DONT_CARE else leaf, kind)
+                yield from values_of(DONT_CARE if value is DONT_CARE else leaf, kind)
         if self.is_maybe:
-            yield value_of(flag, _FLAG)
+            yield value_of(flag, FLAG)
 
     def result(self, values: Iterator[Value]) -> Any:
         """Return what the variable holds after the loop, taking its part of the results."""
         if not self.is_carried:
             return self.entry
-        leaves = [
-            leaf if kind is None else tensor_of(next(values), kind)
-            for leaf, kind in zip(self.leaves, self.kinds, strict=True)
-        ]
+        leaves = []
+        for leaf, kind in zip(self.leaves, self.kinds, strict=True):
+            leaves.append(leaf if kind is None else tensor_of(next(values), kind))
+            if kind is not None and kind.mixed is not None:
+                note_mixed(leaves[-1], next(values), kind.mixed)
         result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:
             return result
-        return self._missing(result, tensor_of(next(values), _FLAG))
+        return self._missing(result, tensor_of(next(values), FLAG))
 
 
 class Carry:

@@ -11,6 +11,7 @@ from typing import Any
 from lanewise.autograph.state import (
     BRANCHES,
     DONT_CARE,
+    FLAG,
     SAME_OBJECT,
     Kind,
     Maybe,
@@ -28,7 +29,7 @@ from lanewise.autograph.state import (
     refuse,
     refuse_structure,
     unflatten,
-    value_of,
+    values_of,
     widened,
 )
 from lanewise.ir.graph import Value
@@ -36,6 +37,7 @@ from lanewise.trace import tree
 from lanewise.trace.regions import Region, is_plain, lend, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
+from lanewise.trace.weak import note_mixed
 
 
 class IterationDecides(Exception):  # noqa: N818 (the loop is unrolled instead)
@@ -215,14 +217,18 @@ class Merge:
         for each in kinds[1:]:
             kind = join_kinds(name, kind, each, BRANCHES)
         kind = widened(kind, alive)
-        if must_be_alike and any(each != kind for each in kinds):
+        if must_be_alike and any(not each.is_like(kind) for each in kinds):
             self._give_up_plain_choice()
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
             with resumed(region):
-                outputs.append(value_of(leaf, kind))
+                outputs += values_of(leaf, kind)
         position = len(self.kinds)
-        self.kinds.append(kind)
-        return lambda results: results[position]
+        mixed = kind.mixed
+        if mixed is None:
+            self.kinds.append(kind)
+            return lambda results: results[position]
+        self.kinds += [kind, FLAG]
+        return lambda results: note_mixed(results[position], results[position + 1]._value, mixed)
 
     def _give_up_plain_choice(self) -> None:
         """Give up recording a loop in which the iteration decides what a variable is."""

@@ -29,7 +29,7 @@ from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
-from lanewise.trace.weak import give_way
+from lanewise.trace.weak import give_way, mixed_kind, python_flag
 
 # --- variables without a value --------------------------------------------------------------------
 
@@ -194,11 +194,19 @@ def unbound(name: str, free: bool = False) -> NameError:
 
 
 class Kind(NamedTuple):
-    """What a leaf that is data is: dtype, shape, and the Python number that it stands for."""
+    """What a leaf that is data is: dtype, shape, and the Python number that it stands for.
+
+    ``mixed`` is the Python number that it stands for in some examples, of which a flag tells.
+    """
 
     dtype: np.dtype
     shape: Shape
     weak: type | None
+    mixed: type | None = None
+
+    def is_like(self, other: Kind) -> bool:
+        """Whether two kinds are one, but for examples in which it is a Python number."""
+        return self[:3] == other[:3]
 
     def __str__(self) -> str:
         if self.weak is not None:
@@ -213,7 +221,7 @@ _ORDER = (bool, int, float, complex)
 def kind_of(leaf: Any) -> Kind | None:
     """Return what a leaf is if it is data, or could be; None for any other object."""
     if type(leaf) is Tensor:
-        return Kind(leaf.dtype, leaf.shape, leaf._weak)
+        return Kind(leaf.dtype, leaf.shape, leaf._weak, mixed_kind(leaf))
     if type(leaf) in WEAK_DTYPES:
         return Kind(WEAK_DTYPES[type(leaf)], (), type(leaf))
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in NUMERIC_KINDS:
@@ -237,6 +245,10 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
         return first
     if first.shape != second.shape:
         refuse(name, sides, str(first), str(second), SAME_SHAPE)
+    pythons = [number for kind in (first, second) if (number := kind.weak or kind.mixed)]
+    mixed = max(pythons, key=_ORDER.index) if pythons and not first.shape else None
+    if first.is_like(second):
+        return first._replace(mixed=mixed)
     PROMOTED[0] += 1
     if first.weak is not None and second.weak is not None:
         weak = max(first.weak, second.weak, key=_ORDER.index)
@@ -244,7 +256,7 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
     parts = [
         kind.dtype if kind.weak is None else _WEAK_EXAMPLES[kind.weak] for kind in (first, second)
     ]
-    return Kind(np.result_type(*parts), first.shape, None)
+    return Kind(np.result_type(*parts), first.shape, None, mixed)
 
 
 def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
@@ -255,7 +267,7 @@ def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
     for leaf in leaves:
         if kind.weak is None and type(leaf) in (int, float) and not _fits(leaf, kind.dtype):
             dtype = np.result_type(kind.dtype, WEAK_DTYPES[type(leaf)])
-            kind = Kind(dtype, kind.shape, None)
+            kind = Kind(dtype, kind.shape, None, kind.mixed)
     return kind
 
 
@@ -283,6 +295,16 @@ def value_of(leaf: Any, kind: Kind) -> Value:
     if type(leaf) is Tensor and leaf._weak is not None and kind.weak is None:
         return give_way(trace, value, kind.dtype)
     return trace.record(cast, (value,), {"dtype": kind.dtype})[0]
+
+
+#: Of the flag of a kind that is mixed.
+FLAG = Kind(np.dtype(bool), (), bool)
+
+
+def values_of(leaf: Any, kind: Kind) -> list[Value]:
+    """Return a leaf as values of the current trace: itself, and the flag if its kind is mixed."""
+    value = value_of(leaf, kind)
+    return [value, python_flag(leaf)] if kind.mixed is not None else [value]
 
 
 def tensor_of(value: Value, kind: Kind) -> Tensor:

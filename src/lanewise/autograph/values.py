@@ -24,6 +24,7 @@ from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
 from lanewise.trace.trace import require_trace
+from lanewise.trace.weak import note_mixed, python_flag
 
 
 def traced(x: Any) -> Tensor | None:
@@ -200,7 +201,12 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
         operands = [value_of(_held(x), kind) for x in (first, second)]
         trace = require_trace("a choice")
         (value,) = trace.record(where, (read(condition), *operands), {})
-        return Tensor(trace, value, None, kind.weak)
+        result = Tensor(trace, value, None, kind.weak)
+        if kind.mixed is None:
+            return result
+        flags = [python_flag(_held(x)) for x in (first, second)]
+        (flag,) = trace.record(where, (read(condition), *flags), {})
+        return note_mixed(result, flag, kind.mixed)
     if type(first) is type(second) and isinstance(first, (list, tuple)):
         if len(first) == len(second):
             pairs = zip(first, second, strict=True)

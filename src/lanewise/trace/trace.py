@@ -101,6 +101,7 @@ class Trace(Builder):
         "function",
         "is_open",
         "lent",
+        "mixed",
         "names",
         "number",
         "owners",
@@ -139,6 +140,8 @@ class Trace(Builder):
         self.rebound: set[Value] = set()
         self.randomness: str | None = None
         self.number: Value | None = None
+        #: Values that are Python's numbers in some examples: each with a flag of which, and what.
+        self.mixed: dict[Value, tuple[Value, type]] | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None
 
     def __enter__(self) -> Self:

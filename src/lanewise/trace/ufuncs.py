@@ -23,7 +23,18 @@ from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_out, as_stored, store
-from lanewise.trace.weak import give_way, python_operator, weak_kind
+from lanewise.trace.weak import (
+    DIVISIONS,
+    are_mixed,
+    as_python_divides,
+    common_flag,
+    give_way,
+    mixed_kind,
+    note_mixed,
+    python_kind,
+    python_operator,
+    weak_kind,
+)
 
 
 class _NoValue:
@@ -82,6 +93,11 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
     def operator(self: Tensor, other: Any) -> Any:
         trace = state.trace
         kind = type(other)
+        is_noted = self._trace.mixed is not None or (
+            kind is Tensor and other._trace.mixed is not None
+        )
+        if is_noted and are_mixed(self, other):
+            return _mixed(ufunc, *((other, self) if swapped else (self, other)))
         if kind is Dim:
             other, kind = number_of(other), Tensor
         if ufunc is np.multiply and self._weak is int and (kind is list or kind is tuple):
@@ -125,9 +141,22 @@ def unary_operator(ufunc: np.ufunc) -> Callable[[Tensor], Any]:
     def operator(self: Tensor) -> Any:
         if self._weak is not None:
             return python_operator(ufunc, self)
-        return apply(ufunc, self, operator=ufunc)
+        return _mixed(ufunc, self) if mixed_kind(self) else apply(ufunc, self, operator=ufunc)
 
     return operator
+
+
+def _mixed(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Apply an operator to numbers that are Python's in some examples, and NumPy's in others."""
+    flag = common_flag(operands)
+    kind = max([python_kind(x) or int for x in operands], key=(bool, int, float, complex).index)
+    if ufunc in DIVISIONS:
+        operands = as_python_divides(ufunc, *operands, flag)
+        kind = float if ufunc is np.divide and kind is not complex else kind
+    result = apply(ufunc, *operands, operator=ufunc)
+    for part in result if isinstance(result, tuple) else (result,):
+        note_mixed(part, read(flag), kind)
+    return result
 
 
 def _defers(other: Any) -> bool:

@@ -8,6 +8,9 @@ by zero raises, and ints do not wrap around (`lanewise.ops.exact`).
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,17 +22,17 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import PYTHON, exact
 from lanewise.ops.movement import cast
 from lanewise.trace.sizes import in_use, of_sizes
-from lanewise.trace.tensor import WEAK_DTYPES, Tensor, read
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read
 from lanewise.trace.trace import Trace, require_trace
 
 _ORDER = (bool, int, float, complex)
 _OF_BOOLS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_not)
-_DIVISIONS = (np.divide, np.floor_divide, np.remainder, np.divmod)
-_DIVISION_MESSAGES = {
-    np.divide: "division by zero",
-    np.floor_divide: "integer division or modulo by zero",
-    np.remainder: "integer modulo by zero",
-    np.divmod: "integer division or modulo by zero",
+#: What Python does for the operators that raise where the divisor is zero.
+DIVISIONS: dict[np.ufunc, Any] = {
+    np.divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.divmod: divmod,
 }
 
 
@@ -56,8 +59,8 @@ def python_operator(ufunc: np.ufunc, *operands: Any) -> Any:
     if common is int and ufunc is np.divide:
         common = float
     values = tuple([_as(trace, x, common) for x in operands])
-    if ufunc in _DIVISIONS:
-        message = _DIVISION_MESSAGES[ufunc] if common is int else "division by zero"
+    if ufunc in DIVISIONS:
+        message = _division_by_zero(ufunc, max(kind, int, key=_ORDER.index))
         values = (values[0], _nonzero(trace, values[1], message))
     if shift:
         values = (values[0], _ensure(trace, values[1], np.greater_equal, "negative shift count"))
@@ -88,6 +91,15 @@ def _nonzero(trace: Trace, value: Value, message: str) -> Value:
     return trace.checked(value, ok, "ZeroDivisionError", message)
 
 
+def _division_by_zero(ufunc: np.ufunc, kind: type) -> str:
+    """Return what Python says of a division of numbers of a kind by zero."""
+    try:
+        DIVISIONS[ufunc](kind(1), kind(0))
+    except ZeroDivisionError as error:
+        return str(error)
+    raise AssertionError(f"{ufunc.__name__} of Python's numbers does not raise")
+
+
 def _ensure(trace: Trace, value: Value, test: np.ufunc, message: str) -> Value:
     zero = trace.scalar(0, value.type.dtype)
     (ok,) = trace.record(elementwise(test), (value, zero), {"dtype": None})
@@ -112,3 +124,71 @@ def give_way(trace: Trace, value: Value, dtype: np.dtype) -> Value:
         message = f"Python integer out of bounds for {dtype}{at(here())}"
         value = trace.checked(value, ok, "OverflowError", message)
     return trace.record(cast, (value,), {"dtype": dtype})[0]
+
+
+# --- Python's numbers in some examples, NumPy's in others -----------------------------------------
+
+
+def note_mixed(tensor: Tensor, flag: Value, kind: type) -> Tensor:
+    """Return a tensor, of which is noted that it is a Python number where `flag` holds.
+
+    ``kind`` is what number of Python's.
+    """
+    trace = tensor._trace
+    if trace.mixed is None:
+        trace.mixed = {}
+    trace.mixed[tensor._value] = flag, kind
+    return tensor
+
+
+def mixed_kind(x: Any) -> type | None:
+    """Return what Python number x is in some examples, if it is NumPy's in others."""
+    if type(x) is not Tensor or x._trace.mixed is None:
+        return None
+    return x._trace.mixed.get(x._value, (None, None))[1]
+
+
+def python_kind(x: Any) -> type | None:
+    """Return what Python number x is in some examples, or in all; None if in none."""
+    return weak_kind(x) or mixed_kind(x)
+
+
+def are_mixed(*operands: Any) -> bool:
+    """Whether all are Python's numbers in some examples, and not in others."""
+    return any(map(mixed_kind, operands)) and all(map(python_kind, operands))
+
+
+def python_flag(x: Any) -> Value:
+    """Return, as a value of the current trace, whether x is a Python number."""
+    if mixed_kind(x) is None:
+        return require_trace("a number").scalar(weak_kind(x) is not None, np.dtype(bool))
+    return read(Tensor(x._trace, x._trace.mixed[x._value][0]))
+
+
+def common_flag(operands: Sequence[Any]) -> Tensor:
+    """Return whether all are Python numbers."""
+    trace = require_trace("a number")
+    flags = [python_flag(x) for x in operands if mixed_kind(x)]
+    both = elementwise(np.logical_and)
+    return Tensor(trace, reduce(lambda x, y: trace.record(both, (x, y), {"dtype": None})[0], flags))
+
+
+def as_python_divides(ufunc: np.ufunc, x: Any, y: Any, flag: Tensor) -> tuple[Any, Any]:
+    """Return the operands of a division, which raises where `flag` holds and `y` is zero."""
+    if type(y) in _ORDER and y:
+        return x, y
+    trace = require_trace(ufunc.__name__)
+    divisor = as_tensor(y)
+    found = read(divisor), trace.scalar(0, divisor.dtype)
+    (is_zero,) = trace.record(elementwise(np.equal), found, {"dtype": None})
+    operands = is_zero, read(flag)
+    (is_wrong,) = trace.record(elementwise(np.logical_and), operands, {"dtype": None})
+    (ok,) = trace.record(elementwise(np.logical_not), (is_wrong,), {"dtype": None})
+    kinds = [python_kind(operand) or int for operand in (x, y)]
+    message = _division_by_zero(ufunc, max(int, *kinds, key=_ORDER.index))
+
+    def checked(operand: Tensor) -> Tensor:
+        value = trace.checked(read(operand), ok, "ZeroDivisionError", message)
+        return Tensor(trace, value, None, operand._weak)
+
+    return (checked(x), y) if mixed_kind(x) else (x, checked(y))
