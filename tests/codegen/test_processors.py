@@ -112,3 +112,42 @@ def test_kernels_are_written_for_arm_too(processor, tmp_path):
         for text, code in pairs:
             assert "llvm.x86" not in text
             assert re.search(r"\bv\d+\.(2d|4s|8h|16b)\b|\.(2d|4s|8h|16b)\b", code), name
+
+
+FIRST = """
+import threading
+import numpy as np
+import lanewise as lw
+from lanewise.codegen import llvm
+
+llvm.use_machine(llvm.Machine("x86-64", "", llvm.machine().triple))
+
+def func(x):
+    return np.sin(x.astype(np.float16)).sum()
+
+def run():
+    np.testing.assert_allclose(lw.vmap(func)(np.ones((4, 3))), np.full(4, 2.523), rtol=1e-2)
+    print("done")
+
+threads = [threading.Thread(target=run) for _ in range(3)]
+for thread in threads:
+    thread.start()
+run()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.skipif(not is_x86, reason="names a processor of this kind")
+def test_the_first_kernel_where_instructions_are_missing(tmp_path):
+    """What it calls instead is compiled first, while other threads compile too: nobody waits."""
+    script = tmp_path / "first.py"
+    script.write_text(FIRST, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "LANEWISE_BACKEND": "native", "LANEWISE_CACHE": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n" * 4), done.stderr

@@ -46,13 +46,17 @@ GENERATE = 2
 #: those before for one. By default that are 1000: a kernel with 11,000 of them took 3 s, now 0.4.
 COMPARED = 256
 
-#: Held while LLVM works, which is not made for threads that compile at the same time.
+#: Held while LLVM works, which is not made for threads that compile at the same time. Who holds it
+#: must not wait for what another thread compiles (`interruptible`).
 lock = threading.RLock()
+#: Held while what kernels call is registered, which compiles some; taken before `lock`.
+_installing = threading.RLock()
 if hasattr(os, "register_at_fork"):
     # A child process must not begin with the locks of LLVM held by a thread that it does not have.
-    os.register_at_fork(
-        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
-    )
+    for _each in (lock, _installing):  # those registered last are taken first
+        os.register_at_fork(
+            before=_each.acquire, after_in_parent=_each.release, after_in_child=_each.release
+        )
 
 
 #: A processor with these has instructions for all that kernels do.
@@ -227,9 +231,10 @@ class Code:
         start = time.perf_counter()
         code = compile_object(text)
         leave_room(len(code))
-        with lock:
-            if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):
+        if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):
+            with _installing:
                 support.install(Code)
+        with lock:
             # An engine of its own for each code: LLVM can then free it, and all that it needed.
             # It must know how code is laid out, not what the processor can do.
             loader = binding.Target.from_triple(machine().triple).create_target_machine(
