@@ -35,7 +35,7 @@ class LeakedTensorError(RuntimeError):
     >>> import numpy as np
     >>> import lanewise as lw
     >>> kept = []
-    >>> _ = lw.vmap(lambda x: kept.append(x))(np.ones(3))
+    >>> _ = lw.vmap(lambda x: kept.append(x), autograph=False)(np.ones(3))
     >>> kept[0] + 1
     Traceback (most recent call last):
     ...
@@ -205,7 +205,7 @@ class CheckError(AssertionError):
     >>> def count(x):           # not a function of its arguments
     ...     calls.append(x)
     ...     return x + len(calls)
-    >>> lw.vmap(count, check=True)(np.zeros(3))
+    >>> lw.vmap(count, check=True, autograph=False)(np.zeros(3))
     Traceback (most recent call last):
     ...
     lanewise.errors.CheckError: vmap(count): example 0 differs from the plain function in ...

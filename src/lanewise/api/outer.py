@@ -489,7 +489,7 @@ def _is_equal(x: Any, y: Any) -> bool:
         return len(x) == len(y) and all(map(_is_equal, x, y))
     if isinstance(x, Tensor) or isinstance(y, Tensor):
         return x is y
-    if hasattr(x, "tobytes"):
+    if isinstance(x, (np.ndarray, np.generic)):
         return x.shape == y.shape and x.tobytes() == y.tobytes()
     return is_same(x, y) or (isinstance(x, (set, bytearray)) and x == y)
 

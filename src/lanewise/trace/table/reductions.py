@@ -18,7 +18,7 @@ from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 from lanewise.trace.ufunc_methods import reduce_method
 from lanewise.trace.ufuncs import NO_VALUE
-from lanewise.trace.views import store
+from lanewise.trace.views import as_out, store
 
 
 def _reduction(ufunc: np.ufunc) -> Any:
@@ -109,6 +109,7 @@ def _argreduction(fn: str) -> Any:
             result = np.expand_dims(result, axis) if keepdims else result
         if out is None:
             return result
+        as_out(out)  # raises for what is none
         if out.shape != result.shape:
             raise ValueError(f"output array does not match result of np.{fn}.")
         if not np.can_cast(out.dtype, np.intp, "safe"):  # NumPy writes to a copy of it
