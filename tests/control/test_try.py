@@ -507,7 +507,9 @@ MODES = [lambda f, xs: lw.vmap(f)(xs), as_function, nested]
 def test_as_the_loop(f, xs, mode):
     expected = np.stack([f(x) for x in xs])
     found = mode(f, xs)
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    # Eigenvalues are exact but for the matrix' norm times the unit roundoff: zeros are not zero.
+    atol = 3e-15 if f is g4 else 0
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=atol)
     assert found.dtype == expected.dtype
 
 

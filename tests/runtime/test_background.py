@@ -18,10 +18,12 @@ from searching import EXAMPLES
 
 HERE = Path(__file__).parent
 #: Of the address space that a process may still take, in MB; LANEWISE_EXAMPLES=300 tries as many.
+#: Not less than 1, what CPython takes at once for small objects: without that it ends by itself
+#: ("Cannot recover from MemoryErrors while normalizing exceptions").
 RNG = random.Random(14)
-LIMITS = [0.5, 8.0, 33.0, 36.0, 45.0, 90.0]
+LIMITS = [1.5, 8.0, 33.0, 36.0, 45.0, 90.0]
 if EXAMPLES:
-    LIMITS = [RNG.choice((10, 60, 200)) * RNG.random() for _ in range(int(EXAMPLES))]
+    LIMITS = [1 + RNG.choice((10, 60, 200)) * RNG.random() for _ in range(int(EXAMPLES))]
 
 #: Runs all programs under a limit; prints m for a call that raises MemoryError, r for a result.
 LIMITED = """

@@ -332,15 +332,22 @@ def _traced(
     tensors = [
         Tensor(trace, new_input(_type(x, axis))) for x, axis in zip(operands, in_dims, strict=True)
     ]
+    return tensors, *called(func, trace, call, tensors)
+
+
+def called(
+    func: Any, trace: Trace, call: Callable[..., Any], *args: Any, **kwargs: Any
+) -> tuple[Any, bool]:
+    """Call what traces `func`; return its result, and whether all of its branches raise."""
     try:
-        return tensors, call(tensors), False
-    except Stop:  # all of its branches raise: nothing is left to return
+        return call(*args, **kwargs), False
+    except Stop:
         if current_trace() is not trace:
             raise UnsupportedError(
                 f"{function_name(func)} raises within an expression that the data decide, "
                 "which is not followed there. Write an if statement"
             ) from None
-        return tensors, None, True
+        return None, True
 
 
 def _again(

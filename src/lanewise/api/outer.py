@@ -24,7 +24,7 @@ from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.regions import Stateful, Watched, holds_tensor, set_slot
+from lanewise.trace.regions import Stateful, Watched, holds_traced, set_slot
 from lanewise.trace.slots import (
     ArraySlot,
     CellSlot,
@@ -137,11 +137,11 @@ def leave_arguments(trace: Watched, result: Any, func: Any, given: dict[int, Any
         If the function would leave any other traced value there.
     """
     for change in outer_changes(trace, result):
-        if not holds_tensor(change.after):
+        if not holds_traced(change.after):
             continue
         leaves, structure = tree.flatten(change.after)
         value = tree.unflatten(structure, [given.get(id(leaf), leaf) for leaf in leaves])
-        if holds_tensor(value):
+        if holds_traced(value):
             raise UnsupportedError(
                 f"{function_name(func)} keeps a traced value in {_named(change.slot, func)}"
                 f"{at(change.line)}, which is outside of it: the value has no numbers there. "

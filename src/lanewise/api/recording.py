@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lanewise.api.mapping import as_array, assign, close, output_value
+from lanewise.api.mapping import as_array, assign, called, close, output_value
 from lanewise.autograph.calls import fn
-from lanewise.errors import UnsupportedError, function_name
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import TOKEN, array_type
@@ -25,9 +24,6 @@ from lanewise.trace.variable import Variable, taken
 
 #: The argument for the token that orders effects: prints, and calls of host code.
 EFFECT = object()
-
-
-_NOTHING = object()
 
 
 class Recorded(NamedTuple):
@@ -81,16 +77,8 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
         tensors = [
             Tensor(trace, trace.input(array_type(x.dtype, x.shape)), None, _weak(x)) for x in leaves
         ]
-        try:
-            result = call(fn(func), tensors)
-        except Stop:
-            if current_trace() is not trace:
-                raise UnsupportedError(
-                    f"{function_name(func)} raises within an expression that the data decide, "
-                    "which is not followed there. Write an if statement"
-                ) from None
-            result = _NOTHING
-        found, structure = tree.flatten(None if result is _NOTHING else result)
+        result, has_stopped = called(func, trace, call, fn(func), tensors)
+        found, structure = tree.flatten(result)
         outputs = [
             output_value(leaf, index, result, func, "differentiated")
             for index, leaf in enumerate(found)
@@ -102,7 +90,7 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
     if trace.token is not None:
         sources.append(EFFECT)
         graph = Graph(graph.inputs, graph.operations, outputs)
-    if result is _NOTHING:  # all of its branches raise: one of them does, when it runs
+    if has_stopped:  # one of its branches raises, when it runs
         apply(graph, [*leaves, *sources])
         raise Stop
     variables = [variable for variable, *_ in assigned]

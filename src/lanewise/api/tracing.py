@@ -9,11 +9,11 @@ from weakref import ref
 import numpy as np
 
 from lanewise.api.keys import Key, is_data
-from lanewise.api.mapping import close
+from lanewise.api.mapping import called, close
 from lanewise.api.outer import leave_arguments
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
-from lanewise.errors import UnsupportedError, function_name
+from lanewise.errors import function_name
 from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import array_type
@@ -21,7 +21,7 @@ from lanewise.trace import tree
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Stop, Trace, current_trace
+from lanewise.trace.trace import Trace
 from lanewise.trace.variable import Variable, taken
 from lanewise.trace.views import writable
 
@@ -145,15 +145,7 @@ def _recorded(
         own = _Inputs(trace, arguments, shapes)
         args, kwargs = tree.unflatten(arguments.structure, own.filled)
         call = fn(func) if autograph else func
-        try:
-            result = call(*args, **kwargs)
-        except Stop:  # all of its branches raise: nothing is left to return
-            if current_trace() is not trace:
-                raise UnsupportedError(
-                    f"{function_name(func)} raises within an expression that the data decide, "
-                    "which is not followed there. Write an if statement"
-                ) from None
-            result = None
+        result, _ = called(func, trace, call, *args, **kwargs)
         del args, kwargs  # containers among them are the function's own
         if trace.changes:
             leave_arguments(trace, result, func, own.given())

@@ -14,7 +14,7 @@ from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import _is_own, here, lines_around
 from lanewise.trace import tree
 from lanewise.trace.scratch import is_traced
-from lanewise.trace.tensor import Tensor
+from lanewise.trace.tensor import Tensor, contains_tensor
 
 #: What gives one number of a row, whatever the length: functions, and parts of their results.
 NUMBERS = frozenset(
@@ -70,7 +70,7 @@ def _written(name: str) -> tuple[str, str]:
     if frame is None or found is None:
         return name, f"Write lw.py_func(lambda ...: {name}(...), [...], float), {_OTHERWISE}"
     call, text, count = found
-    traced = {key: value for key, value in frame.f_locals.items() if _holds_tensors(value)}
+    traced = {key: value for key, value in frame.f_locals.items() if contains_tensor(value)}
     called = ast.unparse(call.func)
     readers = [each for each in _names_in(text) if _read_by(frame.f_locals.get(each))]
     if readers:
@@ -122,15 +122,6 @@ _OTHERWISE = (
 )
 
 
-def _holds_tensors(value: Any) -> bool:
-    """Whether a variable holds what is traced, perhaps in a container."""
-    if isinstance(value, Tensor):
-        return True
-    if type(value) not in (list, tuple, dict):
-        return False
-    return any([isinstance(leaf, Tensor) for leaf in tree.flatten(value)[0]])
-
-
 def _read_by(value: Any) -> list[str]:
     """Return the variables that hold what is traced and that a function reads where it stands."""
     if not isinstance(value, FunctionType):
@@ -138,7 +129,7 @@ def _read_by(value: Any) -> list[str]:
     found = []
     for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
         try:
-            if _holds_tensors(cell.cell_contents):
+            if contains_tensor(cell.cell_contents):
                 found.append(name)
         except ValueError:  # it has no value yet
             continue

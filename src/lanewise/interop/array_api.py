@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.trace.table import creation
-from lanewise.trace.table.checks import holds_tensor
+from lanewise.trace.tensor import contains_tensor
 
 #: The versions whose functions it has: up to NumPy's, and what was tested. The newest is told.
 VERSIONS = tuple(
@@ -38,14 +38,14 @@ def namespace(api_version: str | None = None) -> ModuleType:
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
     """As ``np.asarray``; also of tensors, and of nested lists that hold some."""
-    if not holds_tensor(obj):
+    if not contains_tensor(obj):
         return np.asarray(obj, dtype, device=device, copy=copy)
     return creation.asarray(obj, dtype, device=device, copy=copy)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """As ``np.full``; the value may be a tensor."""
-    if not holds_tensor(fill_value):
+    if not contains_tensor(fill_value):
         return np.full(shape, fill_value, dtype, device=device)
     return creation.full(shape, fill_value, dtype, device=device)
 
@@ -54,7 +54,7 @@ def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
 ) -> Any:
     """As ``np.arange``; ends that are traced are refused, as the length would depend on them."""
-    if holds_tensor([start, stop, step]):
+    if contains_tensor([start, stop, step]):
         return creation.arange(start, stop, step)
     return np.arange(start, stop, step, dtype=dtype, device=device)
 

@@ -32,7 +32,7 @@ from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Trace, resolve, state
 
 
-def holds_tensor(value: Any) -> bool:
+def holds_traced(value: Any) -> bool:
     """Whether a value is a tensor, a text of one, or a container with one in it."""
     return any([isinstance(leaf, (Tensor, Text)) for leaf in tree.flatten(value)[0]])
 
@@ -84,7 +84,7 @@ class Watched(Trace):
     def put_back(self, only_tensors: bool = False) -> None:
         """Put back what was changed outside of the trace, or what holds traced values now."""
         for slot, old in reversed(self.changes.values()):
-            if not only_tensors or holds_tensor(slot.get()):
+            if not only_tensors or holds_traced(slot.get()):
                 slot.set(old)
 
     def forget(self) -> None:

@@ -495,9 +495,11 @@ def unwrapped(x: Any) -> Any:
 
 
 def contains_tensor(operand: Any) -> bool:
-    """Whether a nested list or tuple holds a tensor."""
+    """Whether a tensor stands anywhere in nested tuples, lists and dicts."""
     if isinstance(operand, (list, tuple)):
         return any(contains_tensor(part) for part in operand)
+    if isinstance(operand, dict):
+        return any(map(contains_tensor, operand.values()))
     return isinstance(operand, Tensor)
 
 

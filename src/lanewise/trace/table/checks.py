@@ -11,7 +11,7 @@ import numpy as np
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.location import Location, here
 from lanewise.ops.checks import checked as checked_op
-from lanewise.trace.tensor import Tensor, emit, read
+from lanewise.trace.tensor import Tensor, contains_tensor, emit, read
 from lanewise.trace.trace import require_trace
 
 
@@ -23,20 +23,11 @@ def deprecated(message: str) -> None:
         warnings.warn_explicit(message, DeprecationWarning, location.file, location.line)
 
 
-def holds_tensor(value: Any) -> bool:
-    """Whether a tensor stands anywhere in nested tuples, lists and dicts."""
-    if isinstance(value, (list, tuple)):
-        return any(map(holds_tensor, value))
-    if isinstance(value, dict):
-        return any(map(holds_tensor, value.values()))
-    return isinstance(value, Tensor)
-
-
 def static(
     function: Any, name: str, value: Any, instead: str, *, shape_is_data: bool = False
 ) -> None:
     """Raise for an argument that is traced where it must be known while tracing."""
-    if not holds_tensor(value):
+    if not contains_tensor(value):
         return
     kind = DataDependentShapeError if shape_is_data else UnsupportedError
     raise kind(

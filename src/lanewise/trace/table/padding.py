@@ -13,11 +13,11 @@ from lanewise.ir.location import here
 from lanewise.ops.creation import iota
 from lanewise.ops.movement import pad as pad_op
 from lanewise.trace.sizes import has_sizes, known_sizes, number_of
-from lanewise.trace.table.checks import holds_tensor, required, static
+from lanewise.trace.table.checks import required, static
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.manipulation import broadcast_to
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 
 Pair = tuple[Any, Any]
 #: Returns the blocks before and behind x along an axis, for the two widths.
@@ -144,7 +144,7 @@ def _written(value: Any, dtype: np.dtype) -> Tensor:
 
 def _with_constants(x: Tensor, widths: list[Any], values: Any) -> Tensor:
     pairs = _pairs(values, x.ndim)
-    if not holds_tensor(pairs) and len(set(map(str, sum(pairs, ())))) == 1:
+    if not contains_tensor(pairs) and len(set(map(str, sum(pairs, ())))) == 1:
         return _constant(x, widths, np.asarray(pairs[0][0]).astype(x.dtype)
                          if isinstance(values, np.ndarray) else pairs[0][0])  # fmt: skip
 
