@@ -317,7 +317,7 @@ def test_options_are_constants(args, kwargs):
     wanted = np.vectorize(with_options, otypes=[float])(xs, *args, **kwargs)
     for options in ({}, {"otypes": [float]}):
         found = lw.vectorize(with_options, **options)(xs, *args, **kwargs)
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_max_ulp(found, wanted, 1)  # sines in kernels
 
 
 def test_options_beside_a_signature():

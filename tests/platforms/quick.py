@@ -37,6 +37,7 @@ SUITE = [
     "tests/autograph/test_scratch.py",
     "tests/derivatives/test_tape.py",
     "tests/function/test_values.py",
+    "tests/maps/test_outer_state.py",
     "tests/maps/test_threads.py",
     "tests/maps/test_vmap.py",
     "tests/numpy_api/test_array_api.py",
