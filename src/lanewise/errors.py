@@ -89,11 +89,12 @@ class ControlFlowError(UnsupportedError):
 
 
 class CutOffError(UnsupportedError, IndexError):
-    """A slice between ends that are data, cut off at an end of its axis where that matters.
+    """A length that is data and is not what it was taken for while tracing, where that matters.
 
     A slice whose ends are a known number of elements apart, ``a[i : i + 4]``, is recorded as that
-    many; where an example's is shorter, the function is traced again without that, or runs as plain
-    Python. This is raised where neither can be: in what prints or calls host code, for instance.
+    many, ``np.bincount(x, minlength=n)`` as n counts; where an example's are fewer, or more, the
+    function is traced again without that, or runs as plain Python. This is raised where neither can
+    be: in what prints or calls host code, for instance.
 
     Examples
     --------

@@ -275,8 +275,11 @@ def test_places_out_of_range_are_errors(backend, value, monkeypatch):
     bad = PLACES.copy()
     bad[90_000] = value
     np.testing.assert_array_equal(count(PLACES), np.bincount(PLACES, minlength=31))
-    with pytest.raises(ValueError, match="negative" if value < 0 else "larger minlength="):
-        count(bad)
+    if value < 0:
+        with pytest.raises(ValueError, match="negative"):
+            count(bad)
+    else:
+        np.testing.assert_array_equal(count(bad), np.bincount(bad, minlength=31))
     bad[90_000] = value if value > 0 else -32
     with pytest.raises(
         IndexError, match=r"index (31|-32) is out of bounds for axis 0 with size 31"

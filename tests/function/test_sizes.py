@@ -137,3 +137,13 @@ def test_relaxed_shapes_follow_sizes_too(backend):
         x = np.arange(float(n)) ** 2
         assert_same(f(x), total(x))
     assert f.experimental_get_tracing_count() == 2  # for 3, and for any size
+
+
+def test_extremes_from_a_first_value_of_no_elements(backend):
+    def extremes(x):
+        return np.max(x, initial=-1.5), np.min(x, axis=0, initial=7), x.max(where=x > 1, initial=0)
+
+    f = lw.function(extremes, input_signature=[SPEC([None])])
+    for n in (3, 1, 0):
+        x = np.arange(float(n))
+        assert_same(f(x), extremes(x))

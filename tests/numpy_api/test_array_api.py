@@ -192,6 +192,7 @@ CALLS |= {
     "linalg.cholesky": call("s", lambda xp, s: xp.linalg.cholesky(s, upper=True)),
     "linalg.matrix_norm": call("x", lambda xp, x: xp.linalg.matrix_norm(x, keepdims=True, ord=1)),
     "linalg.matrix_power": call("m", lambda xp, m: xp.linalg.matrix_power(m, -3)),
+    "unique_inverse": call("x", lambda xp, x: xp.unique_inverse(x).inverse_indices),
     "linalg.qr": call("x", lambda xp, x: tuple(xp.linalg.qr(x, mode="complete"))),
     "linalg.svd": call("x", lambda xp, x: tuple(xp.linalg.svd(x, full_matrices=False))),
     "linalg.eigh": call("s", lambda xp, s: tuple(xp.linalg.eigh(s))),
@@ -209,7 +210,6 @@ REFUSED = {
     "nonzero": lw.DataDependentShapeError,
     "unique_all": lw.DataDependentShapeError,
     "unique_counts": lw.DataDependentShapeError,
-    "unique_inverse": lw.DataDependentShapeError,
     "unique_values": lw.DataDependentShapeError,
     "from_dlpack": lw.ConcretizationError,
 }

@@ -201,7 +201,7 @@ REFUSED = {
     "unique": (np.unique, "np.sort"),
     "unique_all": (np.unique_all, "np.sort"),
     "unique_counts": (np.unique_counts, "np.bincount"),
-    "unique_inverse": (np.unique_inverse, "np.sort"),
+    "unique_inverse": (lambda x: np.unique_inverse(x).values, "np.sort"),
     "unique_values": (np.unique_values, "np.sort"),
     "union1d": (lambda x: np.union1d(x[0], x[1]), "np.concatenate"),
     "setxor1d": (lambda x: np.setxor1d(x[0], x[1]), "np.concatenate"),

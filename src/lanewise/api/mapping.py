@@ -35,7 +35,16 @@ from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.replay import replayed
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import Stop, Trace, current_trace, plain_array, resolve, state, where
+from lanewise.trace.trace import (
+    ROOM,
+    Stop,
+    Trace,
+    current_trace,
+    plain_array,
+    resolve,
+    state,
+    where,
+)
 from lanewise.trace.variable import Assigned, Variable, taken
 
 #: The size of the outermost map, which is an argument of the executable.
@@ -224,14 +233,14 @@ def run_map(
             key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
         )
     except CutOffError as error:
-        if has_effects or state.may_cut_off:  # some effects may have happened
+        if has_effects or state.room == len(ROOM) - 1:  # some effects may have happened
             raise
         operands, in_dims = operands[:count], in_dims[:count]
         try:
-            with _cutting_off():
+            with _more_room():
                 return run_map(func, operands, in_dims, size, call, out_dims, options, path)
-        except UnsupportedError:
-            raise error from None
+        except UnsupportedError as again:
+            raise (again if isinstance(again, CutOffError) else error) from None
     if has_effects:
         found.pop()
     assign(assignments)
@@ -305,13 +314,13 @@ def _example(
 
 
 @contextmanager
-def _cutting_off() -> Generator[None]:
-    """Trace slices so that they may be cut off: it takes longer to run them."""
-    state.may_cut_off = True
+def _more_room() -> Generator[None]:
+    """Trace with more room for lengths that are data: it takes longer to run that."""
+    state.room += 1
     try:
         yield
     finally:
-        state.may_cut_off = False
+        state.room -= 1
 
 
 def _known(size: int | Dim) -> int:

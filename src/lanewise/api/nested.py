@@ -58,7 +58,7 @@ def taken_apart(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Cal
     if trace is None or trace.is_eager or state.attempt is not None or state.floating is not None:
         return None
     leaves, structure = tree.flatten((args, kwargs))
-    keys: list[Hashable] = [structure, _closed_over(func)]
+    keys: list[Hashable] = [(structure, state.room), _closed_over(func)]
     values: list[Value] = []
     for leaf in leaves:
         key = _key(leaf, values)

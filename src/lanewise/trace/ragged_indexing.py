@@ -219,7 +219,7 @@ def _sliced(data: Tensor, entry: slice, extent: Extent | None, axis: int) -> Any
         length = _static_length(entry, step)
         if (
             length is not None
-            and not state.may_cut_off
+            and not state.room
             and length <= size  # a longer one is always cut off
             and not cut_off(entry.start, entry.stop, step, size, length)
         ):

@@ -401,6 +401,10 @@ def _same_bits(first: np.ndarray, second: np.ndarray) -> bool:
     return bool(np.array_equal(first.view(integers), second.view(integers)))
 
 
+#: How many places an array of a length that nothing bounds gets: one number for each trace.
+ROOM = (256, 4096, 65536)
+
+
 class _State(threading.local):
     trace: Trace | None = None
     #: How many tapes are recording.
@@ -419,8 +423,9 @@ class _State(threading.local):
     attempt: Any = None
     #: The innermost ``with np.errstate(...="raise")`` (`lanewise.autograph.floating`).
     floating: Any = None
-    #: Whether slices between ends that are data may be cut off, however far apart those are.
-    may_cut_off: bool = False
+    #: How often the function was traced before because a length that is data is not what it was
+    #: taken for. From then on slices may be cut off, and counts have as many places as `ROOM` says.
+    room: int = 0
 
 
 state = _State()

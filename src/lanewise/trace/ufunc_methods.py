@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, bounds
 from lanewise.ir.graph import Signature
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType
@@ -135,8 +136,20 @@ def _reduce_from(
     if is_empty and first is not None:
         kept = tuple(d for axis, d in enumerate(x.shape) if axis not in axes)
         return np.broadcast_to(first, kept).copy()
+    if ufunc in _EXTREMA and first is not None:
+        x = _with_an_element(x, axes, first)
     result = emit(reduce, x, fn=ufunc, axes=axes, dtype=dtype)
     return result if first is None else apply(ufunc, first, result)
+
+
+def _with_an_element(x: Tensor, axes: tuple[int, ...], first: Tensor) -> Tensor:
+    """Return x with `first` behind its elements, along axes that may have none."""
+    for axis in axes:
+        if isinstance(x.shape[axis], Dim) and bounds(x.shape[axis])[0] == 0:
+            x = x.astype(first.dtype)
+            shape = tuple([1 if i == axis else size for i, size in enumerate(x.shape)])
+            x = np.concatenate([x, np.broadcast_to(first, shape)], axis)
+    return x
 
 
 #: Reductions without an identity in which any first value may be taken again and again.

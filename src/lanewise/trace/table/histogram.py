@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.errors import DataDependentShapeError, at
-from lanewise.ir.dims import Shape
+from lanewise.errors import CutOffError, DataDependentShapeError, at
+from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
-from lanewise.trace.table.checks import checked, static
+from lanewise.trace.extents import Extent, Span
+from lanewise.trace.ragged import ragged
+from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
 from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.trace import ROOM, state
 from lanewise.trace.views import as_stored
 
 
@@ -50,6 +53,38 @@ def _ones(shape: Shape, dtype: Any) -> Tensor:
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    return counted(array(x), weights, minlength)
+
+
+def counted(x: Any, weights: Any, minlength: Any, taken: Any = None) -> Any:
+    """Return ``np.bincount`` of x, or of those of its elements for which `taken` holds."""
+    length = _least_length(minlength)
+    _must_be_row(x)
+    _must_cast(x, np.uint64 if x.dtype.kind == "u" else np.intp)
+    if weights is not None:
+        weights = array(weights)
+        _must_cast(weights, float)
+        _must_be_row(weights)
+        if weights.shape != x.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    if x.dtype.kind == "i":
+        x = checked(x, x >= 0, ValueError("'list' argument must have no negative elements"))
+    extent = None
+    if not isinstance(x, Tensor):  # the greatest element is known
+        length = max(length, int(x.max()) + 1) if x.size else length
+    elif isinstance(x.size, Dim) or x.size:
+        x, length, extent = _lengths(x, length, taken)
+    places = x.astype(np.intp)
+    if weights is not None:
+        counts = _counts(places, weights, length, float)
+    elif taken is not None:
+        counts = _counts(places, taken, length, np.intp)
+    else:
+        counts = _counts(places, _ones(x.shape, np.intp), length, np.intp)
+    return ragged(counts, (extent,))
+
+
+def _least_length(minlength: Any) -> int:
     instead = "the length of the result would depend on the data. Write the greatest that there is"
     static(np.bincount, "lengths minlength", minlength, instead, shape_is_data=True)
     if minlength is None:
@@ -57,38 +92,39 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     length = operator.index(minlength)
     if length < 0:
         raise ValueError("'minlength' must not be negative")
-    x = array(x)
-    _must_be_row(x)
-    _must_cast(x, np.uint64 if x.dtype.kind == "u" else np.intp)
-    if x.dtype.kind == "i":
-        x = checked(x, x >= 0, ValueError("'list' argument must have no negative elements"))
-    if isinstance(x, Tensor):
-        x = _within(x, length)
-    elif x.size:  # not traced: the greatest element is known
-        length = max(length, int(x.max()) + 1)
-    if weights is None:
-        return _counts(x.astype(np.intp), _ones(x.shape, np.intp), length, np.intp)
-    weights = array(weights)
-    _must_cast(weights, float)
-    _must_be_row(weights)
-    if weights.shape != x.shape:
-        raise ValueError("The weights and list don't have the same length.")
-    return _counts(x.astype(np.intp), weights, length, float)
+    return length
 
 
-def _within(x: Tensor, length: int) -> Tensor:
-    if length == 0 and x.size:
-        raise DataDependentShapeError(
-            f"numpy.bincount without minlength= is not followed{at(here())}: the length of its "
-            "result depends on the data. Give minlength=, one more than the greatest value there is"
-        )
-    if (1 if x.dtype.kind == "b" else np.iinfo(x.dtype).max) < length:
-        return x  # no value is beyond
-    outside = ValueError(
-        f"np.bincount met a value of {length} or more, for which minlength={length} leaves no "
-        "place: a traced result cannot grow. Give a larger minlength=, or clip the values"
-    )
-    return checked(x, x < length, outside)
+def _lengths(x: Tensor, least: int, taken: Any) -> tuple[Tensor, int, Extent | None]:
+    """Return x, checked to lie within counts of a static length, that length, and their extent.
+
+    A length that is given is taken for the length of the result, until that is found to be wrong.
+    """
+    most = 2 if x.dtype.kind == "b" else int(np.iinfo(x.dtype).max) + 1
+    if most <= least:
+        return x, least, None
+    is_guess = bool(least) and not state.room
+    bound = least if is_guess else max(least, min(most, ROOM[state.room]))
+    if bound < most:
+        too_great = CutOffError(_TOO_GREAT.format(bound, least))
+        if is_guess:  # who asks for the length alone uses no element
+            required(np.all(x < bound), too_great)
+        x = checked(x, x < bound, too_great)
+    if is_guess:
+        return x, bound, None
+    places = x.astype(np.intp)
+    if taken is not None:
+        places = np.where(taken, places, -1)
+    count = np.maximum(np.max(places, initial=-1) + 1, least)
+    extent = Span(bound, 0, count, what="np.bincount(x)")
+    extent.instead = "Give minlength=, one more than the greatest value there is"
+    return x, bound, extent
+
+
+_TOO_GREAT = (
+    "np.bincount met a value of {} or more with minlength={}: the length of its result depends on "
+    "the data. Give a larger minlength=, or clip the values"
+)
 
 
 @implements(np.digitize)
@@ -301,7 +337,9 @@ def histogramdd(
     if weights is None:
         result = _counts(places, _ones(places.shape, float), count, float)
     else:
-        result = bincount(places, weights, count)
+        weights = array(weights)
+        _must_cast(weights, float)
+        result = _counts(places, weights, count, float)
     result = np.reshape(result, tuple(sizes))[(slice(1, -1),) * dims]
     if density:
         total = np.sum(result)

@@ -380,6 +380,20 @@ def _unique_with(
     return tuple(results)
 
 
+def _array_api_form(function: Any, *wanted: bool) -> None:
+    """Enter a function of the array API standard that gives unique values and more, by name."""
+    kind = type(function(np.zeros(1)))
+
+    @registry.implements(function)
+    def call(x: Any) -> Any:
+        return kind(*unique(x, *wanted, equal_nan=False))
+
+
+_array_api_form(np.unique_all, True, True, True)
+_array_api_form(np.unique_inverse, False, True)
+_array_api_form(np.unique_counts, False, False, True)
+
+
 @implements(np.unique_values)
 @registry.implements(np.unique_values)
 def unique_values(x: Any) -> Any:

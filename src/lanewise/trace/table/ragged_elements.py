@@ -38,6 +38,7 @@ from lanewise.trace.ragged_ufuncs import (
 )
 from lanewise.trace.sizes import has_sizes
 from lanewise.trace.table import registry
+from lanewise.trace.table.histogram import counted
 from lanewise.trace.table.ragged import implements, last_of, only
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.ufuncs import NO_VALUE
@@ -216,12 +217,10 @@ def bincount(x: Ragged, /, weights: Any = None, minlength: Any = 0) -> Any:
         return np.bincount(*operands, minlength=minlength)
     (extent,) = extents
     mask = extent.mask()
-    if weights is None:
-        counts = np.bincount(filled(operands[0], 0), mask.astype(float), minlength)
-        return counts.astype(np.intp)
-    other = operands[1]
-    other = padded(other, 0) if isinstance(other, Ragged) else np.where(mask, other, 0)
-    return np.bincount(filled(operands[0], 0), other, minlength)
+    if weights is not None:
+        weights = operands[1]
+        weights = padded(weights, 0) if isinstance(weights, Ragged) else np.where(mask, weights, 0)
+    return counted(filled(operands[0], 0), weights, minlength, mask)
 
 
 @implements(np.take)

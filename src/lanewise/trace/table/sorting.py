@@ -214,14 +214,6 @@ refuse(
     shape_is_data=True,
 )
 refuse(
-    np.unique_all,
-    np.unique_counts,
-    np.unique_inverse,
-    instead="Sort with np.sort(x); np.diff(np.sort(x)) != 0 marks where another value begins, and "
-    "np.bincount(x, minlength=n) counts integers",
-    shape_is_data=True,
-)
-refuse(
     np.union1d,
     np.setxor1d,
     instead="Join and sort with np.sort(np.concatenate([a, b])), and mark what counts with np.isin",
