@@ -221,6 +221,45 @@ def test_slices_that_some_examples_cut_off(func, backend, monkeypatch):
         np.testing.assert_array_equal(one(a.copy(), i), func(a.copy(), i))
 
 
+def counted_by_a_loop(a, i):
+    n = 0
+    for _ in a[i : i + 4]:
+        n += 1
+    return n
+
+
+SIZES = {
+    "len": lambda a, i: len(a[i : i + 4]),
+    "size": lambda a, i: a[i : i + 4].size,
+    "shape": lambda a, i: a[i : i + 4].shape[0],
+    "np.size": lambda a, i: np.size(a[i : i + 4]) + np.shape(a[i : i + 4])[0],
+    "nbytes": lambda a, i: a[i : i + 4].nbytes,
+    "of what is computed of it": lambda a, i: len(a[i : i + 4] * 2) + (a[i : i + 4] + 1).size,
+    "of a copy": lambda a, i: a[i : i + 4].copy().size,
+    "of a slice of it": lambda a, i: len(a[i : i + 4][1:]),
+    "of a column": lambda a, i: len(np.stack([a, a])[:, i : i + 4][0]),
+    "ones_like": lambda a, i: np.ones_like(a[i : i + 4]).sum(),
+    "full_like": lambda a, i: np.full_like(a[i : i + 4], 3).sum(),
+    "a loop": counted_by_a_loop,
+    "enumerate": lambda a, i: max([k for k, _ in enumerate(a[i : i + 4])], default=-1),
+    "sum": lambda a, i: sum(1 for _ in a[i : i + 4]),
+    "a comprehension": lambda a, i: len([0 for _ in a[i : i + 4]]),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_the_size_alone_of_slices_that_are_cut_off(name, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    a, starts = np.arange(8.0), np.array([0, 3, 6, 7, 8])
+    want = [SIZES[name](a, i) for i in starts]
+    got = lw.vmap(SIZES[name], in_dims=(None, 0))(a, starts)
+    np.testing.assert_array_equal(got, want)
+    assert got.dtype == np.array(want).dtype
+    one = lw.function(SIZES[name])
+    np.testing.assert_array_equal([one(a, i) for i in starts], want)
+
+
 def test_a_slice_that_is_cut_off_where_something_was_printed():
     def func(a, i):
         print(i)

@@ -99,6 +99,8 @@ class Attempt:
 
     def catching(self, error: type[BaseException]) -> Attempt | None:
         """Return the innermost attempt that catches exceptions of a class, or must see them."""
+        if issubclass(error, REFUSALS):
+            return None
         attempt: Attempt | None = self
         while attempt is not None and attempt.handler_of(error) is None:
             attempt = attempt.outer

@@ -228,10 +228,20 @@ def reversed_(items: Any) -> Any:
     return Reversed(as_sequence(items))
 
 
+def size_of(x: Any, name: str) -> Any:
+    """``x.shape``, ``x.size`` or ``x.nbytes``, with sizes as numbers."""
+    if type(x) is Tensor:
+        require_whole(x)
+    return sizes(getattr(x, name))
+
+
 def _with_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose results hold sizes as numbers."""
+    """Return a function of an array whose results hold sizes as numbers."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if type(x) is Tensor:
+                require_whole(x)
         return sizes(function(*args, **kwargs))
 
     return call

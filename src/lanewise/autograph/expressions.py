@@ -227,7 +227,7 @@ class Expressions(ast.NodeTransformer):
         if node.attr == "__class__" and isinstance(node.ctx, ast.Load):
             return place(hook("class_of", node.value), node)
         if node.attr in _SIZES and isinstance(node.ctx, ast.Load):
-            return place(hook("sizes", node), node)
+            return place(hook("size_of", node.value, constant(node.attr)), node)
         return node
 
     def index(self, node: ast.expr) -> ast.expr:

@@ -10,7 +10,7 @@ from typing import Any
 
 from lanewise.autograph.attempts import try_
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
-from lanewise.autograph.builtins import in_
+from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
@@ -31,7 +31,6 @@ from lanewise.autograph.subscripts import (
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import compare
 from lanewise.trace.regions import born
-from lanewise.trace.sizes import sizes
 from lanewise.trace.tensor import lift
 from lanewise.trace.trace import Stop, require_trace
 
@@ -72,7 +71,7 @@ __all__ = [
     "setcell",
     "setitem",
     "shown",
-    "sizes",
+    "size_of",
     "slice",
     "suppressed",
     "text",

@@ -21,6 +21,7 @@ from lanewise.ir.dims import Dim, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
 from lanewise.trace.ragged import Ragged
+from lanewise.trace.ragged_indexing import require_whole
 from lanewise.trace.regions import note_attribute
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.tensor import Tensor, as_tensor, weak
@@ -196,6 +197,8 @@ class Rows(Items):
         shape = array.shape
         if not shape:
             raise TypeError("iteration over a 0-d array")
+        if type(array) is Tensor:
+            require_whole(array)
         self.array = array
         super().__init__(number_of(shape[0]))
 

@@ -113,6 +113,23 @@ def _same(first: Node, second: Node, left: list[int]) -> bool:
     return all(_same(a, b, left) for a, b in pairs)
 
 
+def made_of(tensor: Tensor, primitive: Any) -> list[tuple[Node, Operation]]:
+    """Return the operations of a kind that a tensor was computed by, each with a node of it."""
+    left, found = [node_of(tensor)], []
+    seen: set[Node] = set(left)
+    while left and len(seen) < _LIMIT:
+        node = left.pop()
+        op = _operation(node)
+        if op is None:
+            continue
+        if op.primitive is primitive:
+            found.append((node, op))
+        new = [operand for operand in _operands(node, op) if operand not in seen]
+        seen.update(new)
+        left += new
+    return found
+
+
 class _Linear(NamedTuple):
     """A sum of multiples of nodes, and a constant."""
 

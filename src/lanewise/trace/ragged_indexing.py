@@ -31,10 +31,10 @@ from lanewise.trace.extents import (
     plain,
     step_of,
 )
-from lanewise.trace.provenance import cut_off, distance
+from lanewise.trace.provenance import cut_off, distance, made_of
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
-from lanewise.trace.trace import require_trace, state
+from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import (
     as_stored,
     reshaped_view,
@@ -265,20 +265,32 @@ class _CutOff:
 
 
 def require_whole(x: Tensor) -> None:
-    """Record, of a slice of static length whose length is asked for, that it is not cut off."""
-    if x._view is None or x._view.primitive is not take_slice or not x._view.params["length"]:
+    """Record, of an array whose size is asked for, that no slice it was made of is cut off.
+
+    Who takes its elements finds that out anyway.
+    """
+    if not _root(x._trace).guesses:
         return
-    axis, step, length = (x._view.params[name] for name in ("axis", "step", "length"))
-    size = x._view.base.shape[axis]
-    start, stop = ends(slice(*x._view.indices, step), size, step)
-    is_whole = Span(size, start, stop, step, what="a slice").count() == length
-    require_trace("a slice").record(check, (read(is_whole),), {"make": _CutOff(length, size)})
+    for node, op in made_of(x, take_slice):
+        axis, step, length = (op.params[name] for name in ("axis", "step", "length"))
+        base, *bounds = op.operands
+        size = base.type.shape[axis]
+        start, stop = ends(slice(*[Tensor(node.trace, end) for end in bounds], step), size, step)
+        is_whole = Span(size, start, stop, step, what="a slice").count() == length
+        require_trace("a slice").record(check, (read(is_whole),), {"make": _CutOff(length, size)})
+
+
+def _root(trace: Trace) -> Trace:
+    while trace.parent is not None:
+        trace = trace.parent
+    return trace
 
 
 def _slice_view(x: Tensor, entry: slice, step: int, axis: int, length: int) -> Tensor:
     """Return the view of a slice of static length between ends that are data."""
     params = {"axis": axis, "step": step, "length": length}
     start, stop = plain(entry.start), plain(entry.stop)
+    _root(require_trace("a slice")).guesses = True
 
     def write(*operands: Value) -> Value:
         return require_trace("a view").record(put_slice, operands, params)[0]

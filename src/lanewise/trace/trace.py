@@ -99,6 +99,7 @@ class Trace(Builder):
         "_scalars",
         "captures",
         "function",
+        "guesses",
         "is_open",
         "lent",
         "mixed",
@@ -143,6 +144,8 @@ class Trace(Builder):
         #: Values that are Python's numbers in some examples: each with a flag of which, and what.
         self.mixed: dict[Value, tuple[Value, type]] | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None
+        #: Of an outermost trace: whether a slice was recorded that an end may cut off.
+        self.guesses = False
 
     def __enter__(self) -> Self:
         """Open the trace inside the one that is open in this thread."""

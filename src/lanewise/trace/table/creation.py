@@ -12,6 +12,7 @@ from lanewise.ir.dims import Dim, dim_max, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.creation import iota
 from lanewise.ops.movement import broadcast_to, cast, slice_length
+from lanewise.trace.ragged_indexing import require_whole
 from lanewise.trace.sizes import known_sizes, number_of, shape_from, size_from
 from lanewise.trace.table.checks import check_device, checked, static
 from lanewise.trace.table.registry import implements, refuse
@@ -92,6 +93,8 @@ def full_like(
 ) -> Tensor:
     check_device(device)
     a = array_like(a)
+    if shape is None and isinstance(a, Tensor):
+        require_whole(a)
     return full_tensor(a.shape if shape is None else shape, fill_value, given_dtype(dtype, a.dtype))
 
 
