@@ -67,10 +67,10 @@ def watched() -> Generator[Kernels]:
     seen = Kernels()
     compile_map, interpret = kernels.native, dispatch._interpret
 
-    def native(op: Operation) -> Any:
+    def native(op: Operation, free: Any = ()) -> Any:
         assert op.params["order"] == NATIVE
         seen.maps.append(op)
-        return compile_map(op)
+        return compile_map(op, free)
 
     def interpreted(*arguments: Any) -> Any:
         found = interpret(*arguments)

@@ -14,7 +14,7 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -175,7 +175,7 @@ class Guarded:
         self.at_ends = at_ends
         self.calls = 0
 
-    def native(self, op: Operation) -> Callable[..., Any]:
+    def native(self, op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
         """Return the runner of a native map; see `lanewise.runtime.kernels.native`."""
 
         def guarded(sizes: dict[str, int], *operands: Any) -> tuple[np.ndarray, ...]:

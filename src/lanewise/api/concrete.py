@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -133,7 +133,7 @@ class ConcreteFunction:
         arguments: Arguments,
         shapes: Sequence[Shape],
         recording: Recording,
-        make: Callable[[Graph], Executable],
+        make: Callable[[Graph, Mapping[int, int]], Executable],
         compile: bool | None,
     ) -> None:
         self.name = name
@@ -169,7 +169,7 @@ class ConcreteFunction:
             if general is None and not (self._must_compile and _is_compiled(self.graph)):
                 self._special = {}
         is_special = self._must_compile and self._special is not None
-        executable = Executable(self.graph) if is_special else make(general or self.graph)
+        executable = Executable(self.graph) if is_special else self._executable(general)
         self._runner = _Runner(executable, self.graph)
         self._rank = -1  # of the result, if it is one array and nothing else
         is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
@@ -292,7 +292,14 @@ class ConcreteFunction:
             if not survives(error, "specialize", self.graph):
                 raise
             return self._runner
-        return _Runner(self._make(graph), graph)
+        return _Runner(self._executable(graph), graph)
+
+    def _executable(self, graph: Graph | None) -> Executable:
+        """Return what runs a form of the graph, which may write to the arguments that it should."""
+        graph = graph or self.graph
+        first = len(graph.outputs) - len(self._token) - len(self.writes.positions)
+        lent = {position: first + i for i, position in enumerate(self.writes.positions)}
+        return self._make(graph, lent)
 
     def _assembled(self, outputs: list[Any], arrays: Sequence[Any]) -> Any:
         """Return what the function returns, made of the outputs of its graph and the arguments."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MethodType
@@ -537,9 +537,11 @@ def _shape_of(spec: TensorSpec, path: str) -> Shape:
     return symbolic(spec.shape, path)
 
 
-def _executable(name: str, compile: bool | None, graph: Graph) -> Executable:
+def _executable(
+    name: str, compile: bool | None, graph: Graph, lent: Mapping[int, int]
+) -> Executable:
     """Return what runs a graph; raise `ValueError` if it must be compiled and cannot be."""
-    executable = Executable(graph, {None: None, False: INTERPRET, True: COMPILE}[compile])
+    executable = Executable(graph, {None: None, False: INTERPRET, True: COMPILE}[compile], lent)
     if compile:
         left = [it for it in executable.uncompiled() if INTERNAL not in it[1]]
         found = [f"{_told(op.primitive.name, reason)}{at(op._place)}" for op, reason in left]

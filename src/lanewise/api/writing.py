@@ -1,9 +1,10 @@
 """What a traced function writes to its arguments, and how that reaches the caller's arrays.
 
 A graph never changes what it takes: the last values of the arguments that are written to are among
-its results, and are copied into the caller's arrays when the call is done. That is what plain
-Python leaves only where each of these arrays is memory of its own and can be written to. Otherwise
-the function itself has to be called (`PlainCall`).
+its results. A plan computes them where the caller's arrays lie, if it can (`Memory.lent`); what it
+has computed elsewhere is copied there when the call is done. That is what plain Python leaves only
+where each of these arrays is memory of its own and can be written to. Otherwise the function itself
+has to be called (`PlainCall`).
 """
 
 from __future__ import annotations
@@ -68,9 +69,18 @@ class Writes(NamedTuple):
                     raise PlainCall(position, None)
 
     def store(self, arrays: Sequence[np.ndarray], values: Sequence[Any]) -> None:
-        """Copy what a call gave into the caller's arrays."""
+        """Copy what a call gave into the caller's arrays, where it does not lie there already."""
+        elsewhere = []
         for position, value in zip(self.positions, values, strict=True):
-            np.copyto(arrays[position], value)
+            array = arrays[position]
+            if value is array or _is_same_memory(value, array):
+                continue
+            for other in self.positions:
+                if other != position and np.may_share_memory(value, arrays[other]):
+                    value = np.array(value)  # or what is copied there first would change it
+            elsewhere.append((array, value))
+        for array, value in elsewhere:
+            np.copyto(array, value)
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> bool:
@@ -90,6 +100,12 @@ def overlap(first: np.ndarray, second: np.ndarray) -> bool:
         return np.shares_memory(first, second, max_work=MAX_OVERLAP_WORK)  # ty: ignore
     except np.exceptions.TooHardError:
         return True
+
+
+def _is_same_memory(value: Any, array: np.ndarray) -> bool:
+    """Whether a result, an array of that shape, lies just where an array does."""
+    is_near = value.base is array or np.may_share_memory(value, array)
+    return is_near and value.strides == array.strides
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from lanewise.codegen.choices import (
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.lowering import TURNS
+from lanewise.codegen.overwriting import Overwriting, Shared
 from lanewise.codegen.sizes import USUAL, is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
@@ -75,6 +77,8 @@ class Kernel:
     sizes
         Those that it is told then, as one array of 64-bit integers behind its operands; None if it
         knows all.
+    may_fail
+        Whether there are examples that it leaves undone.
     """
 
     text: str
@@ -88,6 +92,7 @@ class Kernel:
     lost: int | None = None
     unknown: DimLike = 0
     sizes: tuple[DimLike, ...] | None = None
+    may_fail: bool = True
 
 
 def write(
@@ -96,6 +101,7 @@ def write(
     lanes: int | None = None,
     fastmath: bool = False,
     columns: Sequence[bool] = (),
+    shared: Shared = (),
 ) -> Kernel:
     """Write the kernel of a map.
 
@@ -116,6 +122,9 @@ def write(
     columns
         Which operands and results should have their examples side by side, by default none. What
         becomes of it, `Kernel.columns` says: a kernel with elements in its lanes takes rows.
+    shared
+        Pairs of an operand and a result that lie in the same memory when it is called. An operand
+        that is not mapped may be one where there is a single example.
 
     Raises
     ------
@@ -123,7 +132,7 @@ def write(
         If something in the region has no native form.
     """
     try:
-        return _best(body, in_dims, lanes, fastmath, columns)
+        return _best(body, in_dims, lanes, fastmath, columns, shared)
     except CannotCompile:
         raise
     except Exception as error:
@@ -132,12 +141,45 @@ def write(
         raise CannotCompile(f"{INTERNAL} in code generation") from error
 
 
+def kernel_key(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    fastmath: bool,
+    columns: Sequence[bool] = (),
+    shared: Shared = (),
+) -> Any:
+    """Return what decides a kernel: the region, which inputs are mapped, how it may round, and how
+    operands and results lie: what in columns, and which of them in the same memory.
+    """
+    columns = tuple(columns) if any(columns) else ()
+    return body.key, tuple([axis is None for axis in in_dims]), fastmath, (columns, tuple(shared))
+
+
+def kernel_of(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    kernels: dict[Any, Kernel | None],
+    fastmath: bool = False,
+    columns: Sequence[bool] = (),
+    shared: Shared = (),
+) -> Kernel:
+    """Return the kernel of a native map; raise `CannotCompile` if there is none."""
+    key = kernel_key(body, in_dims, fastmath, columns, shared)
+    known = kernels.get(key)
+    if known is None:
+        known = kernels[key] = write(
+            body, in_dims, fastmath=fastmath, columns=columns, shared=shared
+        )
+    return known
+
+
 def _best(
     body: Graph,
     in_dims: Sequence[int | None],
     lanes: int | None,
     fastmath: bool,
     columns: Sequence[bool],
+    shared: Shared,
 ) -> Kernel:
     """Write the kernel of a map, of operations made one where that can be; see `write`."""
     if has_writes(body) and not unknown_sizes(body):
@@ -145,12 +187,12 @@ def _best(
         brief = attempt("forward", brief, forwarded)
         brief = attempt("bounded", brief, bounded, IN_REGISTERS)
         try:
-            return _written(brief, in_dims, lanes, fastmath, columns)
+            return _written(brief, in_dims, lanes, fastmath, columns, shared)
         except TooLong:
             raise
         except CannotCompile:
             pass  # then the operations as they were recorded tell what it was
-    return _written(body, in_dims, lanes, fastmath, columns)
+    return _written(body, in_dims, lanes, fastmath, columns, shared)
 
 
 def _written(
@@ -159,6 +201,7 @@ def _written(
     lanes: int | None,
     fastmath: bool,
     columns: Sequence[bool],
+    shared: Shared,
 ) -> Kernel:
     """Write the kernel of a map as its region stands; see `write`."""
     lists.check(body)
@@ -173,9 +216,11 @@ def _written(
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
-    examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown))
+    examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
+    if plan is not None and shared:
+        raise CannotCompile("lanes that are filled again read operands that others have written to")
     if plan is not None:
         k.first = begin
         k.note = refill.write(k, plan, examples.operand, in_dims, begin, end)
@@ -215,6 +260,7 @@ def _written(
         lost=lost,
         unknown=k.memory.unknown,
         sizes=sizes if unknown else None,
+        may_fail=k.may_fail,
     )
 
 
@@ -253,6 +299,7 @@ class _Examples:
         in_lanes: bool,
         columns: Sequence[bool],
         is_told: bool,
+        shared: Shared,
     ) -> None:
         e = k.e
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
@@ -282,6 +329,7 @@ class _Examples:
             if axis is None and count(body.inputs[number]) == 1:
                 # It is loaded here, outside of all loops.
                 self._numbers[number] = self._in_registers(self._given(number, None))
+        self._overwriting = Overwriting(k, body, shared)
 
     def operand(self, number: int, example: Index | None) -> Array:
         """Return an operand, or behind them a result: of some examples, or for None whole."""
@@ -311,17 +359,22 @@ class _Examples:
     def run(self, example: Index) -> None:
         """Write what is done for an example, or for a block of them in lanes."""
         k = self.k
+        lent = self._overwriting
         arguments = [
             self.operand(number, None) if axis is None else self._example(number, example)
             for number, axis in enumerate(self.in_dims)
         ]
+        for number in lent.operands:
+            axis = self.in_dims[number]
+            given = self._given(number, None if axis is None else example)
+            arguments[number] = lent.operand(number, arguments[number], given)
         for x in arguments:
             for buffer in x.buffers:
                 buffer.mask = k.mask
-        if len(self.body.outputs) > MANY_RESULTS:
+        if len(self.body.outputs) > MANY_RESULTS and not lent.operands:
             control.run(k, self.body, arguments, lambda i, value: self._store(i, value, example))
             return
-        for number, value in enumerate(control.run(k, self.body, arguments)):
+        for number, value in lent.in_order(control.run(k, self.body, arguments)):
             self._store(number, value, example)
 
     def _store(self, number: int, value: Array, example: Index) -> None:
@@ -336,7 +389,7 @@ class _Examples:
                 target.store(place, item, k.mask)
         elif is_empty(value.shape):
             return
-        elif not self._is_long(target):
+        elif number in self._overwriting.results or not self._is_long(target):
             k.each(target.shape, lambda *i: target.store(i, value.at(*i), k.mask))
         else:
             aligned = self._aligned(target)
@@ -389,7 +442,7 @@ class KernelLowering(Algorithms):
         self._turns.set(e.constant("i32", 0))
         #: What to note in local memory where an example fails: a number for each lane, then one.
         self.note: Callable[[], tuple[Vec, Vec]] | None = None
-        self._may_fail = False
+        self.may_fail = False
 
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
@@ -397,7 +450,7 @@ class KernelLowering(Algorithms):
         if self.mask is not None:
             condition = condition & self.mask
         on = e.label("fine")
-        self._may_fail = True
+        self.may_fail = True
         self._failure.set(self.first)
         e.branch(e.any(condition), self._failed, on)
         e.begin(on)
@@ -421,7 +474,7 @@ class KernelLowering(Algorithms):
         e = self.e
         e.begin(self._failed)
         place = None
-        if self.note is not None and self._may_fail:
+        if self.note is not None and self.may_fail:
             memory = self.local(np.dtype(np.int64), (2,), True)
             places = [offset for offset, _ in memory.buffer.places]
             place = next((offset for offset in places if isinstance(offset, int)), None)

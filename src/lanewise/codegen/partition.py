@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lanewise.codegen.errors import CannotCompile, TooLong
-from lanewise.codegen.kernel import Kernel, write
+from lanewise.codegen.kernel import Kernel, kernel_of
 from lanewise.codegen.lift import lift
 from lanewise.codegen.numbers import is_supported
 from lanewise.codegen.sizes import is_few
@@ -95,31 +95,6 @@ def partition(
             if obstacle and report:
                 report(Refused(op, obstacle, op))
     return builder.finish([values[value] for value in graph.outputs])
-
-
-def kernel_key(
-    body: Graph, in_dims: Sequence[int | None], fastmath: bool, columns: Sequence[bool] = ()
-) -> Any:
-    """Return what decides a kernel: the region, which inputs are mapped, how it may round, and what
-    lies in columns.
-    """
-    columns = tuple(columns) if any(columns) else ()
-    return body.key, tuple([axis is None for axis in in_dims]), fastmath, columns
-
-
-def kernel_of(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    kernels: dict[Any, Kernel | None],
-    fastmath: bool = False,
-    columns: Sequence[bool] = (),
-) -> Kernel:
-    """Return the kernel of a native map; raise `CannotCompile` if there is none."""
-    key = kernel_key(body, in_dims, fastmath, columns)
-    known = kernels.get(key)
-    if known is None:
-        known = kernels[key] = write(body, in_dims, fastmath=fastmath, columns=columns)
-    return known
 
 
 def _ignore(refused: Refused) -> None:

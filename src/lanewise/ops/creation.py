@@ -14,6 +14,7 @@ class constant:
     """An array written into the graph, as bytes; meant for scalars and small tables."""
 
     conditions = ""
+    total = True
 
     def type(*, data: bytes, type: ArrayType):
         if len(data) != type.nbytes:
@@ -36,6 +37,7 @@ class iota:
     """The integers 0, 1, ..., length - 1."""
 
     conditions = ""
+    total = True
 
     def type(*, length: DimLike, dtype: np.dtype):
         return array_type(dtype, (length,))
@@ -57,6 +59,7 @@ class dimension:
     """A size that is known when the graph runs, as a number."""
 
     conditions = ""
+    total = True
 
     def type(*, size: DimLike):
         return array_type(np.dtype(np.intp), ())

@@ -129,6 +129,8 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
         doc=f"Elementwise ``{name}`` of {fn.nin} operands.",
         ufunc=fn,
         conditions="" if all(loop.endswith("?") for loop in fn.types or ".") else fn.__name__,
+        # Powers raise for negative exponents of integers; what others' do is not known.
+        total=fn is not np.power and getattr(np, fn.__name__, None) is fn,
     )
     return primitive
 
@@ -210,6 +212,7 @@ class where:
     """Elements of x where the condition holds, of y elsewhere."""
 
     conditions = ""
+    total = True
 
     def type(condition, x, y):
         shape = broadcast_shapes(condition.shape, x.shape, y.shape)
@@ -309,6 +312,7 @@ class real:
     """The real part."""
 
     conditions = ""
+    total = True
 
     def type(x):
         return array_type(x.dtype.type(0).real.dtype, x.shape)
@@ -337,6 +341,7 @@ class imag:
     """The imaginary part, zero for real numbers."""
 
     conditions = ""
+    total = True
 
     def type(x):
         return array_type(x.dtype.type(0).imag.dtype, x.shape)
@@ -366,6 +371,7 @@ class complex_:
     """The complex numbers that have x as real and y as imaginary part."""
 
     conditions = ""
+    total = True
 
     def type(x, y):
         if x.dtype != y.dtype or x.dtype.kind != "f":
@@ -408,6 +414,7 @@ class root:
     """
 
     conditions = "sqrt"
+    total = True
 
     def type(x):
         return array_type(loop_dtypes(np.sqrt, (x.dtype,), None)[1], x.shape)

@@ -21,6 +21,7 @@ class reshape:
     """The same elements in row-major order under another shape; the sizes must agree."""
 
     conditions = ""
+    total = True
 
     def type(x, *, shape: Shape):
         if differ(product(x.shape), product(shape)):
@@ -52,6 +53,7 @@ class transpose:
     """Axes in another order: axis i of the result is axis ``axes[i]`` of x."""
 
     conditions = ""
+    total = True
 
     def type(x, *, axes: tuple[int, ...]):
         if sorted(axes) != list(range(x.ndim)):
@@ -83,6 +85,7 @@ class broadcast_to:
     """Elements repeated along new and along size-1 axes."""
 
     conditions = ""
+    total = True
 
     def type(x, *, shape: Shape):
         if not broadcasts_to(x.shape, shape):
@@ -126,6 +129,7 @@ class slice_:
     """A basic slice: of each axis the elements that ``range(start, stop, step)`` names."""
 
     conditions = ""
+    total = True
 
     def type(x, *, index: tuple[AxisSlice, ...]):
         if len(index) != x.ndim:
@@ -161,6 +165,7 @@ class update_slice:
     """A copy of x in which the elements that a basic slice names are those of `values`."""
 
     conditions = ""
+    total = True
 
     def type(x, values, *, index: tuple[AxisSlice, ...]):
         if not may_agree(values.shape, sliced_shape(x.shape, index)):
@@ -204,6 +209,7 @@ class concatenate:
     """Arrays joined along an existing axis; dtypes promote."""
 
     conditions = ""
+    total = True
 
     def type(*operands, axis: int):
         first = operands[0]
@@ -257,6 +263,7 @@ class pad:
     """Constant padding: `value` before and after the elements, ``widths[i]`` for axis i."""
 
     conditions = ""
+    total = True
 
     def type(x, value, *, widths: tuple[tuple[DimLike, DimLike], ...]):
         if value.ndim or value.dtype != x.dtype:
@@ -318,6 +325,7 @@ class diagonal:
     """The diagonal of the last two axes, shifted by `offset`, as the last axis."""
 
     conditions = ""
+    total = True
 
     def type(x, *, offset: int):
         *lead, rows, columns = x.shape
@@ -358,6 +366,7 @@ class cast:
     """Elements converted to another dtype, unsafely, as ``ndarray.astype`` does."""
 
     conditions = "cast"
+    total = True
 
     def type(x, *, dtype: np.dtype):
         return array_type(dtype, x.shape)
@@ -389,6 +398,7 @@ class bitcast:
     """
 
     conditions = ""
+    total = True
 
     def type(x, *, dtype: np.dtype):
         old, new = x.dtype.itemsize, dtype.itemsize

@@ -44,8 +44,9 @@ OPTIONAL_RULES = ("lanes", "jvp", "transposed", "raises")
 NO_DERIVATIVE = "it has no derivative"
 #: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it;
 #: its `lanes` rule works where sizes are symbols, too, which a kernel is told when it runs; what
-#: NumPy calls it where it tells of a floating-point condition, "" if it never does.
-FLAGS = ("has_effect", "must_run", "any_size", "conditions")
+#: NumPy calls it where it tells of a floating-point condition, "" if it never does; that it gives
+#: its results of any numbers.
+FLAGS = ("has_effect", "must_run", "any_size", "conditions", "total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Primitive:
 
     __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "any_size",
                  "batch", "conditions", "doc", "jvp", "lanes", "must_run", "name", "numpy",
-                 "raises", "samples", "transposed", "type", "ufunc")  # fmt: skip
+                 "raises", "samples", "total", "transposed", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -108,6 +109,7 @@ class Primitive:
         must_run: bool = False,
         any_size: bool = False,
         conditions: str | None = None,
+        total: bool = False,
     ) -> None:
         self.name = name
         self.type = type
@@ -140,6 +142,9 @@ class Primitive:
         #: What NumPy calls it in "overflow encountered in ...": "" if it meets no such condition,
         #: None where that is not known.
         self.conditions = conditions
+        #: Whether it gives its results of any numbers, once types and sizes are right: it raises
+        #: nothing but what NumPy is asked to raise of floating-point conditions.
+        self.total = total
         self._signatures: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
         self._recent: dict[Any, Signature] = {}
 

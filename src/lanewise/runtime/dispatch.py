@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -149,7 +149,7 @@ def run(
 ) -> list[Any]:
     """Run an executable on its arguments, as `execute` does once it has it; own what it gives."""
     outputs, is_fresh = _run(executable, program, arguments)
-    return outputs if is_fresh else own(outputs, arguments)
+    return outputs if is_fresh else own(outputs, arguments, executable.lent.values())
 
 
 def run_settled(plan: Plan, arguments: Sequence[Any]) -> list[Any] | None:
@@ -158,21 +158,26 @@ def run_settled(plan: Plan, arguments: Sequence[Any]) -> list[Any] | None:
         return None
     try:
         outputs = plan(*arguments)
-    except Exception:
+    except Exception as error:
+        if plan.has_written(error):
+            raise
         return None  # `run` does it again, and says what failed
-    return outputs if plan.is_fresh else own(outputs, arguments)
+    return outputs if plan.is_fresh else own(outputs, arguments, plan.lent.values())
 
 
 def _run(
     executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
 ) -> tuple[list[Any], bool]:
     """Return the outputs of an executable, and whether all of them are arrays of their own."""
+    plan: Plan | None = None
     try:
         if _observed.programs is not None:
             return _run_observed(_observed.programs, executable, arguments)
         plan = executable.plan(arguments)
         return plan(*arguments), plan.is_fresh
     except Exception as error:
+        if plan is not None and plan.has_written(error):
+            raise
         found = None
         is_kernels = isinstance(error, KernelFailed)
         if isinstance(error, NotCompiled):
@@ -257,6 +262,8 @@ def _interpret(
     try:
         return plan(*arguments)
     except Exception as error:
+        if plan.has_written(error):
+            raise
         found = explain_failure(error, program(), arguments)
         if found is error:
             del found
@@ -267,13 +274,18 @@ def _interpret(
         del found
 
 
-def own(outputs: Sequence[Any], arguments: Sequence[Any]) -> list[np.ndarray]:
+def own(
+    outputs: Sequence[Any], arguments: Sequence[Any], lent: Collection[int] = ()
+) -> list[np.ndarray]:
     """Return the outputs as writable arrays that share memory with no argument and each other.
 
     Nor does an output keep more memory alive than its own: a part of a larger array is copied.
+    Those at the positions `lent` stay as they are.
     """
     if len(outputs) == 1 and type(outputs[0]) is np.ndarray:
         array = outputs[0]
+        if lent:
+            return [array]
         if array.base is None and array.flags.writeable:
             for argument in arguments:
                 if array is argument:
@@ -282,7 +294,10 @@ def own(outputs: Sequence[Any], arguments: Sequence[Any]) -> list[np.ndarray]:
                 return [array]
     taken: set[int] | None = None
     owned = []
-    for output in outputs:
+    for position, output in enumerate(outputs):
+        if position in lent:
+            owned.append(output)
+            continue
         if isinstance(output, np.generic):
             owned.append(np.asarray(output))
             continue

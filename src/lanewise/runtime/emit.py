@@ -89,6 +89,8 @@ class Source:
         self._needs_sizes = False
         self._sizes: dict[Dim, str] = {}
         self._clock = clock
+        #: The first line that runs when an argument that is lent is written to; 0 if none is.
+        self.written = 0
         self._learned = learned_symbols(graph)
         self.file = main_file(_places(graph))
         variables = {value: self._fresh() for value in graph.inputs}
@@ -175,12 +177,16 @@ class Source:
                 variables[result] = wanted.get(result) or self._fresh()
             dying = [v for v in uses.get(op, ()) if v not in inputs and _is_array(v)]
             dying = [v for v in dying if variables[v] not in self.names]
+            if op is memory.first_lent and op.primitive in CONTROL:
+                self.written = len(self._lines) + 1
             if op in filling:
                 self._fill(op, filling[op], variables, depth)
             elif op in filled:
                 self._line(depth, f"{variables[op.results[0]]} = {variables[op.operands[1]]}")
             else:
                 self._operation(op, memory, variables, depth, dying)
+            if op is memory.first_lent and op.primitive not in CONTROL:
+                self.written = len(self._lines) + 1  # what it raises itself it raises before
             self._op = op
             results = {variables[v] for v in op.results if v not in dying}
             self._drop(depth, [variables[v] for v in dying if variables[v] not in results])

@@ -7,9 +7,9 @@ read off the arguments at each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,15 @@ class Plan:
     given
         The positions of arguments that a run may write to; ``memory.written`` tells whether it
         does.
+    lent
+        The positions of arguments whose last values are to lie in their memory, where that can be,
+        with those of the outputs that these values are.
     clock
         What its operations read when they are done, where they are to be measured.
     """
 
-    __slots__ = ("_made", "_places", "_run", "_tells", "clock", "graph", "is_fresh", "memory")
+    __slots__ = ("_made", "_places", "_run", "_tells", "_written", "clock", "graph", "is_fresh",
+                 "lent", "memory")  # fmt: skip
 
     def __init__(
         self,
@@ -78,23 +82,31 @@ class Plan:
         sized: bool = False,
         tells: bool | None = None,
         given: Iterable[int] = (),
+        lent: Mapping[int, int] = MappingProxyType({}),
         clock: Clock | None = None,
     ) -> None:
         self.graph = graph
         self.clock = clock
-        self.memory: Memory = analyze(graph, given)
+        self.lent = lent
+        self.memory: Memory = analyze(graph, given, lent, _overwriting)
         self._tells = graph.has_effects if tells is None else tells
         source = Source(graph, self._runner, sized=sized, memory=self.memory, clock=clock)
         exec(compile(source.text, PLAN, "exec"), source.names)
         # Taken out of its own globals, or each plan would be a cycle for the collector.
         self._run: FunctionType = source.names.pop("run")
         self._places = source.places
+        #: The first line of the source that runs when arguments are written to; 0 if none are.
+        self._written = source.written
         self._made = self._run.__code__
         if source.file is not None:
             source.names["__name__"] = module_of(source.file)
             self._run.__code__ = relocated(self._made, source.file, source.user_lines())
         #: Whether each output is memory of its own, which nobody else knows.
-        self.is_fresh = _is_fresh(graph)
+        self.is_fresh = not source.written and _is_fresh(graph)
+
+    def has_written(self, error: Exception) -> bool:
+        """Whether a run that raised had begun to write to arguments that are lent."""
+        return self._written > 0 and self._line(error) >= self._written
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Run on one array for each input of the graph (None for a token)."""
@@ -126,10 +138,15 @@ class Plan:
 
     def _failing(self, error: Exception) -> Operation | None:
         """Return the operation in whose line an error was raised."""
+        line = self._line(error)
+        return self._places[line - 1] if line else None
+
+    def _line(self, error: Exception) -> int:
+        """Return the line of the source in which an error was raised; 0 if in none."""
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code is not self._run.__code__:
             trace = trace.tb_next
-        return None if trace is None else self._places[line_of((self._made, trace.tb_lasti)) - 1]
+        return 0 if trace is None else line_of((self._made, trace.tb_lasti))
 
     def _runner(self, op: Operation, given: Collection[int]) -> Callable[..., Any]:
         """Return what runs an operation with regions that is not written in place.
@@ -146,7 +163,7 @@ class Plan:
         if op.params["order"] == NATIVE:
             from lanewise.runtime.kernels import native
 
-            return native(op)
+            return native(op, given)
         if op.params["order"] == DIVERGENT:
 
             def make(graph: Graph, given: Iterable[int] = ()) -> Plan:
@@ -154,6 +171,12 @@ class Plan:
 
             return divergent(op, given, make)
         return sequential(op, self._tells, clock)
+
+
+def _overwriting(op: Operation, free: Sequence[int]) -> Sequence[tuple[int, int]]:
+    from lanewise.runtime.kernels import overwriting
+
+    return overwriting(op, free)
 
 
 def _is_fresh(graph: Graph) -> bool:
@@ -182,6 +205,8 @@ class Plainly(Plan):
     def __init__(self, graph: Graph, *, sized: bool = False) -> None:
         self.graph = attempt("inline", graph, inline)
         self.clock, self.is_fresh, self._sized = None, False, sized
+        self.lent: Mapping[int, int] = {}
+        self._written = 0
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Run on one array for each input of the graph (None for a token)."""
@@ -193,10 +218,16 @@ class Plainly(Plan):
         return run_plainly(self.graph, *arrays, sizes=sizes)
 
 
-def planned(graph: Graph, *, sized: bool = False, tells: bool | None = None) -> Plan:
+def planned(
+    graph: Graph,
+    *,
+    sized: bool = False,
+    tells: bool | None = None,
+    lent: Mapping[int, int] = MappingProxyType({}),
+) -> Plan:
     """Return the plan of a graph whose maps are not lowered yet."""
     try:
-        return Plan(lower(graph), sized=sized, tells=tells)
+        return Plan(lower(graph), sized=sized, tells=tells, lent=lent)
     except Exception as error:
         if not survives(error, "planning", graph):
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -12,13 +12,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.kernel import Kernel
+from lanewise.codegen.kernel import Kernel, kernel_key, kernel_of
 from lanewise.codegen.llvm import Code
 from lanewise.codegen.memory import MOST_SCRATCH
-from lanewise.codegen.partition import kernel_key, kernel_of
+from lanewise.codegen.overwriting import Shared
 from lanewise.codegen.store import key_of
 from lanewise.ir.dims import evaluate
-from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.regions import NATIVE
 from lanewise.passes.fitting import fits
 from lanewise.passes.specialize import replaced, unknown_sizes
@@ -103,11 +103,12 @@ def kernel_for(
     in_dims: Sequence[int | None],
     fastmath: bool = False,
     columns: Sequence[bool] = (),
+    shared: Shared = (),
 ) -> Kernel:
     """Return the kernel of a native map, written if it is not among those that were used last."""
     with _lock:
-        kernel = kernel_of(body, in_dims, KERNELS, fastmath, columns)
-        key = kernel_key(body, in_dims, fastmath, columns)
+        kernel = kernel_of(body, in_dims, KERNELS, fastmath, columns, shared)
+        key = kernel_key(body, in_dims, fastmath, columns, shared)
         KERNELS.pop(key, None)
         excess = sum(len(known.text) for known in list(KERNELS.values()) if known) - MOST_TEXT
         while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
@@ -121,7 +122,7 @@ def latest_kernel(op: Operation) -> Kernel:
     """Return the kernel of a native map that was used last; the one for rows if none was yet."""
     (body,) = op.regions
     in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
-    *wanted, _ = kernel_key(body, in_dims, fastmath)
+    *wanted, _ = kernel_key(body, in_dims, fastmath)  # however operands lie
     with _lock:
         for key in reversed(KERNELS):
             kernel = KERNELS[key] if list(key[:-1]) == wanted else None
@@ -146,12 +147,61 @@ def generating(graph: Graph) -> float:
     return lines * LINE
 
 
-def native(op: Operation) -> Callable[..., Any]:
-    """Return the runner of a native map: of the sizes of dimensions, and of the operands."""
+def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
+    """Return the runner of a native map: of the sizes of dimensions, and of the operands.
+
+    It may write to the operands at the positions `free`.
+    """
     if of_any_size(op):
         return _Sized(op)
     runner = _Runner(op)
-    return caller(runner.cell, runner)
+    call = caller(runner.cell, runner)
+    shared = overwriting(op, free)
+    return _Overwriting(op, shared, call) if shared else call
+
+
+def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
+    """Return which operands of a native map results may lie in, with those results, by number.
+
+    Parameters
+    ----------
+    free
+        The operands that nobody reads any more.
+    """
+    size, in_dims = op.params["size"], op.params["in_dims"]
+    if type(size) is not int or of_any_size(op) or any(op.params["columns"]):
+        return []
+    (body,) = op.regions
+    pairs: list[tuple[int, int]] = []
+    for i in free:
+        source = body.inputs[i]
+        fits = [
+            k
+            for k, value in enumerate(body.outputs)
+            if value.type == source.type and k not in [result for _, result in pairs]
+        ]
+        if fits and (in_dims[i] == 0 or (in_dims[i] is None and size == 1)):
+            # Of several it is best the one that is made of the operand.
+            pairs.append((i, next((k for k in fits if _stems(body, source, k)), fits[0])))
+    try:
+        fails = bool(pairs) and kernel_for(body, in_dims, op.params["fastmath"], (), pairs).may_fail
+    except CannotCompile:
+        return []
+    return [] if fails else pairs  # examples that fail are run again
+
+
+def _stems(body: Graph, source: Value, result: int) -> bool:
+    """Whether a result is an operand, changed by one operation after the other."""
+    makers = {value: op for op in body.operations for value in op.results}
+    waiting, seen = [body.outputs[result]], set()
+    while waiting:
+        value = waiting.pop()
+        if value is source:
+            return True
+        if value in makers and value not in seen:
+            waiting += [x for x in makers[value].operands if x.type == source.type]
+        seen.add(value)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,25 +289,71 @@ class _Runner:
             kernel = kernel_for(body, self._in_dims, fastmath, (*wanted, *results))
         except CannotCompile:  # that for rows was written when the map was made
             kernel = kernel_for(body, self._in_dims, fastmath)
-        code = _made(kernel, op)
+        known, seconds = _prepared(op, kernel, self._dtypes, self._in_dims)
         taken = kernel.columns[: len(wanted)]
-        inputs = zip(self._dtypes, body.inputs, strict=True)
-        entry = Entry(
-            address=code.address(kernel.name),
-            inputs=[(dtype, value.type.shape) for dtype, value in inputs],
-            outputs=[(value.type.dtype, value.type.shape) for value in body.outputs],
-            axes=[
-                axis if axis is None or is_column else 0
-                for axis, is_column in zip(self._in_dims, taken, strict=True)
-            ],
-            columns=kernel.columns,
-            scratch=kernel.scratch,
-            lanes=kernel.lanes if kernel.in_lanes else 1,
-            work=kernel.work,
-            refills=kernel.refills,
-        )
-        known = entry.table(), Mender(op, entry, kernel.lost), (code, entry)
-        return _Variant(caller([known], None), taken, known, code.seconds)
+        return _Variant(caller([known], None), taken, known, seconds)
+
+
+def _prepared(
+    op: Operation, kernel: Kernel, dtypes: Sequence[np.dtype], in_dims: Sequence[int | None]
+) -> tuple[Known, float]:
+    """Return how a kernel for known sizes is called, and how many seconds compiling it took."""
+    (body,) = op.regions
+    code = _made(kernel, op)
+    entry = Entry(
+        address=code.address(kernel.name),
+        inputs=[(dtype, v.type.shape) for dtype, v in zip(dtypes, body.inputs, strict=True)],
+        outputs=[(value.type.dtype, value.type.shape) for value in body.outputs],
+        axes=[
+            axis if axis is None or is_column else 0
+            for axis, is_column in zip(in_dims, kernel.columns[: len(in_dims)], strict=True)
+        ],
+        columns=kernel.columns,
+        scratch=kernel.scratch,
+        lanes=kernel.lanes if kernel.in_lanes else 1,
+        work=kernel.work,
+        refills=kernel.refills,
+    )
+    return (entry.table(), Mender(op, entry, kernel.lost), (code, entry)), code.seconds
+
+
+class _Overwriting:
+    """Runs a native map, some of whose results lie in the memory of operands.
+
+    Operands that do not lie as a kernel takes them are left as they are.
+    """
+
+    __slots__ = ("_call", "_dtypes", "_op", "_otherwise", "_results", "_shared")
+
+    def __init__(
+        self, op: Operation, shared: Sequence[tuple[int, int]], otherwise: Callable[..., Any]
+    ) -> None:
+        self._op, self._shared, self._otherwise = op, shared, otherwise
+        self._dtypes = [canonical(value.type.dtype) for value in op.regions[0].inputs]
+        self._call: Callable[..., Any] | None = None
+        operands = {result: operand for operand, result in shared}
+        self._results = [(operands.get(i), value.type) for i, value in enumerate(op.results)]
+
+    def __call__(self, size: int, *operands: Any) -> tuple[np.ndarray, ...]:
+        results = [
+            np.empty(t.shape, t.dtype) if i is None else operands[i].reshape(t.shape)
+            for i, t in self._results
+        ]
+        return (self._call or self._compiled())(size, *operands, *results)
+
+    def _compiled(self) -> Callable[..., Any]:
+        op, count = self._op, len(self._dtypes)
+        (body,) = op.regions
+        in_dims = op.params["in_dims"]
+        kernel = kernel_for(body, in_dims, op.params["fastmath"], (), self._shared)
+        known, _ = _prepared(op, kernel, self._dtypes, in_dims)
+
+        def elsewhere(size: int, *given: Any) -> tuple[np.ndarray, ...]:
+            """Call it on operands that are not as the kernel reads them."""
+            return self._otherwise(size, *given[:count])
+
+        self._call = caller([known], elsewhere)
+        return self._call
 
 
 class _Sized:

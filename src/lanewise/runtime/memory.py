@@ -11,18 +11,22 @@ write into an operand that is not used again, if its roots are neither foreign n
 nothing that is used at the same time or later shares one. Scalars share no memory with anything:
 the plan makes NumPy scalars of them. `analyze` decides from the graph alone, and where it cannot
 tell it says no.
+
+Arguments that a function writes to are *lent*: their memory is for their last values. As a call
+that raises is to leave them as they were, a plan writes there only once nothing can fail any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import has_dim
 from lanewise.ops.checks import checked
-from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.control import BRANCHES, cond, scan, while_
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import gather, scatter, take_along_axis
 from lanewise.ops.movement import (
@@ -65,27 +69,38 @@ class Memory:
     in_place: set[Operation] = field(default_factory=set)
     #: Of a loop, the positions among its operands of the carries that it must first copy.
     copied: dict[Operation, frozenset[int]] = field(default_factory=dict)
-    #: Of a divergent map, the positions of the operands that it may write to.
+    #: Of a map, the positions of the operands that it may write to.
     given: dict[Operation, frozenset[int]] = field(default_factory=dict)
     regions: dict[Operation, tuple[Memory, ...]] = field(default_factory=dict)
     #: The roots that are written to.
     written: set[Root] = field(default_factory=set)
     roots: dict[Value, frozenset[Root]] = field(default_factory=dict)
-    #: The inputs that are not given.
+    #: The inputs that are neither given nor lent.
     borrowed: frozenset[Value] = frozenset()
+    #: The first operation that writes to an input that is lent.
+    first_lent: Operation | None = None
 
     def is_own(self, roots: frozenset[Root]) -> bool:
         """Return whether the plan may write to memory, as far as others are concerned."""
         return FOREIGN not in roots and roots.isdisjoint(self.borrowed)
 
 
-def analyze(graph: Graph, given: Iterable[int] = ()) -> Memory:
+#: Which of a kernel's free operands results may lie in, with these results; see runtime/kernels.py.
+Overwriting = Callable[[Operation, Sequence[int]], Sequence[tuple[int, int]]]
+
+
+def analyze(
+    graph: Graph,
+    given: Iterable[int] = (),
+    lent: Iterable[int] = (),
+    overwriting: Overwriting = lambda op, free: (),
+) -> Memory:
     """Return what a plan of the graph may write to.
 
     The inputs at the positions `given` are the graph's own to write to: nobody else reads them, and
-    they share memory with no other input.
+    they share memory with no other input. So are those that are `lent`, where nothing fails later.
     """
-    return _analyze(graph, frozenset(given), {})
+    return _Analysis(graph, frozenset(given), {}, frozenset(lent), overwriting).run()
 
 
 #: What was found about regions: loops look at their bodies again and again.
@@ -100,8 +115,22 @@ def _analyze(graph: Graph, given: frozenset[int], known: _Known) -> Memory:
 
 
 class _Analysis:
-    def __init__(self, graph: Graph, given: frozenset[int], known: _Known) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        given: frozenset[int],
+        known: _Known,
+        lent: frozenset[int] = frozenset(),
+        overwriting: Overwriting = lambda op, free: (),
+    ) -> None:
         self.graph = graph
+        self.overwriting = overwriting
+        self.lent: frozenset[Root] = frozenset([graph.inputs[i] for i in lent])
+        #: Where the last operation stands that may fail.
+        self.last_failing = -1
+        if lent:
+            fails = [i for i, op in enumerate(graph.operations) if _may_fail(op)]
+            self.last_failing = max(fails, default=-1)
         self.known = known
         self.memory = Memory()
         self.roots = self.memory.roots
@@ -114,7 +143,7 @@ class _Analysis:
         for value in graph.outputs:
             self.last[value] = len(graph.operations)
         inputs = enumerate(graph.inputs)
-        self.memory.borrowed = frozenset([value for i, value in inputs if i not in given])
+        self.memory.borrowed = frozenset([value for i, value in inputs if i not in given | lent])
         self.enter_fresh(graph.inputs)
 
     def run(self) -> Memory:
@@ -130,8 +159,10 @@ class _Analysis:
             elif op.primitive in UPDATES and self.is_free(op.operands[0], op, position):
                 self.memory.in_place.add(op)
                 roots = self.roots[op.operands[0]]
-                self.memory.written |= roots
+                self.write(roots, op)
                 self.enter(op.results[0], roots)
+            elif self.lent and op.primitive is map_ and op.params["order"] == NATIVE:
+                self.native(op, position)
             elif _allocates(op):
                 self.enter_fresh(op.results)
             else:
@@ -163,6 +194,10 @@ class _Analysis:
         part = op.operands[1] if op.primitive is update_slice else None
         if op.operands.count(value) > 1:
             return False
+        if not roots.isdisjoint(self.lent):
+            is_last = position == self.last_failing and _is_atomic(op)
+            if position <= self.last_failing and not is_last:
+                return False
         for root in roots:
             # Those that nobody uses from here on are not looked at again.
             holders = [x for x in self.holders[root] if self.last.get(x, -1) >= position]
@@ -178,7 +213,7 @@ class _Analysis:
         self.memory.regions[op] = inner
         for i in given:
             if any(r.inputs[i] in m.written for r, m in zip(op.regions, inner, strict=True)):
-                self.memory.written |= self.roots[operands[i]]
+                self.write(self.roots[operands[i]], op)
         found: list[set[Root]] = [set() for _ in op.results]
         for region, memory in zip(op.regions, inner, strict=True):
             place = dict(zip(region.inputs, operands, strict=True))
@@ -213,7 +248,7 @@ class _Analysis:
         for i in own:
             operand = op.operands[first + i]
             if self.is_free(operand, op, position):
-                self.memory.written |= self.roots[operand]
+                self.write(self.roots[operand], op)
             else:
                 copied.add(first + i)
         self.memory.copied[op] = frozenset(copied)
@@ -237,9 +272,30 @@ class _Analysis:
             k for k in updated_by_map(op).values() if self.is_free(op.operands[k], op, position)
         }
         for k in given:
-            self.memory.written |= self.roots[op.operands[k]]
+            self.write(self.roots[op.operands[k]], op)
         self.memory.given[op] = frozenset(given)
         self.enter_fresh(op.results)  # its runner sees to that
+
+    def native(self, op: Operation, position: int) -> None:
+        """Let a kernel write results to where arguments lie that are lent."""
+        free = [
+            k
+            for k, value in enumerate(op.operands)
+            if not self.roots[value].isdisjoint(self.lent) and self.is_free(value, op, position)
+        ]
+        self.enter_fresh(op.results)
+        pairs = self.overwriting(op, free)
+        for k, result in pairs:
+            roots = self.roots[op.operands[k]]
+            self.write(roots, op)
+            self.enter(op.results[result], roots | self.roots[op.results[result]])
+        self.memory.given[op] = frozenset([k for k, _ in pairs])
+
+    def write(self, roots: frozenset[Root], op: Operation) -> None:
+        """Note that an operation writes to memory."""
+        self.memory.written |= roots
+        if self.memory.first_lent is None and not roots.isdisjoint(self.lent):
+            self.memory.first_lent = op
 
 
 def _shared(memory: Memory, outputs: Sequence[Value]) -> set[int]:
@@ -269,6 +325,22 @@ def _needed(
             needed.add(i)
             todo += [place[root] for root in memory.roots[outputs[i]] if root in place]
     return needed
+
+
+def _may_fail(op: Operation) -> bool:
+    """Whether an operation may raise, for whatever reason but a floating-point condition."""
+    if op.primitive in (cond, while_, scan):
+        return any(_may_fail(inner) for region in op.regions for inner in region.operations)
+    values = (*op.operands, *op.results)
+    has_known_sizes = not has_dim((*[v.type for v in values], *op.params.values()))
+    return bool(op.regions) or not op.primitive.total or not has_known_sizes
+
+
+def _is_atomic(op: Operation) -> bool:
+    """Whether an operation that raises has written nothing: kernels are made before they run."""
+    if op.primitive is map_:
+        return op.params["order"] == NATIVE
+    return op.primitive is update_slice or (op.primitive is scatter and op.params["fn"] is None)
 
 
 def _allocates(op: Operation) -> bool:

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -25,8 +26,6 @@ from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
-from lanewise.ops.creation import constant
-from lanewise.ops.movement import broadcast_to, reshape
 from lanewise.ops.regions import map_
 from lanewise.passes.inline import inline
 from lanewise.passes.pipeline import lower
@@ -43,8 +42,6 @@ INTERPRET, COMPILE = "interpret", "native"
 INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
 NO_MEMORY = "there was too little memory to compile it"
-#: Operations that repeat a result which is the same for all examples.
-_NEVER_FAIL = (constant, broadcast_to, reshape)
 _lock = threading.RLock()
 
 
@@ -113,6 +110,8 @@ class Executable:
         As it was recorded.
     forced
         What LANEWISE_BACKEND may say too, which goes first.
+    lent
+        The inputs whose last values belong into their memory, with the outputs that these are.
 
     Attributes
     ----------
@@ -127,10 +126,16 @@ class Executable:
     """
 
     __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "_written", "cost",
-                 "fault", "graph", "native")  # fmt: skip
+                 "fault", "graph", "lent", "native")  # fmt: skip
 
-    def __init__(self, graph: Graph, forced: str | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        forced: str | None = None,
+        lent: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
         self.graph = graph
+        self.lent = lent
         self._forced = forced
         self.native: Plan | None = None
         self._few: ForFew | None = None
@@ -262,7 +267,7 @@ class Executable:
         """The plan without kernels."""
         plan = self._interpreter
         if plan is None:
-            plan = self._interpreter = planned(self.graph)
+            plan = self._interpreter = planned(self.graph, lent=self.lent)
         return plan
 
     def failing(self, error: Exception) -> slice | None:
@@ -273,7 +278,7 @@ class Executable:
         plan = self.native
         if not isinstance(error, KernelFailed) or plan is None or error.first is None:
             return None
-        ops = [op for op in plan.graph.operations if op.primitive not in _NEVER_FAIL]
+        ops = [op for op in plan.graph.operations if not op.primitive.total]
         if error.op not in ops:  # one of turns, or elements
             return None
         return slice(error.first if ops[-1] is error.op else 0, error.first + 1)
@@ -377,7 +382,7 @@ class Executable:
                 few = Few(self.graph, KERNELS) if may_spread(self.graph) else None
                 if graph is None:
                     return few.plan if few is not None and has_kernels(few.lowered) else None
-                plan = Plan(lower(graph))
+                plan = Plan(lower(graph), lent=self.lent)
             finally:
                 self.fault = ", ".join([*filter(None, [self.fault]), *faults])
         self._few = few

@@ -1,0 +1,116 @@
+"""Results of a kernel that take the place of an operand: in-place code that copies nothing.
+
+Where a result is known to lie in the memory of an operand, that memory is handed to the region as
+if it were the kernel's own. So an update writes into it once nobody reads the operand any more, and
+copies it before where somebody does, as with any `Buffer`. What is left is the end: a result that
+was computed elsewhere, or is not computed yet, is written only when all that reads what it
+overwrites is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lanewise.codegen.addresses import size_of
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Stored
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import kinds_of
+from lanewise.ir.graph import Graph, Value
+from lanewise.ops.elementwise import where
+from lanewise.ops.movement import cast
+
+#: Pairs of an operand and a result, by their numbers.
+Shared = Sequence[tuple[int, int]]
+
+
+class Overwriting:
+    """The operands of a kernel that results take the place of.
+
+    Parameters
+    ----------
+    shared
+        Pairs of an operand and a result that lie in the same memory.
+
+    Attributes
+    ----------
+    operands
+        Those, by number.
+    results
+        The result that takes an operand's place, by number.
+    """
+
+    def __init__(self, k: Lowering, body: Graph, shared: Shared) -> None:
+        self.k = k
+        self.operands = [number for number, _ in shared]
+        self.results = {result: number for number, result in shared}
+        self._memory: dict[int, Buffer] = {}
+        #: Results of which an element needs no more of the operand than its own place.
+        self._apart = {
+            result
+            for number, result in shared
+            if keeps_places(body, body.inputs[number], body.outputs[result])
+        }
+
+    def operand(self, number: int, x: Array, given: Given) -> Array:
+        """Return an operand as memory that may be written to; `x` is what it is otherwise."""
+        k = self.k
+        if isinstance(x, Elements):  # loaded before anything is written
+            return x
+        if k.is_small(given.shape) and not k.in_lanes:
+            return k.elements(given.dtype, given.shape, k.items(given))
+        kinds = kinds_of(given.dtype)
+        is_plain = len(kinds) == 1 and given.dtype.kind != "b"
+        if k.in_lanes or not is_plain or size_of(kinds[0]) != given.dtype.itemsize:
+            raise CannotCompile("an operand of this form is not written to in place")
+        e = k.e
+        offset = k.index(given.offset(*(0,) * given.ndim))
+        pointer = e.write(f"getelementptr i8, ptr {given.pointer}, i64 {offset.parts[0]}")
+        buffer = self._memory[number] = Buffer((pointer,), kinds, False, k.mask)
+        return Stored(e, given.dtype, given.shape, buffer, lambda: k.mask)
+
+    def in_order(self, found: Sequence[Array]) -> Iterator[tuple[int, Array]]:
+        """Give the results that are still to be written, in an order in which that can be done."""
+        k, memory = self.k, self._memory
+        yield from [(i, value) for i, value in enumerate(found) if i not in self.results]
+        last = []
+        for result, number in self.results.items():
+            value, own = found[result], memory.get(number)
+            if isinstance(value, Stored) and value.buffer is own:
+                continue
+            overwritten = set(memory.values()) - ({own} if result in self._apart else set())
+            if not overwritten.isdisjoint(value.buffers):
+                value = k.materialized(value)
+            last.append((result, value))
+        yield from last
+
+
+def keeps_places(body: Graph, source: Value, result: Value) -> bool:
+    """Whether each element of a result depends on one of `source` at most, that at its place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lanewise.ir.graph import Builder
+    >>> from lanewise.ir.types import array_type
+    >>> from lanewise.ops.movement import transpose
+    >>> from lanewise.ops.elementwise import elementwise
+    >>> builder = Builder()
+    >>> x = builder.input(array_type(np.dtype(float), (4,)))
+    >>> (twice,) = builder.emit(elementwise(np.add), (x, x), {"dtype": None})
+    >>> (turned,) = builder.emit(transpose, (twice,), {"axes": (0,)})
+    >>> graph = builder.finish([twice, turned])
+    >>> keeps_places(graph, x, twice), keeps_places(graph, x, turned)
+    (True, False)
+    """
+    depends, own = {source}, {source}
+    for op in body.operations:
+        found = depends.intersection(op.operands)
+        if not found:
+            continue
+        depends.update(op.results)
+        is_elementwise = op.primitive.ufunc is not None or op.primitive in (where, cast)
+        shapes = {value.type.shape for value in (*found, *op.results)}
+        if is_elementwise and found <= own and len(shapes) == 1:
+            own.update(op.results)
+    return result in own
