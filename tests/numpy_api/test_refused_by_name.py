@@ -43,25 +43,6 @@ def test_what_holds_no_data_is_as_it_was():
     np.testing.assert_allclose(lw.vmap(f)(XS), [f(x) for x in XS])
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda n: np.arange(6.0)[max(n, 1.5)],
-        lambda n: np.arange(6.0)[min(int(n), 2.5)],
-    ],
-)
-def test_an_index_that_may_be_a_float(f):
-    def caught(n):
-        try:
-            return f(n)
-        except IndexError:
-            return -1.0
-
-    for each in (f, caught):
-        with pytest.raises(lw.UnsupportedError, match="an index is an integer or a float"):
-            lw.vmap(each)(np.array([0, 3, 5]))
-
-
 def test_an_index_that_is_a_float():
     def f(x):
         try:

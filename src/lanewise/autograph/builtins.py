@@ -58,7 +58,7 @@ from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
-from lanewise.trace.weak import weak_kind
+from lanewise.trace.weak import as_integer, weak_kind
 
 _INT = np.dtype(np.int64)
 _MISSING: Any = object()
@@ -186,6 +186,8 @@ def range_(*args: Any) -> Any:
     """``range``: of ends that may be data."""
     if not any([traced(x) is not None for x in args]):
         return range(*args)
+    problem = "'float' object cannot be interpreted as an integer"
+    args = tuple([as_integer(x, TypeError(problem)) for x in args])
     refuse_types(range, *args)
     bounds = [x if traced(x) is None else weak(traced(x), int) for x in args]
     return TracedRange(0, bounds[0]) if len(bounds) == 1 else TracedRange(*bounds)

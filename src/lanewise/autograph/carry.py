@@ -41,6 +41,7 @@ from lanewise.autograph.state import (
     join_kinds,
     kind_of,
     may_be_none,
+    noted,
     optional,
     refuse,
     refuse_structure,
@@ -62,7 +63,6 @@ from lanewise.trace.slots import Slot
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
-from lanewise.trace.weak import note_mixed
 
 
 class Variable:
@@ -134,10 +134,9 @@ class Variable:
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
             leaves.append(Tensor(region, value, None, kind.weak))
-            if kind.mixed is not None:
-                flag = region.input(array_type(FLAG.dtype, ()))
-                inputs.append(flag)
-                note_mixed(leaves[-1], flag, kind.mixed)
+            flags = [region.input(array_type(FLAG.dtype, ())) for _ in range(kind.flags)]
+            inputs += flags
+            noted(leaves[-1], kind, iter(flags))
             if type(leaf) in WEAK_DTYPES:
                 region.counters.add(value)
             self.fresh.append((leaves[-1], value, leaf))
@@ -221,8 +220,8 @@ class Variable:
         leaves = []
         for leaf, kind in zip(self.leaves, self.kinds, strict=True):
             leaves.append(leaf if kind is None else tensor_of(next(values), kind))
-            if kind is not None and kind.mixed is not None:
-                note_mixed(leaves[-1], next(values), kind.mixed)
+            if kind is not None:
+                noted(leaves[-1], kind, values)
         result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:
             return result

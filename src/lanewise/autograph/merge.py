@@ -25,6 +25,7 @@ from lanewise.autograph.state import (
     join_kinds,
     kind_of,
     may_be_none,
+    noted,
     optional,
     refuse,
     refuse_structure,
@@ -37,7 +38,6 @@ from lanewise.trace import tree
 from lanewise.trace.regions import Region, is_plain, lend, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
-from lanewise.trace.weak import note_mixed
 
 
 class IterationDecides(Exception):  # noqa: N818 (the loop is unrolled instead)
@@ -223,12 +223,13 @@ class Merge:
             with resumed(region):
                 outputs += values_of(leaf, kind)
         position = len(self.kinds)
-        mixed = kind.mixed
-        if mixed is None:
-            self.kinds.append(kind)
+        flags = range(position + 1, position + 1 + kind.flags)
+        self.kinds += [kind, *[FLAG] * kind.flags]
+        if not flags:
             return lambda results: results[position]
-        self.kinds += [kind, FLAG]
-        return lambda results: note_mixed(results[position], results[position + 1]._value, mixed)
+        return lambda results: noted(
+            results[position], kind, iter([results[i]._value for i in flags])
+        )
 
     def _give_up_plain_choice(self) -> None:
         """Give up recording a loop in which the iteration decides what a variable is."""

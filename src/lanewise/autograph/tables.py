@@ -19,6 +19,7 @@ from lanewise.ir.location import here
 from lanewise.trace.regions import note_container
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import require_trace
+from lanewise.trace.weak import as_integer
 
 _ITEMS = ("in one place", "in another")
 
@@ -30,7 +31,8 @@ def refuse(what: str, why: str) -> NoReturn:
 
 def list_index(index: Any, what: str = "list") -> Tensor:
     """Return an index as a list takes it, or raise the `TypeError` that the list raises."""
-    tensor = traced(index)
+    problem = f"{what} indices must be integers or slices, not float"
+    tensor = as_integer(traced(index), TypeError(problem))
     assert tensor is not None
     if tensor.ndim or (tensor.dtype.kind not in "iu" and tensor._weak is not bool):
         [0, 1][stand_in(index)]  # raises

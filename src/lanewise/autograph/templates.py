@@ -20,7 +20,8 @@ from lanewise.trace.formatting import Field, Text, TextOf
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import Tensor, as_tensor
-from lanewise.trace.trace import Trace, state
+from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.weak import has_integers, integer_flag, mixed_kind, python_flag
 
 #: What ``repr`` tells apart, and tells all about.
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis))
@@ -80,6 +81,25 @@ class Number(Template):
         if isinstance(number, Tensor):  # what a handler sees of it
             return number
         return number if self.weak is None else self.weak(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Classed(Template):
+    """A number of which operands tell whether it is Python's, and whether it is an integer."""
+
+    number: Number
+    python: type | None
+    is_python: int
+    is_integer: int
+
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        number = self.number.fill(numbers)
+        is_python, is_integer = numbers[self.is_python], numbers[self.is_integer]
+        if isinstance(number, Tensor) or isinstance(is_python, Tensor):
+            return number
+        if number.dtype.kind == "f" and is_integer:
+            return int(number) if is_python else np.int64(number)
+        return self.python(number) if is_python and self.python is not None else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +250,7 @@ class Templates:
         if isinstance(value, Tensor):
             value = as_tensor(value)
             if _is_open(value._trace):
-                return Number(self._operand(value), value._weak)
+                return self._number(value)
             value = repr(value)  # of a mapped function that the branch calls
             return Plain(str, repr(value), value)
         if isinstance(value, str) and (kind is str or kind is Text):
@@ -299,6 +319,17 @@ class Templates:
             cause = self.of(error.__cause__)
         parts = tuple([(name, self.of(value)) for name, value in attributes.items()])
         return Failure(kind, Container(tuple, tuple(map(self.of, args))), parts, cause)
+
+    def _number(self, tensor: Tensor) -> Template:
+        """Return the template of a number or an array, with flags of what class it is."""
+        python = mixed_kind(tensor)
+        plain = Number(self._operand(tensor), tensor._weak)
+        if python is None and not has_integers(tensor):
+            return plain
+        trace = require_trace("a text")
+        flags = [Tensor(trace, flag) for flag in (python_flag(tensor), integer_flag(tensor))]
+        places = [self._operand(flag) for flag in flags]
+        return Classed(Number(plain.index, None), tensor._weak or python, *places)
 
     def _operand(self, tensor: Tensor) -> int:
         for index, known in enumerate(self.operands):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.state import join_kinds, kind_of, value_of, widened
+from lanewise.autograph.state import join_kinds, kind_of, noted, values_of, widened
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
@@ -24,7 +24,6 @@ from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
 from lanewise.trace.trace import require_trace
-from lanewise.trace.weak import note_mixed, python_flag
 
 
 def traced(x: Any) -> Tensor | None:
@@ -198,15 +197,13 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
     kinds = kind_of(_held(first)), kind_of(_held(second))
     if kinds[0] is not None and kinds[1] is not None:
         kind = widened(join_kinds(name, kinds[0], kinds[1], _SIDES), (first, second))
-        operands = [value_of(_held(x), kind) for x in (first, second)]
+        operands = [values_of(_held(x), kind) for x in (first, second)]
         trace = require_trace("a choice")
-        (value,) = trace.record(where, (read(condition), *operands), {})
-        result = Tensor(trace, value, None, kind.weak)
-        if kind.mixed is None:
-            return result
-        flags = [python_flag(_held(x)) for x in (first, second)]
-        (flag,) = trace.record(where, (read(condition), *flags), {})
-        return note_mixed(result, flag, kind.mixed)
+        test = read(condition)
+        value, *flags = [
+            trace.record(where, (test, *pair), {})[0] for pair in zip(*operands, strict=True)
+        ]
+        return noted(Tensor(trace, value, None, kind.weak), kind, iter(flags))
     if type(first) is type(second) and isinstance(first, (list, tuple)):
         if len(first) == len(second):
             pairs = zip(first, second, strict=True)

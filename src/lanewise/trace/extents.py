@@ -25,8 +25,11 @@ from lanewise.ops.sorting import argsort
 from lanewise.trace.provenance import same
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace, state
+from lanewise.trace.weak import NO_INDEX, as_integer
 
 INTP = np.dtype(np.intp)
+#: What Python says of a bound of a slice that is no integer.
+NO_BOUND = "slice indices must be integers or None or have an __index__ method"
 
 
 INSTEAD = (
@@ -293,7 +296,7 @@ def front(bound: int, count: Tensor, like: Extent) -> Span:
 
 def plain(index: Any) -> Any:
     """Return an integer as a tensor that stands for a NumPy scalar, not for a Python number."""
-    tensor = as_tensor(index)
+    tensor = as_tensor(as_integer(index, IndexError(NO_INDEX)))
     if tensor.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return Tensor(require_trace("an index"), read(tensor))
@@ -347,11 +350,11 @@ def check_bound(bound: Any) -> None:
     """Raise what NumPy raises for a bound of a slice that is no integer."""
     if isinstance(bound, Tensor):
         if bound.dtype.kind not in "iu" and bound._weak is not bool:
-            raise TypeError("slice indices must be integers or None or have an __index__ method")
+            raise TypeError(NO_BOUND)
         if bound.ndim:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
     elif not hasattr(type(bound), "__index__") or isinstance(bound, np.bool_):
-        raise TypeError("slice indices must be integers or None or have an __index__ method")
+        raise TypeError(NO_BOUND)
 
 
 def number(value: Any, dtype: np.dtype = INTP) -> Tensor:

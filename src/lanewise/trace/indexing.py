@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.errors import UnsupportedError, at
+from lanewise.errors import at
 from lanewise.ir.dims import Dim, DimLike, bounds, dim_if_negative, dim_max, dim_min
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.elementwise import loop_dtypes, where
+from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import AxisSlice, cast, slice_length
+from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.sizes import in_use, known_sizes, number_of
 from lanewise.trace.tensor import (
@@ -47,6 +47,7 @@ from lanewise.trace.views import (
     view,
     writable,
 )
+from lanewise.trace.weak import NO_INDEX, as_integer
 
 
 @dataclass
@@ -213,27 +214,6 @@ def _combined(fn: np.ufunc, values: Any, target: ArrayType) -> Value:
     return fit(values, array_type(values.dtype, target.shape))
 
 
-def _refuse_mixed(index: Any) -> None:
-    """Raise where an index is an integer for some examples and a float for others."""
-    if not isinstance(index, Tensor):
-        return
-    value, trace = read(index), require_trace("an index")
-    made = {result: op for op in trace.operations for result in op.results}
-    op = made.get(value)
-    if op is None or op.primitive is not where:
-        return
-    for operand in op.operands[1:]:
-        given = made.get(operand)
-        if given is not None and given.primitive is cast:
-            if given.operands[0].type.dtype.kind not in "iu":
-                continue
-            raise UnsupportedError(
-                f"an index is an integer or a float, depending on the data{at(here())}: plain "
-                "Python raises for some examples only. Make it an integer: a[int(i)], or "
-                "max(n, 2) in place of max(n, 1.5)"
-            )
-
-
 @dataclass(frozen=True)
 class _Truth:
     """``x[True]`` or ``x[False]``: a new axis of one element or of none, taken like an array."""
@@ -350,8 +330,8 @@ def _plan(x: ArrayType, key: Any) -> Plan:
                 plan.shape.append(x.shape[axis])
                 axis += 1
                 continue
+            entry = as_integer(entry, IndexError(NO_INDEX))
             if entry.dtype.kind not in "iu":
-                _refuse_mixed(entry)
                 raise IndexError("arrays used as indices must be of integer (or boolean) type")
             if isinstance(entry, np.ndarray):
                 checks.append((entry, axis, x.shape[axis]))

@@ -21,6 +21,7 @@ from lanewise.ops.movement import transpose
 from lanewise.ops.slicing import cut_off_message, put_slice, take_slice
 from lanewise.trace import indexing
 from lanewise.trace.extents import (
+    NO_BOUND,
     Chosen,
     Extent,
     Span,
@@ -43,6 +44,7 @@ from lanewise.trace.views import (
     view,
     writable,
 )
+from lanewise.trace.weak import as_integer
 
 _ALL = slice(None)
 
@@ -203,6 +205,8 @@ def _is_whole(entry: Any) -> bool:
 
 def _sliced(data: Tensor, entry: slice, extent: Extent | None, axis: int) -> Any:
     """Slice one axis; return the data, what is left to index it with, and the axis's extent."""
+    entry = slice(*[as_integer(x, TypeError(NO_BOUND)) for x in (entry.start, entry.stop)],
+                  entry.step)  # fmt: skip
     bounds = (entry.start, entry.stop, entry.step)
     if all(bound is None for bound in bounds):
         return data, _ALL, extent

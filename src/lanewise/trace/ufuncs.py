@@ -29,8 +29,11 @@ from lanewise.trace.weak import (
     as_python_divides,
     common_flag,
     give_way,
+    has_integers,
+    keep_integers,
     mixed_kind,
     note_mixed,
+    of_integers,
     python_kind,
     python_operator,
     weak_kind,
@@ -96,8 +99,10 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
         is_noted = self._trace.mixed is not None or (
             kind is Tensor and other._trace.mixed is not None
         )
-        if is_noted and are_mixed(self, other):
-            return _mixed(ufunc, *((other, self) if swapped else (self, other)))
+        if is_noted and (are_mixed(self, other) or has_integers(self) or has_integers(other)):
+            if _defers(other):
+                return NotImplemented
+            return _noted(ufunc, *((other, self) if swapped else (self, other)))
         if kind is Dim:
             other, kind = number_of(other), Tensor
         if ufunc is np.multiply and self._weak is int and (kind is list or kind is tuple):
@@ -139,11 +144,27 @@ def unary_operator(ufunc: np.ufunc) -> Callable[[Tensor], Any]:
     """Return the method of `Tensor` that an operator of one operand calls."""
 
     def operator(self: Tensor) -> Any:
+        if mixed_kind(self) or has_integers(self):
+            return _noted(ufunc, self)
         if self._weak is not None:
             return python_operator(ufunc, self)
-        return _mixed(ufunc, self) if mixed_kind(self) else apply(ufunc, self, operator=ufunc)
+        return apply(ufunc, self, operator=ufunc)
 
     return operator
+
+
+def _noted(ufunc: np.ufunc, *operands: Any) -> Any:
+    """Apply an operator to numbers that the trace has noted something of."""
+    has_integer = any(map(has_integers, operands))
+    if has_integer and (found := of_integers(ufunc, operands)) is not None:
+        return found
+    if are_mixed(*operands):
+        result = _mixed(ufunc, *operands)
+    elif all(map(weak_kind, operands)):
+        result = python_operator(ufunc, *operands)
+    else:
+        result = apply(ufunc, *operands, operator=ufunc)
+    return keep_integers(ufunc, result, *operands) if has_integer else result
 
 
 def _mixed(ufunc: np.ufunc, *operands: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from lanewise.errors import at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.ops.elementwise import elementwise
+from lanewise.ops.elementwise import elementwise, where
 from lanewise.ops.exact import PYTHON, exact
 from lanewise.ops.movement import cast
 from lanewise.trace.sizes import in_use, of_sizes
@@ -27,6 +27,23 @@ from lanewise.trace.trace import Trace, require_trace
 
 _ORDER = (bool, int, float, complex)
 _OF_BOOLS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_not)
+_FLOAT = np.dtype(float)
+#: What NumPy says of an index that is a float.
+NO_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+    "arrays are valid indices"
+)
+#: Give integers for integers.
+_OF_INTEGERS = {
+    np.add, np.subtract, np.multiply, np.floor_divide, np.remainder, np.negative, np.positive,
+    np.absolute,
+}  # fmt: skip
+#: Take integers, and no floats: how Python writes them, and what does so.
+_BITWISE: dict[np.ufunc, tuple[str, Any]] = {
+    np.bitwise_and: ("&", operator.and_), np.bitwise_or: ("|", operator.or_),
+    np.bitwise_xor: ("^", operator.xor), np.left_shift: ("<<", operator.lshift),
+    np.right_shift: (">>", operator.rshift), np.invert: ("~", operator.invert),
+}  # fmt: skip
 #: What Python does for the operators that raise where the divisor is zero.
 DIVISIONS: dict[np.ufunc, Any] = {
     np.divide: operator.truediv,
@@ -171,6 +188,82 @@ def common_flag(operands: Sequence[Any]) -> Tensor:
     flags = [python_flag(x) for x in operands if mixed_kind(x)]
     both = elementwise(np.logical_and)
     return Tensor(trace, reduce(lambda x, y: trace.record(both, (x, y), {"dtype": None})[0], flags))
+
+
+# --- integers in some examples, floats in others --------------------------------------------------
+
+
+def note_integer(tensor: Tensor, flag: Value) -> None:
+    """Note of a float that it is an integer where `flag` holds: it can be an index there."""
+    trace = tensor._trace
+    trace.mixed = trace.mixed or {}  # who asks for notes looks there first
+    trace.integers = trace.integers or {}
+    trace.integers[tensor._value] = flag
+
+
+def has_integers(x: Any) -> bool:
+    """Whether a float is an integer in some examples."""
+    return type(x) is Tensor and bool(x._trace.integers) and x._value in x._trace.integers
+
+
+def integer_flag(x: Any) -> Value:
+    """Return, as a value of the current trace, whether x is an integer."""
+    if has_integers(x):
+        return read(Tensor(x._trace, x._trace.integers[x._value]))
+    dtype = x.dtype if hasattr(x, "dtype") else None
+    is_integer = type(x) is int or (dtype is not None and dtype.kind in "iu")
+    return require_trace("a number").scalar(is_integer, np.dtype(bool))
+
+
+def as_integer(x: Any, problem: Exception) -> Any:
+    """Return the integer that x is in some examples; in the others `problem` is raised.
+
+    Anything else is returned as it is.
+    """
+    if not has_integers(x):
+        return x
+    trace = require_trace("an integer")
+    flag, zero = integer_flag(x), trace.scalar(0, x.dtype)
+    (safe,) = trace.record(where, (flag, read(x), zero), {})
+    (value,) = trace.record(cast, (safe,), {"dtype": WEAK_DTYPES[int]})
+    value = trace.checked(value, flag, type(problem).__name__, str(problem))
+    return Tensor(trace, value, None, int)
+
+
+def with_notes(x: Tensor) -> Tensor:
+    """Return what a tensor is now, with what is noted of it, which later writes do not change."""
+    trace = require_trace("a number")
+    result = Tensor(trace, read(x), None, x._weak)
+    kind = mixed_kind(x)
+    if kind is not None:
+        note_mixed(result, python_flag(x), kind)
+    if has_integers(x):
+        note_integer(result, integer_flag(x))
+    return result
+
+
+def of_integers(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
+    """Apply an operator that takes no floats; None if it takes some."""
+    if ufunc not in _BITWISE:
+        return None
+    symbol, function = _BITWISE[ufunc]
+    message = f"unsupported operand type(s) for {symbol}: 'float' and 'int'"
+    if len(operands) == 1:
+        message = f"bad operand type for unary {symbol}: 'float'"
+    return function(*[as_integer(x, TypeError(message)) for x in operands])
+
+
+def keep_integers(ufunc: np.ufunc, result: Any, *operands: Any) -> Any:
+    """Return the result of an operator, of which is noted where it is an integer."""
+    are_integers = all(
+        [has_integers(x) or type(x) is int or getattr(x, "dtype", _FLOAT).kind in "iu"
+         for x in operands]
+    )  # fmt: skip
+    if are_integers and ufunc in _OF_INTEGERS and result.dtype.kind == "f":
+        trace = require_trace("a number")
+        flags = [Tensor(trace, integer_flag(x)) for x in operands]
+        note_integer(result, read(reduce(np.logical_and, flags)))
+    return result
 
 
 def as_python_divides(ufunc: np.ufunc, x: Any, y: Any, flag: Tensor) -> tuple[Any, Any]:
