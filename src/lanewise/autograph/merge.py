@@ -216,7 +216,7 @@ class Merge:
         kind = kinds[0]
         for each in kinds[1:]:
             kind = join_kinds(name, kind, each, BRANCHES)
-        kind = widened(kind, alive)
+        kind = joined = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
             self._give_up_plain_choice()
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
@@ -228,7 +228,7 @@ class Merge:
         if not flags:
             return lambda results: results[position]
         return lambda results: noted(
-            results[position], kind, iter([results[i]._value for i in flags])
+            results[position], joined, iter([results[i]._value for i in flags])
         )
 
     def _give_up_plain_choice(self) -> None:

@@ -261,8 +261,10 @@ def keep_integers(ufunc: np.ufunc, result: Any, *operands: Any) -> Any:
     )  # fmt: skip
     if are_integers and ufunc in _OF_INTEGERS and result.dtype.kind == "f":
         trace = require_trace("a number")
-        flags = [Tensor(trace, integer_flag(x)) for x in operands]
-        note_integer(result, read(reduce(np.logical_and, flags)))
+        flags = [integer_flag(x) for x in operands]
+        both = elementwise(np.logical_and)
+        every = reduce(lambda x, y: trace.record(both, (x, y), {"dtype": None})[0], flags)
+        note_integer(result, every)
     return result
 
 
