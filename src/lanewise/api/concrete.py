@@ -26,6 +26,7 @@ from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
+from lanewise.trace.mixed import note_mixed
 from lanewise.trace.tensor import Tensor, lift, tensor_of
 from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
@@ -320,7 +321,17 @@ class ConcreteFunction:
             else:  # as NumPy, which gives scalars; or Python's number, if it stands for one
                 dtype = output.value.type.dtype
                 leaves.append(dtype.type(x) if output.weak is None else output.weak(x))
-        return tree.unflatten(self._result, leaves)
+        return self._returned(leaves, lambda x, code, classes: classes[code].make(x))
+
+    def _returned(self, leaves: list[Any], choose: Callable[..., Any] | None = None) -> Any:
+        """Return the result of its leaves, and of the codes behind them, if they are looked at."""
+        count = sum([output.code >= 0 for output in self._outputs])
+        if count and choose is not None:
+            leaves = [
+                choose(x, leaves[output.code], output.classes) if output.code >= 0 else x
+                for x, output in zip(leaves, self._outputs, strict=True)
+            ]
+        return tree.unflatten(self._result, leaves[: len(leaves) - count])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the dtypes, shapes and values that this was traced for.
@@ -429,7 +440,7 @@ class ConcreteFunction:
         ]
         for i, value in zip(self.writes.positions, found, strict=True):
             given[i][...] = Tensor(trace, value)
-        return tree.unflatten(self._result, leaves)
+        return self._returned(leaves, lambda x, code, classes: note_mixed(x, classes, code))
 
     def _refuse_shared(self, given: Sequence[Any]) -> None:
         """Raise for tensors that are written to and are views of others among the arguments."""
@@ -491,7 +502,7 @@ class ConcreteFunction:
             else _spec(output.value.type.dtype, output.value.type.shape)
             for output in self._outputs
         ]
-        return tree.unflatten(self._result, leaves)
+        return self._returned(leaves)
 
     def __repr__(self) -> str:
         return f"<concrete function {self}>"
@@ -508,7 +519,7 @@ class ConcreteFunction:
             _Text(repr(output.plain) if output.value is None else _type_text(output.value.type))
             for output in self._outputs
         ]
-        result = tree.unflatten(self._result, outputs)
+        result = self._returned(outputs)
         return f"{self.name}({', '.join(parts)}) -> {result!r}"
 
 

@@ -14,8 +14,9 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.host import checked
 from lanewise.ops.host import py_func as py_func_op
 from lanewise.trace import tree
+from lanewise.trace.mixed import by_class
 from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import check_dtype, current_trace
+from lanewise.trace.trace import check_dtype, current_trace, require_trace
 
 
 def print(
@@ -115,11 +116,16 @@ def py_func(
         found = flat(*[np.array(value) for value in inputs])
         results = [checked(r, t)[()] for r, t in zip(found, types, strict=True)]
         return tree.unflatten(structure, results)
-    values = [lift(value, "an input of py_func") for value in inputs]
     params = {"func": flat, "types": types, "vectorized": bool(vectorized)}
-    token, *results = trace.record(py_func_op, (trace.next_token(), *values), params)
-    trace.set_token(token)
-    return tree.unflatten(structure, [Tensor(trace, value) for value in results])
+
+    def called(*inputs: Any) -> Any:
+        trace = require_trace("py_func")
+        values = [lift(value, "an input of py_func") for value in inputs]
+        token, *results = trace.record(py_func_op, (trace.next_token(), *values), params)
+        trace.set_token(token)
+        return tree.unflatten(structure, [Tensor(trace, value) for value in results])
+
+    return by_class(called, *inputs)
 
 
 def _type_of(spec: Any, inputs: Sequence[Any]) -> ArrayType:

@@ -71,7 +71,11 @@ def taken_apart(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Cal
 def _key(leaf: Any, values: list[Value]) -> Hashable | None:
     kind = type(leaf)
     if kind is Tensor:
-        if leaf._guard is not None or any([isinstance(d, Dim) for d in leaf.shape]):
+        if (
+            leaf._guard is not None
+            or leaf._mixed is not None
+            or any([isinstance(d, Dim) for d in leaf.shape])
+        ):
             return None
         if leaf._weak is int and leaf._trace.sizes:
             return None
@@ -243,7 +247,7 @@ class Watch:
             ):
                 found.append(_Output(None, leaf, None))
                 continue
-            if type(leaf) is not Tensor or leaf._guard is not None:
+            if type(leaf) is not Tensor or leaf._guard is not None or leaf._mixed is not None:
                 return None
             position = next((i for i, x in enumerate(self._call.leaves) if x is leaf), None)
             if position is not None:

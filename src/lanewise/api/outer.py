@@ -24,6 +24,7 @@ from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.mixed import classes_of, is_mixed, note_mixed, own_code
 from lanewise.trace.regions import Stateful, Watched, holds_traced, set_slot
 from lanewise.trace.slots import (
     ArraySlot,
@@ -423,24 +424,34 @@ class _Plan:
     def _leaf(self, x: Any, y: Any) -> Callable[[Sequence[Any], int], Any] | None:
         """Return what gives a leaf that the example of a number has left."""
         if type(x) is Tensor and type(y) is Tensor:
-            if x._type != y._type or x._weak is not y._weak:
+            if x._type != y._type or x._weak is not y._weak or classes_of(x) != classes_of(y):
                 return None
-            position, weak, is_first = len(self.outputs), x._weak, x is y
-            self.outputs.append(read(x))
-
-            def taken(batches: Sequence[Any], number: int) -> Any:
-                if not batches:
-                    return x  # while it is traced
-                found = batches[position][0 if is_first else number]
-                if isinstance(found, Tensor):
-                    return Tensor(found._trace, read(found), None, weak)
-                return weak(found) if weak else found.copy()
-
-            return taken
+            return self._tensor(x, x is y)
         if type(x) is type(y) is np.ndarray and x.dtype == y.dtype and _is_equal(x, y):
             return lambda batches, number: x if x is y else x.copy()
         same = x is y or (not isinstance(x, Tensor) and is_same(x, y))
         return (lambda batches, number: x) if same else None
+
+    def _tensor(self, x: Tensor, is_first: bool) -> Callable[[Sequence[Any], int], Any]:
+        """Return what gives what a tensor stands for in the example of a number."""
+        position, classes = len(self.outputs), classes_of(x)
+        assert classes is not None
+        self.outputs.append(read(x))
+        if is_mixed(x):
+            self.outputs.append(own_code(x))
+
+        def taken(batches: Sequence[Any], number: int) -> Any:
+            if not batches:
+                return x  # while it is traced
+            number = 0 if is_first else number
+            found = batches[position][number]
+            code: Any = batches[position + 1][number] if len(classes) > 1 else 0
+            if isinstance(found, Tensor):
+                tensor = Tensor(found._trace, read(found), None, x._weak)
+                return note_mixed(tensor, classes, code) if len(classes) > 1 else tensor
+            return classes[code].make(found) if not found.shape else found.copy()
+
+        return taken
 
     def _container(
         self, before: Any, first: Any, second: Any

@@ -27,8 +27,10 @@ from lanewise.api.saved_values import (
     Decoder,
     Leaf,
     UnwritableError,
+    decoded_classes,
     decoded_tree,
     encoded,
+    encoded_classes,
     encoded_tree,
     primitive_name,
     primitive_named,
@@ -312,6 +314,9 @@ class _Writer:
             return {"argument": output.argument}
         if output.is_array and not output.value.type.shape:
             return {"array": None}
+        if output.classes:
+            classes = encoded_classes(output.classes)
+            return {"mixed": [output.code, encoded(output.weak), classes]}
         return {"number": encoded(output.weak)}
 
     def _variable(self, reference: Any) -> int:
@@ -482,26 +487,34 @@ class _Reader:
         values = iter(graph.outputs)
         outputs = []
         for row in listed(self._program["outputs"]):
-            tag, content = _one(row, "number", "array", "value", "argument")
+            tag, content = _one(row, "number", "array", "value", "argument", "mixed")
             if tag == "argument":
                 position = index(content, len(shapes))
                 if position not in listed(self._program.get("written", [])):
                     raise ValueError("a result is an argument that is not written to")
                 outputs.append(Output(graph.inputs[position], argument=position))
-            elif tag in ("number", "array"):
-                weak = self._decoder.value(content) if tag == "number" else None
+            elif tag in ("number", "array", "mixed"):
+                classes, code = (), -1
+                if tag == "mixed":
+                    code, content, described = listed(content)
+                    code = index(code, len(self._program["outputs"]))
+                    classes = decoded_classes(self._decoder, described)
+                weak = self._decoder.value(content) if tag != "array" else None
                 if weak not in (None, bool, int, float, complex):
                     raise ValueError(f"a result cannot stand for {weak!r:.60}")
                 value = next(values, _ABSENT)
                 if value is _ABSENT or (weak is not None and value.type.shape):
                     raise ValueError("the graph does not give the function's results")
-                outputs.append(Output(value, weak=weak, is_array=tag == "array"))
+                is_array = tag == "array"
+                found = Output(value, weak=weak, is_array=is_array, classes=classes, code=code)
+                outputs.append(found)
             else:
                 plain = self._decoder.value(content)
                 if type(plain) not in (bool, int, float, complex, str, bytes):
                     raise ValueError(f"a result cannot be {plain!r:.60}")
                 outputs.append(Output(None, plain))
-        return self._structure(self._program["result"], len(outputs)), outputs
+        count = len(outputs) - sum([output.code >= 0 for output in outputs])
+        return self._structure(self._program["result"], count), outputs
 
     def _variable(self, row: Any) -> Variable:
         if type(row["trainable"]) is not bool:

@@ -17,7 +17,7 @@ import re
 import struct
 import sys
 from collections import OrderedDict, deque, namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from lanewise.autograph.effects import Effect
 from lanewise.autograph.templates import (
     Container,
     Failure,
+    MixedNumber,
     Number,
     Plain,
     Shown,
@@ -40,6 +41,7 @@ from lanewise.ir.types import NUMERIC_KINDS, ArrayType, TokenType, dtype_name
 from lanewise.ops.contraction import gufunc
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.registry import REGISTRY, Primitive
+from lanewise.trace.mixed import Class
 
 #: Where ufuncs are looked up by their names.
 UFUNCS = ("numpy", "scipy.special")
@@ -298,6 +300,8 @@ def _template(template: Any) -> Any:
             return {"plain": encoded(value)}
         case Number(index=number, weak=weak):
             return {"number": [number, encoded(weak)]}
+        case MixedNumber(index=number, code=code, classes=classes):
+            return {"mixed number": [number, code, encoded_classes(classes)]}
         case Shown(part=part, conversion=conversion, spec=spec):
             return {"shown": [_template(part), conversion, spec]}
         case Written(parts=parts):
@@ -320,6 +324,20 @@ def _template(template: Any) -> Any:
     raise UnwritableError(f"{getattr(template, 'value', template)!r:.80} stands in a message")
 
 
+def encoded_classes(classes: Sequence[Class]) -> list[Any]:
+    """Return the classes that a number may have as plain data."""
+    return [[encoded(each.dtype), encoded(each.weak)] for each in classes]
+
+
+def decoded_classes(decoder: Decoder, described: Any) -> tuple[Class, ...]:
+    """Return the classes that a number may have, or raise `ValueError`."""
+    rows = [listed(row) for row in listed(described)]
+    classes = tuple([Class(*map(decoder.value, row)) for row in rows if len(row) == 2])
+    if len(classes) < len(rows) or not all([each.is_valid for each in classes]):
+        raise ValueError(f"{described!r:.60} are no classes of numbers")
+    return classes
+
+
 class _Templates:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
@@ -333,6 +351,10 @@ class _Templates:
             case "number":
                 number, weak = content
                 return Number(index(number, 2**16), self._decoder.value(weak))
+            case "mixed number":
+                number, code, described = listed(content)
+                places = index(number, 2**16), index(code, 2**16)
+                return MixedNumber(*places, decoded_classes(self._decoder, described))
             case "shown":
                 part, conversion, spec = listed(content)
                 if not _CONVERSION.fullmatch(text_of(conversion)):

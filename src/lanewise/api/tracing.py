@@ -18,6 +18,7 @@ from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import array_type
 from lanewise.trace import tree
+from lanewise.trace.mixed import Class, classes_of, is_mixed, own_code
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, lift, read
@@ -69,7 +70,9 @@ class Output(NamedTuple):
     """A leaf of what the function returned: a value of the graph, or a plain object.
 
     ``argument`` is the position of the caller's array that it is, where that is written to. Without
-    dimensions, ``is_array`` says that it is an array of NumPy's and not one of its scalars.
+    dimensions, ``is_array`` says that it is an array of NumPy's and not one of its scalars. Of a
+    number of which the data choose the class, ``classes`` are those that it may have, and ``code``
+    is the position of another output, behind the leaves, that says which it has.
     """
 
     value: Value | None
@@ -77,6 +80,8 @@ class Output(NamedTuple):
     weak: type | None = None
     argument: int | None = None
     is_array: bool = False
+    classes: tuple[Class, ...] = ()
+    code: int = -1
 
     @property
     def is_computed(self) -> bool:
@@ -157,6 +162,12 @@ def _recorded(
             _output(leaf, index, result, func)._replace(argument=returned.get(id(leaf)))
             for index, leaf in enumerate(leaves)
         ]
+        for index, leaf in enumerate(leaves):
+            if is_mixed(leaf):
+                outputs[index] = outputs[index]._replace(
+                    classes=classes_of(leaf) or (), code=len(outputs)
+                )
+                outputs.append(Output(own_code(leaf)))
         last = [read(own.roots[i]) for i in positions]
         assigned = taken(trace)
     values = [output.value for output in outputs if output.value is not None and output.is_computed]

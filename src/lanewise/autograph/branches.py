@@ -31,9 +31,10 @@ from lanewise.errors import REFUSALS, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here, place_of, user_place
 from lanewise.ops.checks import check
-from lanewise.ops.control import cond
+from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast, reshape
+from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.regions import (
     Aside,
     Continuation,
@@ -493,3 +494,11 @@ def choose(
         raise Stop
     resume()
     return result
+
+
+def _choose_class(lead: Value, branches: Sequence[Callable[[], Any]]) -> Any:
+    """Record what is computed for each class that a number has."""
+    return choose(cond if lead.type.dtype.kind == "b" else switch, lead, branches, ())
+
+
+CHOOSE.append(_choose_class)

@@ -50,6 +50,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of, python_call
+from lanewise.trace.mixed import as_integer
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.ragged_indexing import require_whole
 from lanewise.trace.regions import Region, born, is_watched, note_container, note_length
@@ -58,7 +59,7 @@ from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
-from lanewise.trace.weak import as_integer, weak_kind
+from lanewise.trace.weak import weak_kind
 
 _INT = np.dtype(np.int64)
 _MISSING: Any = object()

@@ -25,6 +25,7 @@ from lanewise.autograph.aliases import (
     watch,
 )
 from lanewise.autograph.state import (
+    CODES,
     DONT_CARE,
     FLAG,
     SAME_OBJECT,
@@ -41,7 +42,6 @@ from lanewise.autograph.state import (
     join_kinds,
     kind_of,
     may_be_none,
-    noted,
     optional,
     refuse,
     refuse_structure,
@@ -56,6 +56,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.trace import tree
+from lanewise.trace.mixed import note_mixed
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
@@ -134,9 +135,9 @@ class Variable:
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
             leaves.append(Tensor(region, value, None, kind.weak))
-            flags = [region.input(array_type(FLAG.dtype, ())) for _ in range(kind.flags)]
-            inputs += flags
-            noted(leaves[-1], kind, iter(flags))
+            if kind.mixed is not None:
+                inputs.append(region.input(array_type(CODES.dtype, ())))
+                note_mixed(leaves[-1], kind.mixed, Tensor(region, inputs[-1]))
             if type(leaf) in WEAK_DTYPES:
                 region.counters.add(value)
             self.fresh.append((leaves[-1], value, leaf))
@@ -220,8 +221,8 @@ class Variable:
         leaves = []
         for leaf, kind in zip(self.leaves, self.kinds, strict=True):
             leaves.append(leaf if kind is None else tensor_of(next(values), kind))
-            if kind is not None:
-                noted(leaves[-1], kind, values)
+            if kind is not None and kind.mixed is not None:
+                note_mixed(leaves[-1], kind.mixed, tensor_of(next(values), CODES))
         result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:
             return result

@@ -14,18 +14,17 @@ from lanewise.autograph.tables import Picked
 from lanewise.autograph.values import stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
+from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
 from lanewise.trace.ragged import Ragged
-from lanewise.trace.tensor import Tensor, weak
-from lanewise.trace.trace import require_trace
-from lanewise.trace.weak import has_integers, integer_flag, mixed_kind, python_flag, python_kind
+from lanewise.trace.tensor import Tensor
 
 
 @replaces(builtins.isinstance)
 def isinstance_(obj: Any, classes: Any) -> Any:
     """``isinstance``: of a traced value, that of the number or array that it stands for."""
     kind = type(obj)
-    if kind is Tensor and (mixed_kind(obj) or has_integers(obj)):
-        return _by_example(obj, lambda plain: isinstance(plain, classes))
+    if is_mixed(obj):
+        return is_one_of(obj, lambda each: isinstance(each.make(1), classes))
     if kind is Tensor or kind is Ragged or traced(obj) is not None:
         plain = np.ones((2,) * obj.ndim) if kind is Ragged else stand_in(obj)
         return isinstance(obj, classes) or isinstance(plain, classes)
@@ -34,28 +33,6 @@ def isinstance_(obj: Any, classes: Any) -> Any:
     if kind is TracedRange:
         return isinstance(range(0), classes)
     return isinstance(obj, classes)
-
-
-def _by_example(x: Tensor, holds: Callable[[Any], bool]) -> Any:
-    """Return whether something holds of a number that is of one class or another, as flags tell."""
-    kind, numpys = python_kind(x), stand_in(Tensor(x._trace, x._value))
-    is_integer = has_integers(x)
-    sides: list[tuple[bool, bool, Any]] = []
-    if kind is not None:
-        sides += [(True, False, kind(1)), *([(True, True, 1)] if is_integer else [])]
-    if x._weak is None:
-        sides += [(False, False, numpys), *([(False, True, np.int64(1))] if is_integer else [])]
-    found = [holds(plain) for _, _, plain in sides]
-    if all(found) or not any(found):
-        return found[0]
-    trace = require_trace("isinstance()")
-    flags = Tensor(trace, python_flag(x)), Tensor(trace, integer_flag(x))
-    result: Any = False
-    for answer, (python, integer, _) in zip(found, sides, strict=True):
-        if answer:
-            case = np.logical_and(flags[0] == python, flags[1] == integer if is_integer else True)
-            result = np.logical_or(result, case)
-    return weak(result, bool)
 
 
 @replaces(builtins.type)
@@ -71,12 +48,20 @@ def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
         return np.ndarray
     if kind is Picked or kind is TracedRange:
         return list if kind is Picked else range
-    if kind is Tensor and has_integers(obj):
-        raise ConcretizationError(
-            f"type() of a number that is an integer or a float, depending on the data{at(here())}: "
-            "plain Python gives another class for some examples. Ask isinstance(x, int), or make "
-            "it one of both, int(x) or float(x)"
-        )
+    if is_mixed(obj):
+        return _one_class(obj)
     if traced(obj) is not None:
         return type(stand_in(obj))
     return obj.__class__ if plain is None else plain(obj)
+
+
+def _one_class(number: Tensor) -> type:
+    """Return the class of a number that has one dtype or another, or raise if that differs."""
+    found = [each.of_python for each in classes_of(number) or ()]
+    if len(set(found)) > 1:
+        names = " or ".join([each.__name__ for each in found])
+        raise ConcretizationError(
+            f"type() of a number that is {names}, depending on the data{at(here())}: plain Python "
+            "gives another class for some examples. Ask isinstance(x, int), or make it one of both"
+        )
+    return found[0]

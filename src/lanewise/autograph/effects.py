@@ -44,9 +44,8 @@ from lanewise.ops.host import py_func
 from lanewise.trace.formatting import Text, written
 from lanewise.trace.regions import Region
 from lanewise.trace.scratch import is_traced
-from lanewise.trace.tensor import Tensor, as_tensor, lift
+from lanewise.trace.tensor import Tensor, as_tensor, lift, read
 from lanewise.trace.trace import require_trace, state
-from lanewise.trace.weak import with_notes
 
 _NUMBERS = {FLOAT: (float, np.dtype(float)), INT: (int, np.dtype(np.int64))}
 
@@ -331,7 +330,9 @@ def _as_now(value: Any) -> Any:
     """Return a value with copies of the tensors and containers in it, which may change later."""
     if isinstance(value, Tensor):
         value = as_tensor(value)
-        return with_notes(value)
+        now = Tensor(require_trace("a text"), read(value), None, value._weak)
+        now._mixed = value._mixed
+        return now
     kind = type(value)
     if kind is dict:
         return {key: _as_now(part) for key, part in value.items()}

@@ -86,7 +86,7 @@ slice = slice
 AssertionError = AssertionError
 
 
-def is_instance(value: Any, cls: Any) -> bool:
+def is_instance(value: Any, cls: Any) -> Any:
     """``case cls():``."""
     if not isinstance(cls, type):
         match value:  # raises what Python does

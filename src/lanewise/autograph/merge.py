@@ -10,8 +10,8 @@ from typing import Any
 
 from lanewise.autograph.state import (
     BRANCHES,
+    CODES,
     DONT_CARE,
-    FLAG,
     SAME_OBJECT,
     Kind,
     Maybe,
@@ -25,7 +25,6 @@ from lanewise.autograph.state import (
     join_kinds,
     kind_of,
     may_be_none,
-    noted,
     optional,
     refuse,
     refuse_structure,
@@ -35,6 +34,7 @@ from lanewise.autograph.state import (
 )
 from lanewise.ir.graph import Value
 from lanewise.trace import tree
+from lanewise.trace.mixed import note_mixed
 from lanewise.trace.regions import Region, is_plain, lend, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
@@ -216,20 +216,19 @@ class Merge:
         kind = kinds[0]
         for each in kinds[1:]:
             kind = join_kinds(name, kind, each, BRANCHES)
-        kind = joined = widened(kind, alive)
+        kind = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
             self._give_up_plain_choice()
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
             with resumed(region):
                 outputs += values_of(leaf, kind)
         position = len(self.kinds)
-        flags = range(position + 1, position + 1 + kind.flags)
-        self.kinds += [kind, *[FLAG] * kind.flags]
-        if not flags:
+        mixed = kind.mixed
+        if mixed is None:
+            self.kinds.append(kind)
             return lambda results: results[position]
-        return lambda results: noted(
-            results[position], joined, iter([results[i]._value for i in flags])
-        )
+        self.kinds += [kind, CODES]
+        return lambda results: note_mixed(results[position], mixed, results[position + 1])
 
     def _give_up_plain_choice(self) -> None:
         """Give up recording a loop in which the iteration decides what a variable is."""

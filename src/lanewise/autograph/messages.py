@@ -102,7 +102,7 @@ def percent(template: str, args: Any) -> Any:
         if kind in "sra" and found["rest"]:  # of what holds tensors, too
             value = string_call({"s": str, "r": repr, "a": ascii}[kind], value)
             if type(value) is Text:
-                return placeholder(value, f"%{found['rest']}s", "", "") or value
+                return placeholder(value, f"%{found['rest']}s", "", [""]) or value
             one = f"%{found['rest']}s"
         return one % (value,)
 

@@ -8,7 +8,7 @@ that says for which examples it is: to use it for another example is the error t
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, NoReturn
@@ -25,19 +25,12 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
+from lanewise.trace.mixed import CODE, Class, code_among, union
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
-from lanewise.trace.weak import (
-    give_way,
-    has_integers,
-    integer_flag,
-    mixed_kind,
-    note_integer,
-    note_mixed,
-    python_flag,
-)
+from lanewise.trace.weak import give_way
 
 # --- variables without a value --------------------------------------------------------------------
 
@@ -130,7 +123,9 @@ def is_optional(x: Any) -> bool:
 
 def bare(x: Tensor) -> Tensor:
     """Return a tensor without what guards it."""
-    return Tensor(x._trace, x._value, None, x._weak)
+    tensor = Tensor(x._trace, x._value, None, x._weak)
+    tensor._mixed = x._mixed
+    return tensor
 
 
 def present(leaf: Any) -> Value:
@@ -204,28 +199,22 @@ def unbound(name: str, free: bool = False) -> NameError:
 class Kind(NamedTuple):
     """What a leaf that is data is: dtype, shape, and the Python number that it stands for.
 
-    ``mixed`` is the Python number that it stands for in some examples, of which a flag tells;
-    ``integer`` says whether it is an integer in some, though a float here, of which another tells.
+    ``mixed`` are the classes that it has in some example, if these differ.
     """
 
     dtype: np.dtype
     shape: Shape
     weak: type | None
-    mixed: type | None = None
-    integer: bool = False
+    mixed: tuple[Class, ...] | None = None
+
+    @property
+    def classes(self) -> tuple[Class, ...]:
+        """The classes that it has in some example."""
+        return self.mixed or (Class(self.dtype, self.weak),)
 
     def is_like(self, other: Kind) -> bool:
-        """Whether two kinds are one, but for examples in which it is a Python number."""
+        """Whether two kinds are one, but for the classes of examples."""
         return self[:3] == other[:3]
-
-    @property
-    def flags(self) -> int:
-        """How many flags tell of what class it is."""
-        return (self.mixed is not None) + self.integer
-
-    @property
-    def has_integers(self) -> bool:
-        return self.integer or self.dtype.kind in "iu"
 
     def __str__(self) -> str:
         if self.weak is not None:
@@ -240,7 +229,7 @@ _ORDER = (bool, int, float, complex)
 def kind_of(leaf: Any) -> Kind | None:
     """Return what a leaf is if it is data, or could be; None for any other object."""
     if type(leaf) is Tensor:
-        return Kind(leaf.dtype, leaf.shape, leaf._weak, mixed_kind(leaf), has_integers(leaf))
+        return Kind(leaf.dtype, leaf.shape, leaf._weak, leaf._mixed and leaf._mixed.classes)
     if type(leaf) in WEAK_DTYPES:
         return Kind(WEAK_DTYPES[type(leaf)], (), type(leaf))
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in NUMERIC_KINDS:
@@ -264,20 +253,17 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
         return first
     if first.shape != second.shape:
         refuse(name, sides, str(first), str(second), SAME_SHAPE)
-    pythons = [number for kind in (first, second) if (number := kind.weak or kind.mixed)]
-    mixed = max(pythons, key=_ORDER.index) if pythons and not first.shape else None
-    integer = (first.has_integers or second.has_integers) and not first.shape
+    mixed = None if first.shape else union(first.classes, second.classes)
     if first.is_like(second):
-        return first._replace(mixed=mixed, integer=integer and first.dtype.kind == "f")
+        return first._replace(mixed=mixed)
     PROMOTED[0] += 1
     if first.weak is not None and second.weak is not None:
         weak = max(first.weak, second.weak, key=_ORDER.index)
-        return Kind(WEAK_DTYPES[weak], first.shape, weak, None, integer and weak is float)
+        return Kind(WEAK_DTYPES[weak], first.shape, weak, mixed)
     parts = [
         kind.dtype if kind.weak is None else _WEAK_EXAMPLES[kind.weak] for kind in (first, second)
     ]
-    dtype = np.result_type(*parts)
-    return Kind(dtype, first.shape, None, mixed, integer and dtype.kind == "f")
+    return Kind(np.result_type(*parts), first.shape, None, mixed)
 
 
 def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
@@ -288,7 +274,7 @@ def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
     for leaf in leaves:
         if kind.weak is None and type(leaf) in (int, float) and not _fits(leaf, kind.dtype):
             dtype = np.result_type(kind.dtype, WEAK_DTYPES[type(leaf)])
-            kind = kind._replace(dtype=dtype)
+            kind = Kind(dtype, kind.shape, None, kind.mixed)
     return kind
 
 
@@ -318,27 +304,14 @@ def value_of(leaf: Any, kind: Kind) -> Value:
     return trace.record(cast, (value,), {"dtype": kind.dtype})[0]
 
 
-#: Of the flags of a kind.
-FLAG = Kind(np.dtype(bool), (), bool)
+#: Of truth values, and of codes that say which of its classes a number has.
+FLAG, CODES = Kind(np.dtype(bool), (), bool), Kind(CODE, (), None)
 
 
 def values_of(leaf: Any, kind: Kind) -> list[Value]:
-    """Return a leaf as values of the current trace: itself, and the flags of its kind."""
-    values = [value_of(leaf, kind)]
-    if kind.mixed is not None:
-        values.append(python_flag(leaf))
-    if kind.integer:
-        values.append(integer_flag(leaf))
-    return values
-
-
-def noted(tensor: Tensor, kind: Kind, flags: Iterator[Value]) -> Tensor:
-    """Return a tensor of a kind, of which is noted what its flags tell."""
-    if kind.mixed is not None:
-        note_mixed(tensor, next(flags), kind.mixed)
-    if kind.integer:
-        note_integer(tensor, next(flags))
-    return tensor
+    """Return a leaf as values of the current trace: itself, and its code if its kind is mixed."""
+    value = value_of(leaf, kind)
+    return [value] if kind.mixed is None else [value, code_among(leaf, kind.mixed)]
 
 
 def tensor_of(value: Value, kind: Kind) -> Tensor:

@@ -16,10 +16,10 @@ from lanewise.autograph.state import Kind, join_kinds, kind_of, optional, value_
 from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace.mixed import as_integer
 from lanewise.trace.regions import note_container
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import require_trace
-from lanewise.trace.weak import as_integer
 
 _ITEMS = ("in one place", "in another")
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from lanewise.trace.formatting import Field, Text, TextOf
+from lanewise.trace.mixed import Class, note_mixed
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import Tensor, as_tensor
-from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.weak import has_integers, integer_flag, mixed_kind, python_flag
+from lanewise.trace.trace import Trace, state
 
 #: What ``repr`` tells apart, and tells all about.
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis))
@@ -84,22 +84,19 @@ class Number(Template):
 
 
 @dataclass(frozen=True, slots=True)
-class Classed(Template):
-    """A number of which operands tell whether it is Python's, and whether it is an integer."""
+class MixedNumber(Template):
+    """An operand of one of several classes, and the place of the operand that says of which."""
 
-    number: Number
-    python: type | None
-    is_python: int
-    is_integer: int
+    index: int
+    code: int
+    classes: tuple[Class, ...]
 
     def fill(self, numbers: Sequence[Any]) -> Any:
-        number = self.number.fill(numbers)
-        is_python, is_integer = numbers[self.is_python], numbers[self.is_integer]
-        if isinstance(number, Tensor) or isinstance(is_python, Tensor):
-            return number
-        if number.dtype.kind == "f" and is_integer:
-            return int(number) if is_python else np.int64(number)
-        return self.python(number) if is_python and self.python is not None else number
+        number, code = numbers[self.index], numbers[self.code]
+        if isinstance(number, Tensor):
+            found = Tensor(number._trace, number._value, None, number._weak)
+            return note_mixed(found, self.classes, code)
+        return self.classes[int(code)].make(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,15 +318,11 @@ class Templates:
         return Failure(kind, Container(tuple, tuple(map(self.of, args))), parts, cause)
 
     def _number(self, tensor: Tensor) -> Template:
-        """Return the template of a number or an array, with flags of what class it is."""
-        python = mixed_kind(tensor)
-        plain = Number(self._operand(tensor), tensor._weak)
-        if python is None and not has_integers(tensor):
-            return plain
-        trace = require_trace("a text")
-        flags = [Tensor(trace, flag) for flag in (python_flag(tensor), integer_flag(tensor))]
-        places = [self._operand(flag) for flag in flags]
-        return Classed(Number(plain.index, None), tensor._weak or python, *places)
+        at = self._operand(tensor)
+        if tensor._mixed is None:
+            return Number(at, tensor._weak)
+        classes, code = tensor._mixed
+        return MixedNumber(at, self._operand(code), classes)
 
     def _operand(self, tensor: Tensor) -> int:
         for index, known in enumerate(self.operands):

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.state import join_kinds, kind_of, noted, values_of, widened
+from lanewise.autograph.state import join_kinds, kind_of, value_of, widened
 from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
+from lanewise.trace.mixed import code_among, note_mixed
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
@@ -197,13 +198,15 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
     kinds = kind_of(_held(first)), kind_of(_held(second))
     if kinds[0] is not None and kinds[1] is not None:
         kind = widened(join_kinds(name, kinds[0], kinds[1], _SIDES), (first, second))
-        operands = [values_of(_held(x), kind) for x in (first, second)]
+        operands = [value_of(_held(x), kind) for x in (first, second)]
         trace = require_trace("a choice")
-        test = read(condition)
-        value, *flags = [
-            trace.record(where, (test, *pair), {})[0] for pair in zip(*operands, strict=True)
-        ]
-        return noted(Tensor(trace, value, None, kind.weak), kind, iter(flags))
+        (value,) = trace.record(where, (read(condition), *operands), {})
+        result = Tensor(trace, value, None, kind.weak)
+        if kind.mixed is None:
+            return result
+        codes = [code_among(_held(x), kind.mixed) for x in (first, second)]
+        (code,) = trace.record(where, (read(condition), *codes), {})
+        return note_mixed(result, kind.mixed, Tensor(trace, code))
     if type(first) is type(second) and isinstance(first, (list, tuple)):
         if len(first) == len(second):
             pairs = zip(first, second, strict=True)

@@ -22,10 +22,10 @@ from lanewise.ops.elementwise import where
 from lanewise.ops.reduction import argreduce
 from lanewise.ops.slicing import slice_bound
 from lanewise.ops.sorting import argsort
+from lanewise.trace.mixed import NO_INDEX, as_integer
 from lanewise.trace.provenance import same
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace, state
-from lanewise.trace.weak import NO_INDEX, as_integer
 
 INTP = np.dtype(np.intp)
 #: What Python says of a bound of a slice that is no integer.

@@ -8,7 +8,7 @@ placeholder stands for, and how it is to be written.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, NamedTuple, NoReturn
 from weakref import ref
@@ -78,19 +78,22 @@ def collecting() -> Collection | None:
     return None
 
 
-def placeholder(value: Any, conversion: str, spec: str, sample: Any) -> Text | None:
+def placeholder(value: Any, conversion: str, spec: str, samples: Sequence[Any]) -> Text | None:
     """Return what stands for the text of a value in a message, or None outside of one.
 
-    `sample` is a number or an array like those that will be formatted: what it refuses is refused
-    now.
+    `samples` are numbers or arrays like those that will be formatted, one of each class: what all
+    of them refuse is refused now, what only some do when the examples run.
     """
     collection = collecting()
     if collection is None:
         return None
-    if spec:
-        format(sample, spec)
-    elif conversion.startswith("%"):
-        conversion % (sample,)
+    for number, sample in enumerate(samples, 1):
+        try:
+            format(sample, spec) if spec else conversion.startswith("%") and conversion % (sample,)
+            break
+        except (TypeError, ValueError):
+            if number == len(samples):
+                raise
     key = f"<{type(value).__name__} #{next(_numbers)}>"
     found = {key: Field(value, conversion, spec)}
     collection.fields.update(found)
@@ -128,7 +131,7 @@ class Text(str):
         if collection is None:
             return repr(plain) if conversion == "r" else plain
         if spec or conversion == "r":
-            return placeholder(self, conversion, spec, plain) or plain
+            return placeholder(self, conversion, spec, [plain]) or plain
         collection.fields.update(self.fields)
         return plain
 

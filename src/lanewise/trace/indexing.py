@@ -25,6 +25,7 @@ from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
+from lanewise.trace.mixed import NO_INDEX, as_integer
 from lanewise.trace.sizes import in_use, known_sizes, number_of
 from lanewise.trace.tensor import (
     Tensor,
@@ -47,7 +48,6 @@ from lanewise.trace.views import (
     view,
     writable,
 )
-from lanewise.trace.weak import NO_INDEX, as_integer
 
 
 @dataclass

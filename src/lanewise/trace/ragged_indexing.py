@@ -32,6 +32,7 @@ from lanewise.trace.extents import (
     plain,
     step_of,
 )
+from lanewise.trace.mixed import as_integer
 from lanewise.trace.provenance import cut_off, distance, made_of
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
@@ -44,7 +45,6 @@ from lanewise.trace.views import (
     view,
     writable,
 )
-from lanewise.trace.weak import as_integer
 
 _ALL = slice(None)
 

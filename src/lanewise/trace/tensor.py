@@ -57,7 +57,7 @@ class Tensor:
     array([ 5., 10.])
     """
 
-    __slots__ = ("_guard", "_trace", "_type", "_value", "_view", "_weak")
+    __slots__ = ("_guard", "_mixed", "_trace", "_type", "_value", "_view", "_weak")
 
     _trace: Trace
     _value: Value
@@ -68,6 +68,8 @@ class Tensor:
     _weak: type | None
     #: Asked before the tensor is read or written, where that may be wrong; see `autograph.aliases`.
     _guard: Any
+    #: The classes that a number has in some example, where the data choose it (`trace.mixed`).
+    _mixed: Any
 
     # Before NumPy's scalars and arrays in mixed operations.
     __array_priority__ = 1000
@@ -81,6 +83,7 @@ class Tensor:
         self._view = view
         self._weak = weak
         self._guard = None
+        self._mixed = None
 
     if TYPE_CHECKING:  # operators and methods are entered by trace/table/methods.py
 
@@ -263,8 +266,14 @@ class Tensor:
         if self._view is not None:
             self._view.refresh(self)
         now = Tensor(self._trace, self._value, None, self._weak)
-        sample = np.ones((1,) * self.ndim, self.dtype)[()] if self._weak is None else self._weak(1)
-        return placeholder(now, conversion, spec, sample)
+        now._mixed = self._mixed
+        if self._mixed is not None:
+            samples = [each.make(1) for each in self._mixed.classes]
+        elif self._weak is None:
+            samples = [np.ones((1,) * self.ndim, self.dtype)[()]]
+        else:
+            samples = [self._weak(1)]
+        return placeholder(now, conversion, spec, samples)
 
     def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         # No array can; a number could, so this is no error of the user's code.

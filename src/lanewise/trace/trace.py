@@ -100,10 +100,8 @@ class Trace(Builder):
         "captures",
         "function",
         "guesses",
-        "integers",
         "is_open",
         "lent",
-        "mixed",
         "names",
         "number",
         "owners",
@@ -142,10 +140,6 @@ class Trace(Builder):
         self.rebound: set[Value] = set()
         self.randomness: str | None = None
         self.number: Value | None = None
-        #: Values that are Python's numbers in some examples: each with a flag of which, and what.
-        self.mixed: dict[Value, tuple[Value, type]] | None = None
-        #: Values that are floats here and integers in some examples: each with a flag of which.
-        self.integers: dict[Value, Value] | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None
         #: Of an outermost trace: whether a slice was recorded that an end may cut off.
         self.guesses = False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,25 +20,12 @@ from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.gufunc_axes import core_axes
+from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_out, as_stored, store
-from lanewise.trace.weak import (
-    DIVISIONS,
-    are_mixed,
-    as_python_divides,
-    common_flag,
-    give_way,
-    has_integers,
-    keep_integers,
-    mixed_kind,
-    note_mixed,
-    of_integers,
-    python_kind,
-    python_operator,
-    weak_kind,
-)
+from lanewise.trace.weak import give_way, python_operator, weak_kind
 
 
 class _NoValue:
@@ -52,6 +40,17 @@ _PYTHON_NUMBERS = (bool, int, float, complex)
 _COMPARISONS = frozenset(
     (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )
+#: Python's operators of ufuncs.
+OPERATORS: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.divide: operator.truediv, np.floor_divide: operator.floordiv, np.remainder: operator.mod,
+    np.power: operator.pow, np.bitwise_and: operator.and_, np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor, np.left_shift: operator.lshift,
+    np.right_shift: operator.rshift, np.equal: operator.eq, np.not_equal: operator.ne,
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.negative: operator.neg, np.positive: operator.pos,
+    np.absolute: operator.abs, np.invert: operator.invert,
+}  # fmt: skip
 
 
 def apply(
@@ -67,6 +66,9 @@ def apply(
         if type(x) is Dim:
             x = number_of(x)
         if type(x) is Tensor:
+            if x._mixed is not None:
+                function = partial(apply, ufunc, dtype=dtype, operator=operator)
+                return applied(ufunc, function, inputs, is_operator=False)
             values.append(read(x))
             is_weak = is_weak or x._weak is not None
         elif type(x) in _PYTHON_NUMBERS:
@@ -96,13 +98,11 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
     def operator(self: Tensor, other: Any) -> Any:
         trace = state.trace
         kind = type(other)
-        is_noted = self._trace.mixed is not None or (
-            kind is Tensor and other._trace.mixed is not None
-        )
-        if is_noted and (are_mixed(self, other) or has_integers(self) or has_integers(other)):
+        if self._mixed is not None or (kind is Tensor and other._mixed is not None):
             if _defers(other):
                 return NotImplemented
-            return _noted(ufunc, *((other, self) if swapped else (self, other)))
+            pair = (other, self) if swapped else (self, other)
+            return applied(ufunc, OPERATORS[ufunc], pair, is_operator=True)
         if kind is Dim:
             other, kind = number_of(other), Tensor
         if ufunc is np.multiply and self._weak is int and (kind is list or kind is tuple):
@@ -144,40 +144,13 @@ def unary_operator(ufunc: np.ufunc) -> Callable[[Tensor], Any]:
     """Return the method of `Tensor` that an operator of one operand calls."""
 
     def operator(self: Tensor) -> Any:
-        if mixed_kind(self) or has_integers(self):
-            return _noted(ufunc, self)
+        if self._mixed is not None:
+            return applied(ufunc, OPERATORS[ufunc], (self,), is_operator=True)
         if self._weak is not None:
             return python_operator(ufunc, self)
         return apply(ufunc, self, operator=ufunc)
 
     return operator
-
-
-def _noted(ufunc: np.ufunc, *operands: Any) -> Any:
-    """Apply an operator to numbers that the trace has noted something of."""
-    has_integer = any(map(has_integers, operands))
-    if has_integer and (found := of_integers(ufunc, operands)) is not None:
-        return found
-    if are_mixed(*operands):
-        result = _mixed(ufunc, *operands)
-    elif all(map(weak_kind, operands)):
-        result = python_operator(ufunc, *operands)
-    else:
-        result = apply(ufunc, *operands, operator=ufunc)
-    return keep_integers(ufunc, result, *operands) if has_integer else result
-
-
-def _mixed(ufunc: np.ufunc, *operands: Any) -> Any:
-    """Apply an operator to numbers that are Python's in some examples, and NumPy's in others."""
-    flag = common_flag(operands)
-    kind = max([python_kind(x) or int for x in operands], key=(bool, int, float, complex).index)
-    if ufunc in DIVISIONS:
-        operands = as_python_divides(ufunc, *operands, flag)
-        kind = float if ufunc is np.divide and kind is not complex else kind
-    result = apply(ufunc, *operands, operator=ufunc)
-    for part in result if isinstance(result, tuple) else (result,):
-        note_mixed(part, read(flag), kind)
-    return result
 
 
 def _defers(other: Any) -> bool:

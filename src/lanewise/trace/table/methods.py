@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
+from lanewise.trace.mixed import applied, is_mixed
 from lanewise.trace.tensor import (
     TABLE,
     TAKES_OVER,
@@ -72,6 +74,8 @@ def _scalar_power(self: Tensor) -> np.ufunc | None:
 
 def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
     """``x ** n`` takes the same short cuts as NumPy for the exponents that have one."""
+    if self._mixed is not None or is_mixed(exponent):
+        return applied(np.power, operator.pow, (self, exponent), is_operator=True)
     if self._weak is not None:
         return _weak_power(self, exponent)
     if type(exponent) in (int, float) and self.dtype.kind in "fc":
