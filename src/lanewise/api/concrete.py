@@ -206,7 +206,11 @@ class ConcreteFunction:
             return outputs[0]
         if writes.positions:
             self._store(arrays, outputs)
-        return self._assembled(outputs, arrays)
+        return self._assembled(outputs, arrays) if self._outputs else self._empty()
+
+    def _empty(self) -> Any:
+        """Return what a function returns that returns nothing of its graph: most often None."""
+        return None if self._result == _NONE else self._assembled([], [])
 
     def _run_and_assign(self, runner: _Runner, arrays: Sequence[Any]) -> Any:
         """Run, and then assign: a call that raises has assigned nothing."""
@@ -583,3 +587,4 @@ def _holder(leaf: Any, key: Key) -> Callable[[], Any]:
 
 _DATA = object()
 _LEAF = tree.flatten(0)[1]
+_NONE = tree.flatten(None)[1]

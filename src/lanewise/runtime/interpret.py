@@ -101,8 +101,8 @@ class Plan:
         if source.file is not None:
             source.names["__name__"] = module_of(source.file)
             self._run.__code__ = relocated(self._made, source.file, source.user_lines())
-        #: Whether each output is memory of its own, which nobody else knows.
-        self.is_fresh = not source.written and _is_fresh(graph)
+        #: Whether each output, but those that are lent, is memory that nobody else knows.
+        self.is_fresh = _is_fresh(graph, self.memory, lent)
 
     def has_written(self, error: Exception) -> bool:
         """Whether a run that raised had begun to write to arguments that are lent."""
@@ -179,16 +179,22 @@ def _overwriting(op: Operation, free: Sequence[int]) -> Sequence[tuple[int, int]
     return overwriting(op, free)
 
 
-def _is_fresh(graph: Graph) -> bool:
-    """Whether each output of a graph is a result of a kernel, perhaps of another shape."""
+def _is_fresh(graph: Graph, memory: Memory, lent: Mapping[int, int]) -> bool:
+    """Whether each output of a graph is a result of a kernel, perhaps of another shape.
+
+    Those do not count that are the last values of arguments, nor may others lie in these.
+    """
+    taken = {graph.inputs[i] for i in lent}
     made = {}
     for op in graph.operations:
         if op.primitive is map_ and op.params["order"] == NATIVE:
             made.update({result: result for result in op.results})
         elif op.primitive is reshape and op.operands[0] in made:
             made[op.results[0]] = made[op.operands[0]]
-    found = [made.get(value) for value in graph.outputs]
-    return None not in found and len(set(found)) == len(found)
+    values = [value for i, value in enumerate(graph.outputs) if i not in lent.values()]
+    found = [made.get(value) for value in values]
+    is_apart = all([taken.isdisjoint(memory.roots[value]) for value in values])
+    return is_apart and None not in found and len(set(found)) == len(found)
 
 
 def told(example: tuple[int, ...], op: Operation) -> str:
