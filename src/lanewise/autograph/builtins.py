@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
+from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import (
@@ -83,6 +84,9 @@ def int_(x: Any = 0, /, *args: Any, **kwargs: Any) -> Any:
     """``int``: truncated, with Python's errors for NaN and infinity."""
     tensor = traced(x)
     if tensor is None:
+        x = converted_by(x, "__int__") if not args and not kwargs else x
+        tensor = traced(x)
+    if tensor is None:
         return without_texts(int, "int", x, *args, **kwargs)
     refuse_types(int, x, *args, **kwargs)
     return integer(tensor)
@@ -92,6 +96,9 @@ def int_(x: Any = 0, /, *args: Any, **kwargs: Any) -> Any:
 def float_(x: Any = 0.0, /) -> Any:
     """``float``."""
     tensor = traced(x)
+    if tensor is None:
+        x = converted_by(x, "__float__")
+        tensor = traced(x)
     if tensor is None:
         return without_texts(float, "float", x)
     refuse_types(float, x)

@@ -31,8 +31,9 @@ from numpy.polynomial._polybase import ABCPolyBase
 from lanewise.autograph.advice import without_data
 from lanewise.autograph.convert import convert
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
-from lanewise.autograph.known_calls import EFFECTS, name_of
+from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
 from lanewise.autograph.managers import managed
+from lanewise.autograph.reached import know_reached
 from lanewise.autograph.state import DONT_CARE
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
@@ -212,6 +213,8 @@ def _under_errstate(f: FunctionType) -> Any:
 
 def _convert(f: Any) -> Any:
     result = convert(f, HOOKS[0])
+    if result is not f:
+        know_reached(f, _has_followed)
     if result is f:
         _remember(f.__code__, True)
     return result
@@ -286,7 +289,8 @@ _OPERATORS = frozenset(
 ) | frozenset(
     f"__{name}__"
     for name in "eq ne lt le gt ge neg pos abs invert round floor ceil trunc enter exit iter next "
-    "bool str repr format".split()
+    "bool str repr format float int complex index len contains hash reversed missing getattr "
+    "getattribute get set delete".split()
 )
 
 
@@ -315,6 +319,14 @@ def _known_class(cls: type) -> str:
         for base in cls.__mro__:
             _follow_operators(base)
     return how
+
+
+def _has_followed(cls: type) -> bool:
+    """Whether a class is a user's; then its operators and properties follow data from now on."""
+    if is_library(cls.__module__):
+        return False
+    _known_class(cls)
+    return True
 
 
 def follow_operators(cls: type) -> None:
@@ -349,6 +361,22 @@ def _follow_operators(cls: type) -> None:
         elif type(value) is property and any(map(_is_users, (value.fget, value.fset))):
             parts = [_asking(f) if _is_users(f) else f for f in (value.fget, value.fset)]
             setattr(cls, name, property(*parts, value.fdel, value.__doc__))
+        elif type(value) is functools.cached_property and _is_users(value.func):
+            value.func = _asking_once(value)
+        elif _is_users(getattr(type(value), "__get__", None)):
+            _known_class(type(value))
+
+
+def _asking_once(kept: Any) -> Any:
+    """Return the function of a ``cached_property``, which writes to its object what that gives."""
+    function = kept.func
+
+    @functools.wraps(function)
+    def ask(self: Any) -> Any:
+        note_attribute(self, kept.attrname)
+        return fn(function)(self)
+
+    return ask
 
 
 def _asking(method: Any) -> Any:

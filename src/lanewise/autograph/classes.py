@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.calls import replaces
+from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.tables import Picked
 from lanewise.autograph.values import stand_in, traced
@@ -65,3 +66,15 @@ def _one_class(number: Tensor) -> type:
             "gives another class for some examples. Ask isinstance(x, int), or make it one of both"
         )
     return found[0]
+
+
+def converted_by(x: Any, name: str) -> Any:
+    """Return what an object's own method makes of it, if that is data; else what gives it."""
+    kind = type(x)
+    method = getattr(kind, name, None)
+    if type(method) is not FunctionType:
+        return x
+    found = fn(method)(x)
+    if traced(found) is not None:
+        return found
+    return type(kind.__name__, (), {name: lambda self: found})()  # Python checks its class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import operator
 import sys
 from collections import defaultdict, deque
@@ -180,9 +181,13 @@ def changing(x: Any) -> None:
 def setattr(o: Any, name: str, v: Any) -> None:
     """``o.name = v``."""
     if state.trace is not None:
-        found = getattr(type(o), name, None)
+        found = inspect.getattr_static(type(o), name, None)
         if type(found) is property and found.fset is not None:
             fn(found.fset)(o, v)
+            return
+        method = getattr(type(found), "__set__", None)
+        if type(method) is FunctionType:
+            fn(method)(found, o, v)
             return
         method = type(o).__setattr__
         if type(method) is FunctionType:

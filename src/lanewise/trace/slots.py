@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from functools import cached_property
+from types import FunctionType
 from typing import Any
 
 from lanewise.trace.tensor import Tensor
@@ -82,14 +85,31 @@ class AttributeSlot(Slot):
         super().__init__(("attribute", id(owner), attribute), name, owner)
         self.attribute = attribute
 
+    # Without what the user's class does where its attributes are read or set.
+
     def get(self) -> Any:
-        return getattr(self.owner, self.attribute, Missing)
+        owner, name = self.owner, self.attribute
+        if isinstance(owner, type):
+            return getattr(owner, name, Missing)
+        held = inspect.getattr_static(owner, "__dict__", None)
+        if hasattr(type(held), "__get__"):
+            held = object.__getattribute__(owner, "__dict__")
+        if type(held) is dict and name in held:
+            return held[name]
+        found = inspect.getattr_static(type(owner), name, Missing)
+        if found is Missing or isinstance(found, cached_property):
+            return Missing if type(held) is dict else getattr(owner, name, Missing)
+        return getattr(owner, name, Missing)
 
     def set(self, value: Any) -> None:
+        owner, name = self.owner, self.attribute
+        own = type(owner)
         if value is not Missing:
-            setattr(self.owner, self.attribute, value)
-        elif hasattr(self.owner, self.attribute):
-            delattr(self.owner, self.attribute)
+            is_users = type(own.__setattr__) is FunctionType
+            (object.__setattr__ if is_users else setattr)(owner, name, value)
+        elif self.get() is not Missing:
+            is_users = type(own.__delattr__) is FunctionType
+            (object.__delattr__ if is_users else delattr)(owner, name)
 
 
 class ArraySlot(Slot):
