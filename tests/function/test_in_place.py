@@ -161,6 +161,18 @@ def test_as_the_plain_function(func, size, layout, backend):
             assert np.may_share_memory(x, mine[0]) or not np.may_share_memory(y, others[0])
 
 
+@pytest.mark.filterwarnings("ignore::lanewise.errors.RetracingWarning")
+@pytest.mark.parametrize("layout", ["whole", "part", "strided"])
+@pytest.mark.parametrize("func", PROGRAMS)
+def test_of_any_size(func, layout, backend):
+    traced = lw.function(func, reduce_retracing=True)
+    for size in (13, 20, 31, 50, 64, 13, 1003, 99):
+        mine, others = (arguments(func, size, layout, size) for _ in range(2))
+        want, got = func(*mine), traced(*others)
+        for x, y in zip([*mine, *(want or ())], [*others, *(got or ())], strict=True):
+            np.testing.assert_allclose(y, x, rtol=1e-12)
+
+
 def peak(call):
     """Return how many bytes of memory a call takes at most."""
     call()

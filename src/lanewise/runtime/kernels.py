@@ -152,12 +152,13 @@ def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
 
     It may write to the operands at the positions `free`.
     """
-    if of_any_size(op):
-        return _Sized(op)
-    runner = _Runner(op)
-    call = caller(runner.cell, runner)
     shared = overwriting(op, free)
-    return _Overwriting(op, shared, call) if shared else call
+    if of_any_size(op):
+        return _Sized(op, shared)
+    if shared:
+        return _overwriting(op, shared)
+    runner = _Runner(op)
+    return caller(runner.cell, runner)
 
 
 def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
@@ -169,7 +170,7 @@ def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
         The operands that nobody reads any more.
     """
     size, in_dims = op.params["size"], op.params["in_dims"]
-    if type(size) is not int or of_any_size(op) or any(op.params["columns"]):
+    if not free or type(size) is not int or any(op.params["columns"]):
         return []
     (body,) = op.regions
     pairs: list[tuple[int, int]] = []
@@ -317,57 +318,67 @@ def _prepared(
     return (entry.table(), Mender(op, entry, kernel.lost), (code, entry)), code.seconds
 
 
-class _Overwriting:
-    """Runs a native map, some of whose results lie in the memory of operands.
+class _Results:
+    """What a kernel writes to, where some of its results lie in the memory of operands.
 
-    Operands that do not lie as a kernel takes them are left as they are.
+    Parameters
+    ----------
+    shared
+        Pairs of an operand and a result, by number.
+    outputs
+        The dtypes and shapes of all results of an example.
     """
 
-    __slots__ = ("_call", "_dtypes", "_op", "_otherwise", "_results", "_shared")
+    __slots__ = ("_rows",)
 
-    def __init__(
-        self, op: Operation, shared: Sequence[tuple[int, int]], otherwise: Callable[..., Any]
-    ) -> None:
-        self._op, self._shared, self._otherwise = op, shared, otherwise
-        self._dtypes = [canonical(value.type.dtype) for value in op.regions[0].inputs]
-        self._call: Callable[..., Any] | None = None
+    def __init__(self, shared: Shared, outputs: Sequence[tuple[np.dtype, tuple[int, ...]]]) -> None:
         operands = {result: operand for operand, result in shared}
-        self._results = [(operands.get(i), value.type) for i, value in enumerate(op.results)]
+        self._rows = [(operands.get(i), *output) for i, output in enumerate(outputs)]
 
-    def __call__(self, size: int, *operands: Any) -> tuple[np.ndarray, ...]:
-        results = [
-            np.empty(t.shape, t.dtype) if i is None else operands[i].reshape(t.shape)
-            for i, t in self._results
+    def __call__(self, size: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [
+            np.empty((size, *shape), dtype) if i is None else operands[i].reshape(size, *shape)
+            for i, dtype, shape in self._rows
         ]
-        return (self._call or self._compiled())(size, *operands, *results)
 
-    def _compiled(self) -> Callable[..., Any]:
-        op, count = self._op, len(self._dtypes)
-        (body,) = op.regions
-        in_dims = op.params["in_dims"]
-        kernel = kernel_for(body, in_dims, op.params["fastmath"], (), self._shared)
-        known, _ = _prepared(op, kernel, self._dtypes, in_dims)
 
-        def elsewhere(size: int, *given: Any) -> tuple[np.ndarray, ...]:
-            """Call it on operands that are not as the kernel reads them."""
-            return self._otherwise(size, *given[:count])
+def _overwriting(op: Operation, shared: Shared) -> Callable[..., tuple[np.ndarray, ...]]:
+    """Return the runner of a native map, some of whose results lie in the memory of operands.
 
-        self._call = caller([known], elsewhere)
-        return self._call
+    Operands that are not as a kernel reads them are copied, and then those are overwritten.
+    """
+    (body,) = op.regions
+    in_dims, count = op.params["in_dims"], len(body.inputs)
+    dtypes = [canonical(value.type.dtype) for value in body.inputs]
+    results = _Results(shared, [(value.type.dtype, value.type.shape) for value in body.outputs])
+    call: Callable[..., Any] | None = None
+
+    def run(size: int, *operands: Any) -> tuple[np.ndarray, ...]:
+        nonlocal call
+        if call is None:
+            kernel = kernel_for(body, in_dims, op.params["fastmath"], (), shared)
+            call = caller([_prepared(op, kernel, dtypes, in_dims)[0]], elsewhere)
+        return call(size, *operands, *results(size, operands))
+
+    def elsewhere(size: int, *given: Any) -> tuple[np.ndarray, ...]:
+        return run(size, *map(rows, given[:count], in_dims, dtypes))
+
+    return run
 
 
 class _Sized:
     """Runs a native map whose kernel is told of sizes: how it is called is made once for each."""
 
-    __slots__ = ("_calls", "_code", "_dtypes", "_in_dims", "_kernel", "_op", "_symbols")
+    __slots__ = ("_calls", "_code", "_dtypes", "_in_dims", "_kernel", "_op", "_shared", "_symbols")
 
-    def __init__(self, op: Operation) -> None:
+    def __init__(self, op: Operation, shared: Shared = ()) -> None:
         (body,) = op.regions
+        self._shared = shared
         self._op = op
         self._symbols = sorted(unknown_sizes(body))
         self._in_dims: tuple[int | None, ...] = op.params["in_dims"]
         self._dtypes = [canonical(value.type.dtype) for value in body.inputs]
-        self._kernel = kernel_for(body, self._in_dims, op.params["fastmath"])
+        self._kernel = kernel_for(body, self._in_dims, op.params["fastmath"], (), shared)
         self._code: Code | None = None
         self._calls: dict[tuple[int, ...], Callable[..., Any] | None] = {}
 
@@ -412,17 +423,17 @@ class _Sized:
         )
         mender = Mender(self._op, entry, kernel.lost, sizes)
         known = entry.table(), mender, (self._code, entry)
-        exact = caller([known], None)
+        exact, results = caller([known], None), _Results(self._shared, outputs)
+        count = len(self._dtypes)
 
         def in_rows(size: int, *operands: Any) -> tuple[np.ndarray, ...]:
             """Call it on operands that are not as it reads them."""
-            given = [
-                rows(np.asarray(x, dtype), axis, dtype)
-                for x, axis, dtype in zip(operands, self._in_dims, self._dtypes, strict=True)
-            ]
-            return exact(size, *given, table)
+            given = list(map(rows, operands[:count], self._in_dims, self._dtypes))
+            return exact(size, *given, table, *(results(size, given) if self._shared else ()))
 
         if any(self._in_dims):  # examples do not come first
             return in_rows
-        call = caller([known], lambda size, *operands: in_rows(size, *operands[:-1]))
+        call = caller([known], in_rows)
+        if self._shared:
+            return lambda size, *given: call(size, *given, table, *results(size, given))
         return lambda size, *operands: call(size, *operands, table)
