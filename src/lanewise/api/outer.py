@@ -19,12 +19,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lanewise.autograph.state import is_same
+from lanewise.autograph.state import is_same, optional, present
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.mixed import classes_of, is_mixed, note_mixed, own_code
+from lanewise.trace.mixed import classes_of, is_mixed, note_mixed, own_code, presence
 from lanewise.trace.regions import Stateful, Watched, holds_traced, set_slot
 from lanewise.trace.slots import (
     ArraySlot,
@@ -426,6 +426,8 @@ class _Plan:
         if type(x) is Tensor and type(y) is Tensor:
             if x._type != y._type or x._weak is not y._weak or classes_of(x) != classes_of(y):
                 return None
+            if (presence(x) is None) is not (presence(y) is None):
+                return None
             return self._tensor(x, x is y)
         if type(x) is type(y) is np.ndarray and x.dtype == y.dtype and _is_equal(x, y):
             return lambda batches, number: x if x is y else x.copy()
@@ -434,21 +436,28 @@ class _Plan:
 
     def _tensor(self, x: Tensor, is_first: bool) -> Callable[[Sequence[Any], int], Any]:
         """Return what gives what a tensor stands for in the example of a number."""
-        position, classes = len(self.outputs), classes_of(x)
+        position, classes, flag = len(self.outputs), classes_of(x), presence(x)
         assert classes is not None
-        self.outputs.append(read(x))
+        self.outputs.append(read(x) if flag is None else present(x))
         if is_mixed(x):
             self.outputs.append(own_code(x))
+        if flag is not None:
+            self.outputs.append(read(flag))
+        last = len(self.outputs) - 1
 
         def taken(batches: Sequence[Any], number: int) -> Any:
             if not batches:
                 return x  # while it is traced
             number = 0 if is_first else number
             found = batches[position][number]
+            is_there: Any = True if flag is None else batches[last][number]
+            if not isinstance(is_there, Tensor) and not is_there:
+                return None
             code: Any = batches[position + 1][number] if len(classes) > 1 else 0
             if isinstance(found, Tensor):
                 tensor = Tensor(found._trace, read(found), None, x._weak)
-                return note_mixed(tensor, classes, code) if len(classes) > 1 else tensor
+                tensor = note_mixed(tensor, classes, code) if len(classes) > 1 else tensor
+                return tensor if flag is None else optional(tensor, is_there)
             return classes[code].make(found) if not found.shape else found.copy()
 
         return taken

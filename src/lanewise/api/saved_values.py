@@ -29,6 +29,7 @@ from lanewise.autograph.templates import (
     Failure,
     MixedNumber,
     Number,
+    OptionalNumber,
     Plain,
     Shown,
     Template,
@@ -302,6 +303,8 @@ def _template(template: Any) -> Any:
             return {"number": [number, encoded(weak)]}
         case MixedNumber(index=number, code=code, classes=classes):
             return {"mixed number": [number, code, encoded_classes(classes)]}
+        case OptionalNumber(part=part, presence=flag):
+            return {"optional number": [_template(part), flag]}
         case Shown(part=part, conversion=conversion, spec=spec):
             return {"shown": [_template(part), conversion, spec]}
         case Written(parts=parts):
@@ -355,6 +358,9 @@ class _Templates:
                 number, code, described = listed(content)
                 places = index(number, 2**16), index(code, 2**16)
                 return MixedNumber(*places, decoded_classes(self._decoder, described))
+            case "optional number":
+                part, flag = listed(content)
+                return OptionalNumber(self.read(part), index(flag, 2**16))
             case "shown":
                 part, conversion, spec = listed(content)
                 if not _CONVERSION.fullmatch(text_of(conversion)):

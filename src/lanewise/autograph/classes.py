@@ -11,8 +11,9 @@ import numpy as np
 
 from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.sequences import TracedRange
+from lanewise.autograph.state import bare, is_optional
 from lanewise.autograph.tables import Picked
-from lanewise.autograph.values import stand_in, traced
+from lanewise.autograph.values import choose, stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
@@ -24,6 +25,9 @@ from lanewise.trace.tensor import Tensor
 def isinstance_(obj: Any, classes: Any) -> Any:
     """``isinstance``: of a traced value, that of the number or array that it stands for."""
     kind = type(obj)
+    if is_optional(obj):
+        answers = isinstance_(bare(obj), classes), isinstance(None, classes)
+        return answers[1] if answers[0] is answers[1] else choose(obj._guard.flag, *answers)
     if is_mixed(obj):
         return is_one_of(obj, lambda each: isinstance(each.make(1), classes))
     if kind is Tensor or kind is Ragged or traced(obj) is not None:
@@ -49,7 +53,7 @@ def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
         return np.ndarray
     if kind is Picked or kind is TracedRange:
         return list if kind is Picked else range
-    if is_mixed(obj):
+    if is_mixed(obj) or is_optional(obj):
         return _one_class(obj)
     if traced(obj) is not None:
         return type(stand_in(obj))
@@ -59,6 +63,7 @@ def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
 def _one_class(number: Tensor) -> type:
     """Return the class of a number that has one dtype or another, or raise if that differs."""
     found = [each.of_python for each in classes_of(number) or ()]
+    found += [type(None)] if is_optional(number) else []
     if len(set(found)) > 1:
         names = " or ".join([each.__name__ for each in found])
         raise ConcretizationError(

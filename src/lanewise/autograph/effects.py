@@ -42,6 +42,7 @@ from lanewise.ir.location import _is_own, here
 from lanewise.ir.types import array_type
 from lanewise.ops.host import py_func
 from lanewise.trace.formatting import Text, written
+from lanewise.trace.mixed import presence
 from lanewise.trace.regions import Region
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, lift, read
@@ -330,6 +331,8 @@ def _as_now(value: Any) -> Any:
     """Return a value with copies of the tensors and containers in it, which may change later."""
     if isinstance(value, Tensor):
         value = as_tensor(value)
+        if presence(value) is not None:
+            return value  # no array, so nobody writes to it
         now = Tensor(require_trace("a text"), read(value), None, value._weak)
         now._mixed = value._mixed
         return now

@@ -76,6 +76,11 @@ class Absent:
         self.is_quiet = False
 
     @property
+    def presence(self) -> Tensor:
+        """For which examples there is a value."""
+        return self.flag
+
+    @property
     def is_copy(self) -> bool:
         """As of what is beneath."""
         return self.beneath is not None and self.beneath.is_copy

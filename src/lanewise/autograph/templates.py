@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.trace.formatting import Field, Text, TextOf
-from lanewise.trace.mixed import Class, note_mixed
+from lanewise.trace.mixed import Class, note_mixed, presence
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import Tensor, as_tensor
@@ -97,6 +97,20 @@ class MixedNumber(Template):
             found = Tensor(number._trace, number._value, None, number._weak)
             return note_mixed(found, self.classes, code)
         return self.classes[int(code)].make(number)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalNumber(Template):
+    """A number that is None in some examples, and the place of the operand that says in which."""
+
+    part: Template
+    presence: int
+
+    def fill(self, numbers: Sequence[Any]) -> Any:
+        flag = numbers[self.presence]
+        if isinstance(flag, Tensor) or flag:
+            return self.part.fill(numbers)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +332,11 @@ class Templates:
         return Failure(kind, Container(tuple, tuple(map(self.of, args))), parts, cause)
 
     def _number(self, tensor: Tensor) -> Template:
+        flag = presence(tensor)
+        if flag is not None:
+            held = Tensor(tensor._trace, tensor._value, None, tensor._weak)
+            held._mixed = tensor._mixed
+            return OptionalNumber(self._number(held), self._operand(flag))
         at = self._operand(tensor)
         if tensor._mixed is None:
             return Number(at, tensor._weak)

@@ -86,6 +86,11 @@ def classes_of(x: Any) -> tuple[Class, ...] | None:
     return None
 
 
+def presence(x: Any) -> Tensor | None:
+    """Return for which examples x is not None, if it is for some (`lanewise.autograph.state`)."""
+    return getattr(x._guard, "presence", None) if type(x) is Tensor else None
+
+
 def is_mixed(x: Any) -> bool:
     """Whether the data choose the class of x."""
     return type(x) is Tensor and x._mixed is not None

@@ -267,12 +267,16 @@ class Tensor:
             self._view.refresh(self)
         now = Tensor(self._trace, self._value, None, self._weak)
         now._mixed = self._mixed
+        samples: list[Any] = []
+        if hasattr(self._guard, "presence"):
+            now._guard = self._guard
+            samples.append(None)
         if self._mixed is not None:
-            samples = [each.make(1) for each in self._mixed.classes]
+            samples += [each.make(1) for each in self._mixed.classes]
         elif self._weak is None:
-            samples = [np.ones((1,) * self.ndim, self.dtype)[()]]
+            samples.append(np.ones((1,) * self.ndim, self.dtype)[()])
         else:
-            samples = [self._weak(1)]
+            samples.append(self._weak(1))
         return placeholder(now, conversion, spec, samples)
 
     def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -11,7 +11,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
-from lanewise.trace.mixed import applied, is_mixed
+from lanewise.trace.mixed import applied, is_mixed, presence
 from lanewise.trace.tensor import (
     TABLE,
     TAKES_OVER,
@@ -134,11 +134,37 @@ Tensor.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
 Tensor.__setitem__ = indexing.setitem  # type: ignore[attr-defined]
 
 
+def _equal_to_none(
+    x: Tensor, other: Any, answer: bool, compare: Callable[[Tensor, Any], Any]
+) -> Any:
+    """Return how x compares that is None in some examples; None where that is not so."""
+    flag, of_other = presence(x), presence(other)
+    if (flag is None) is (of_other is None):  # which raises where both are None in some examples
+        return None
+    if flag is None:
+        assert of_other is not None
+        return _equal_to_none(other, x, answer, compare)
+    there = np.logical_not(flag) if answer else flag
+    if other is None:
+        return weak(np.logical_not(there), bool)
+    held = Tensor(x._trace, x._value, None, x._weak)
+    held._mixed = x._mixed
+    found = compare(held, other)
+    if found is NotImplemented:
+        return None
+    result = (np.logical_or if answer else np.logical_and)(there, found)
+    return weak(result, bool) if found._weak is bool else result
+
+
 def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any], Any]:
     """``t == None`` and ``t == "text"`` are plain answers for every element, as in NumPy."""
     compare = ufuncs.binary_operator(ufunc)
 
     def operator(self: Tensor, other: Any) -> Any:
+        if self._guard is not None or (type(other) is Tensor and other._guard is not None):
+            found = _equal_to_none(self, other, answer, compare)
+            if found is not None:
+                return found
         result = compare(self, other)
         if result is NotImplemented and type(other) not in TAKES_OVER:
             return np.full(self.shape, answer)
