@@ -21,7 +21,7 @@ import numpy as np
 from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
-from lanewise.autograph.iterators import take_from_outside
+from lanewise.autograph.iterators import CONSUMING, consuming, take_from_outside
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -489,6 +489,8 @@ def contains(container: Any, item: Any) -> Any:
     tensor = container if kind is Ragged else traced(container)
     if tensor is not None:
         return weak(np.any(tensor == item), bool)
+    if hasattr(kind, "__next__"):
+        take_from_outside(container)
     found = getattr(kind, "__contains__", None)
     if hasattr(found, "__code__") and kind is not Picked:
         return bool_(fn(found)(container, item))
@@ -594,3 +596,5 @@ def _writes_to_first(function: Callable[..., Any]) -> Callable[..., Any]:
 for _function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
                   heapq.heappushpop):  # fmt: skip
     ROWS[_function] = _writes_to_first(_function)
+for _function in CONSUMING:
+    ROWS[_function] = consuming(ROWS.get(_function, _born_result(_function)))

@@ -557,8 +557,18 @@ def _wrapper(f: Any) -> Any:
         return f
     if f.__name__ in ("__setattr__", "__delattr__"):
         return functools.partial(_log_attribute, f)
+    if f.__name__ == "__next__":
+        return functools.partial(ROWS[next], f.__self__)
+    if type(f.__self__) is np.ndarray and f.__name__ in _WRITING_OPERATORS:
+        return functools.partial(_write, f, f.__self__)
     make = _methods_of(type(f.__self__)).get(f.__name__)
     return f if make is None else make(f)
+
+
+_WRITING_OPERATORS = frozenset(
+    f"__{name}__" for name in "setitem iadd isub imul itruediv ifloordiv imod ipow imatmul iand "
+    "ior ixor ilshift irshift".split()
+)  # fmt: skip
 
 
 def _log_attribute(f: Any, name: str, *value: Any) -> None:

@@ -10,10 +10,12 @@ import collections
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from types import GeneratorType
 from typing import Any
 
 from lanewise.autograph.builtins import sorted_
 from lanewise.autograph.calls import METHODS, ROWS, fn
+from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
 from lanewise.trace.regions import born, is_watched, note_container
@@ -34,6 +36,12 @@ def _changing(method: Any) -> Method:
 def _log_and_call(method: Any, *args: Any, **kwargs: Any) -> Any:
     note_container(method.__self__)
     return method(*args, **kwargs)
+
+
+def _taking(method: Any) -> Method:
+    """Return the method of a generator, which takes an item of it."""
+    take_from_outside(method.__self__)
+    return method
 
 
 def _making(method: Any) -> Method:
@@ -152,13 +160,14 @@ def _replace(items: list[Any], new: list[Any]) -> None:
 # --- the rows -------------------------------------------------------------------------------------
 
 _CHANGING: dict[type, str] = {
-    list: "append extend clear reverse __setitem__ __delitem__ __iadd__",
-    dict: "update setdefault pop popitem clear __setitem__ __delitem__",
+    list: "append extend clear reverse __setitem__ __delitem__ __iadd__ __imul__",
+    dict: "update setdefault pop popitem clear __setitem__ __delitem__ __ior__",
     set: "add discard remove pop clear update difference_update intersection_update "
-    "symmetric_difference_update",
+    "symmetric_difference_update __ior__ __iand__ __isub__ __ixor__",
     collections.deque: "append appendleft extend extendleft pop popleft rotate clear insert remove "
-    "reverse",
-    bytearray: "append extend insert pop remove clear reverse",
+    "reverse __setitem__ __delitem__ __iadd__ __imul__",
+    bytearray: "append extend insert pop remove clear reverse __setitem__ __delitem__ __iadd__ "
+    "__imul__",
 }
 _MAKING: dict[type, str] = {
     list: "copy",
@@ -177,6 +186,9 @@ _FOLLOWING: dict[type, dict[str, Callable[..., Any]]] = {
 
 def _unbound(name: str) -> Callable[..., Any]:
     return lambda owner, *args, **kwargs: fn(getattr(owner, name))(*args, **kwargs)
+
+
+METHODS[GeneratorType] = {"send": _taking, "throw": _taking}
 
 
 def _enter() -> None:

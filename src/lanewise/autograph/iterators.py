@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
+import collections
+import functools
+import itertools
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lanewise.autograph.build import is_ours
@@ -32,6 +37,30 @@ def take_from_outside(iterator: Any) -> None:
         for attribute, part in getattr(value, "__dict__", {}).items():
             if part is iterator and _is_mapped(value):
                 raise Stateful(f"the iterator {name}.{attribute}", here())
+
+
+#: What takes items of the iterators that it is given, now or later.
+CONSUMING: tuple[Any, ...] = (
+    builtins.list, builtins.tuple, builtins.set, builtins.frozenset, builtins.dict, builtins.zip,
+    builtins.map, builtins.filter, builtins.enumerate, builtins.sum, builtins.min, builtins.max,
+    builtins.any, builtins.all, builtins.sorted, collections.deque, collections.Counter,
+    functools.reduce, math.fsum, math.prod, itertools.islice, itertools.chain, itertools.cycle,
+    itertools.compress, itertools.zip_longest, itertools.pairwise, itertools.tee,
+    itertools.accumulate, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.groupby,
+)  # fmt: skip
+
+
+def consuming(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes no items of iterators from outside of a mapped function."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if hasattr(type(x), "__next__"):
+                take_from_outside(x)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _user_frame() -> Any:

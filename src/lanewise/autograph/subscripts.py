@@ -222,6 +222,17 @@ def closure(f: Any) -> Any:
     return f
 
 
+def _in_place(function: Any) -> Any:
+    def call(x: Any, y: Any) -> Any:
+        changing(x)
+        return function(x, y)
+
+    return call
+
+
+for _name in "add and concat floordiv lshift matmul mod mul or pow rshift sub truediv xor".split():
+    _function = getattr(operator, f"i{_name}")
+    ROWS[_function] = _in_place(_function)
 ROWS[operator.getitem] = getitem
 ROWS[operator.setitem] = setitem
 ROWS[operator.delitem] = delitem
