@@ -66,6 +66,8 @@ class Attempt:
 
     #: Whether all that an example has done is given up when it raises.
     drops = False
+    #: Whether it stands for a ``with`` block at whose end an exception may end.
+    swallows = False
 
     def __init__(
         self, names: Sequence[str], handlers: Sequence[Handler], is_final: bool, prints: bool
@@ -94,6 +96,8 @@ class Attempt:
         for number, handler in enumerate(self.handlers):
             if issubclass(error, flattened(handler.kinds())):
                 return number
+        if self.swallows:
+            return 0
         is_seen = self.prints or (self.outer is not None and self.outer.catching(error))
         return len(self.handlers) if self.is_final and is_seen else None
 
@@ -151,6 +155,13 @@ class Attempt:
         """Raise where a ``with`` block that does something at its end stands between."""
         attempt: Attempt | None = self
         while attempt is not None:
+            if attempt.managers and attempt.swallows:
+                kind = type(attempt.managers[-1]).__name__
+                raise UnsupportedError(
+                    f"{error.__name__} may be raised{at(here())} in a with block of a {kind}, "
+                    "which may go on as if nothing had been raised: that is not followed for the "
+                    "examples that raise. Write try and except, or contextlib.suppress(...), there"
+                )
             if attempt.managers and not last.drops:
                 kind = type(attempt.managers[-1]).__name__
                 raise UnsupportedError(
