@@ -132,9 +132,18 @@ def rows_of(arrays: Sequence[np.ndarray], dims: Sequence[int | None], i: int) ->
     return [x if x.ndim else x[()] for x in row]
 
 
-def looped(f: Callable[..., Any], arrays: Sequence[np.ndarray], dims: Any, size: int) -> Any:
-    """Return the results of plain Python: for each leaf the list of what examples give."""
-    found = [leaves(f(*rows_of(arrays, dims, i))) for i in range(size)]
+def looped(
+    f: Callable[..., Any], arrays: Sequence[np.ndarray], dims: Any, size: int, left: list[Any]
+) -> Any:
+    """Return the results of plain Python: for each leaf the list of what examples give.
+
+    What each call leaves in its arguments goes into a list.
+    """
+    found = []
+    for i in range(size):
+        row = rows_of(arrays, dims, i)
+        found.append(leaves(f(*row)))
+        left.append(row)
     return [list(column) for column in zip(*found, strict=True)]
 
 
@@ -151,7 +160,9 @@ def backend(name: str) -> Generator[None]:
             os.environ["LANEWISE_BACKEND"] = before
 
 
-def _in_mode(mode: str, f: Any, arrays: list[np.ndarray], dims: Any, size: int) -> list[Any]:
+def _in_mode(
+    mode: str, f: Any, arrays: list[np.ndarray], dims: Any, size: int, left: list[Any]
+) -> list[Any]:
     """Return the results of all calls in a mode, each as `looped` gives them, stacked."""
     if mode in ("vmap", "native"):
         return [leaves(lw.vmap(f, dims)(*arrays))]
@@ -186,9 +197,7 @@ def _in_mode(mode: str, f: Any, arrays: list[np.ndarray], dims: Any, size: int) 
     if mode == "function_vmap":
         traced = lw.function(lw.vmap(f, dims))
         return [leaves(traced(*arrays)) for _ in range(2)]
-    traced = lw.function(f)
-    found = [leaves(traced(*rows_of(arrays, dims, i))) for i in range(size)]
-    return [tuple([list(column) for column in zip(*found, strict=True)])]
+    return [tuple(looped(lw.function(f), arrays, dims, size, left))]
 
 
 def differs(got: Any, want: list[Any]) -> str:
@@ -252,7 +261,8 @@ class Compared:
         self.example = example
         arrays, dims, size = list(example.arrays.values()), example.in_dims, example.size
         plain = Program(example.source)
-        self.want = watched(plain, lambda: looped(plain.function, arrays, dims, size))
+        self.left: list[Any] = []
+        self.want = watched(plain, lambda: looped(plain.function, arrays, dims, size, self.left))
         plain.close()
         self.program = Program(example.source)
 
@@ -260,7 +270,7 @@ class Compared:
         """Run it in a mode; return ``same``, ``raised``, ``refused``, ``differs``, ..., and how."""
         if isinstance(self.want.error, TooLongError):
             return "endless", None
-        return _compared(mode, self.example, self.want, self.program)
+        return _compared(mode, self.example, self.want, self.program, self.left)
 
     def close(self) -> None:
         self.program.close()
@@ -275,13 +285,14 @@ def compared(mode: str, example: Example) -> tuple[str, Difference | None]:
         case.close()
 
 
-def _compared(mode: str, example: Example, want: Outcome, program: Program) -> Any:
+def _compared(mode: str, example: Example, want: Outcome, program: Program, left: list[Any]) -> Any:
     dims, size = example.in_dims, example.size
     given = example.given()
     before = [x.copy() for x in given]
     name = "native" if "native" in mode else "" if mode in ("default", "function") else "interpret"
+    written: list[Any] = []
     with backend(name):
-        got = watched(program, lambda: _in_mode(mode, program.function, given, dims, size))
+        got = watched(program, lambda: _in_mode(mode, program.function, given, dims, size, written))
 
     def difference(what: str, detail: str) -> tuple[str, Difference]:
         return "differs", Difference(mode, what, detail, type(want.error).__name__)
@@ -320,6 +331,11 @@ def _compared(mode: str, example: Example, want: Outcome, program: Program) -> A
                 return difference(
                     "value" if "dtype" not in how[:8] else "dtype", f"result {number}: {how}"
                 )
+    for i, rows in enumerate(zip(written, left, strict=False)):
+        for x, y in zip(*rows, strict=True):
+            how = differs(np.asarray(x)[np.newaxis], [np.asarray(y)])
+            if how and not (rough and is_rough(np.asarray(x)[np.newaxis], [y])):
+                return difference("arguments", f"example {i} leaves {how}")
     if MODES[mode][1]:
         times = {"default": 3, "nested": 2}.get(mode, 1)
         if mode == "nested" and (want.text or want.log or want.warned):
