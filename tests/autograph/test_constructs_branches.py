@@ -155,6 +155,16 @@ def chained(x, n):
     return 0 < x < 2, -2 < n <= 2 != x, 0 < n < 3 < n + x
 
 
+def chained_as_far_as_needed(x):
+    three = np.arange(3.0)
+    first = 1.0 if 50 < x <= three[3] else 2.0
+    if 50 < x <= int(three[3]) < x:
+        first += 1
+    while 50 < x + first < three[3]:
+        first += 1
+    return first, 50 < x < three[int(x) + 40]
+
+
 def chained_calls_once(n):
     calls = np.zeros(3, dtype=int)
 
@@ -304,8 +314,8 @@ def assigned_in_a_case_read_in_the_else(x, n):
     return x
 
 
-ONE = [if_only, if_else, elif_chain, of_complex, structures, none_stays, nothing_but_pass,
-       plain_and_traced]  # fmt: skip
+ONE = [if_only, if_else, elif_chain, chained_as_far_as_needed, of_complex, structures, none_stays,
+       nothing_but_pass, plain_and_traced]  # fmt: skip
 OF_N = [of_different_kinds, of_bool_and_int, of_widths, chained_calls_once, identity,
         protected_division, matched, matched_without_default, assignment_in_condition_of_both,
         ]  # fmt: skip

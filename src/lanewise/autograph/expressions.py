@@ -188,7 +188,10 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         inline = self._inline(node)
-        self.generic_visit(node)
+        first, *others = node.comparators
+        node.left = self.visit(node.left)
+        # As those of `and`: they are not looked at where a comparison before them is false.
+        node.comparators = [self.visit(first), *map(self.operand, others)]
         if len(node.ops) > 1 and inline is None:
             return node
         return place(self._compared(node.left, node.ops, node.comparators, bool(inline)), node)
