@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lanewise as lw
 from by_hand import (
     B1,
     F8,
@@ -819,3 +820,35 @@ def test_errors_of_host_code_in_regions_name_the_line(depth):
     with pytest.raises(ValueError, match=r"zero\n  in example 1 \(.*test_running"):
         run(graph, None, np.array([4.0, 0.0, 3.0]))
     assert seen == [4.0, 0.0]
+
+
+def _or_raise(m, p):
+    if m > 0:
+        q = p if p else False
+    else:
+        raise ValueError
+    return q
+
+
+def _or_another(m, p):
+    q = (p if p else False) if m > 0 else any(True)
+    return 1 if q else 4
+
+
+def _both(m, p):
+    if m > 0:
+        q = (p and p, p or False, bool(p))
+    else:
+        raise ValueError
+    return q[0] + 2 * q[1] + 4 * q[2]
+
+
+@pytest.mark.parametrize("function", [_or_raise, _or_another, _both])
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_a_branch_that_turns_out_to_hand_an_operand_on(function, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    m, p = np.array([1, 2, 3]), np.array([False, True, False])
+    want = [function(*each) for each in zip(m, p, strict=True)]
+    assert lw.vmap(function)(m, p).tolist() == want
+    nested = lw.vmap(lw.vmap(function))(np.stack([m, m]), np.stack([p, ~p]))
+    assert nested.tolist() == [want, [function(*each) for each in zip(m, ~p, strict=True)]]

@@ -88,7 +88,7 @@ class Branches:
         used = used_values(graph)
         takes = [i for i, value in enumerate(graph.inputs, 1) if value in used]
         graph = Graph([graph.inputs[i - 1] for i in takes], graph.operations, graph.outputs)
-        if not graph.operations:
+        if not graph.operations and not gives:
             return _Branch(None, (), (), gives, out_mapped, (), through)
         updates = {
             position: takes.index(k)
