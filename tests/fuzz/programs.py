@@ -21,7 +21,7 @@ DTYPES = ("?", *INTEGERS, *FLOATS, "c8", "c16")
 SHAPES = ((5,), (3, 4), (2, 2, 3), (1,), (), (0,), (3, 3), (17,))
 LAYOUTS = ("C", "C", "F", "reversed", "gaps", "readonly")
 #: What may be in programs beside exact arithmetic; see `Programs.statement`.
-FEATURES = ("print", "warn", "append", "except", "risky", "rough", "arrays")
+FEATURES = ("print", "warn", "append", "except", "risky", "rough", "arrays", "classes")
 
 
 def array_kind(dtype: str, shape: tuple[int, ...]) -> str:
@@ -171,7 +171,73 @@ class Programs(Writer):
             ]
         return self.pick(*choices)
 
+    def _m(self, kind: str, scope: Scope, depth: int) -> str:
+        """Return a number of which the data may choose the class; all are exact in any dtype."""
+        known = self.names(scope, "m")
+        i, f = self.atom("i", scope), self.atom("f", scope)
+        one = self.pick(
+            i,
+            self.atom("b", scope),
+            f"({f} % 8)",
+            f"np.float32({self.pick('0.5', '-1.25', '3')})",
+            f"np.int16({self.number(-3, 6)})",
+            f"np.float64({i})",
+            f"({f} > 0.5)",
+        )
+        if depth <= 0:
+            return self.pick(*known) if known and self.chance(2) else one
+        if not known or self.chance(2):
+            parts = self._m(kind, scope, depth - 1), self._m(kind, scope, depth - 1)
+            return f"({parts[0]} if {self.expr('b', scope, 1)} else {parts[1]})"
+        a = self.pick(*known)
+        return self.pick(
+            f"({a} + {one}) % 7",
+            f"({a} * {one}) % 5",
+            f"({one} - ({a} + 0)) % 5",
+            f"({a} + 1) * 0.5",
+            f"max({a}, {i})",
+            f"abs({a})",
+            f"({a} if {a} > {i} else {one})",
+            f"({a} // 2)",
+            f"({a} and {one})",
+            f"({a} >= {one})",
+            f"np.maximum({a}, {one})",
+            f"np.square({a}) % 7",
+        )
+
+    def asked(self, scope: Scope) -> str:
+        """Return what is asked of a number of which the data may choose the class."""
+        m = self.pick(*self.names(scope, "m"))
+        return self.pick(
+            f"isinstance({m}, int)",
+            f"isinstance({m}, (float, np.integer))",
+            f"isinstance({m}, np.generic)",
+            f"({m} > {self.atom('i', scope)})",
+            f"(-1 < {m} <= 3)",
+            f"(not {m})",
+            f"({m} in (1, 2.0))",
+        )
+
+    def class_(self, indent: int, scope: Scope, loop: str) -> None:
+        """Bind a name to a number of which the data may choose the class."""
+        known = [name for name in self.names(scope, "m") if name not in self.fixed]
+        name = self.pick(*known) if known and not self.chance(3) else self.new("m")
+        if known and self.chance(5):
+            number = self.pick("1", "0.5", "True")
+            self.write(indent, f"{name} = {self.pick(*known)}")
+            self.write(indent, f"{name} {self.pick('+=', '*=')} {number}")
+            self.write(indent, f"{name} %= 9")
+        else:
+            self.write(indent, f"{name} = {self._m('m', scope, 2)}")
+        scope[name] = "m"
+        if self.has("append") and self.chance(2):
+            self.write(indent, f"log.append({name})")
+        elif self.has("print") and self.chance(2):
+            self.write(indent, f"print({name}, f'{{{name}!r}}', [{name}])")
+
     def _i(self, kind: str, scope: Scope, depth: int) -> str:
+        if depth > 0 and self.names(scope, "m") and self.chance(8):
+            return f"int({self.variable('m', scope, '0')})"
         a = self.array(scope)
         if a and depth > 0 and self.chance(4):
             dtype, shape = parts(scope[a])
@@ -219,6 +285,8 @@ class Programs(Writer):
         return super()._i(kind, scope, depth)
 
     def _f(self, kind: str, scope: Scope, depth: int) -> str:
+        if depth > 0 and self.names(scope, "m") and self.chance(8):
+            return f"float({self.variable('m', scope, '0')})"
         a = self.array(scope, *FLOATS, *INTEGERS)
         if a and depth > 0 and self.chance(5):
             dtype, shape = parts(scope[a])
@@ -233,6 +301,8 @@ class Programs(Writer):
         return super()._f(kind, scope, depth)
 
     def _b(self, kind: str, scope: Scope, depth: int) -> str:
+        if depth > 0 and self.names(scope, "m") and self.chance(4):
+            return self.asked(scope)
         a = self.array(scope)
         if a and depth > 0 and self.chance(5):
             dtype, shape = parts(scope[a])
@@ -259,6 +329,8 @@ class Programs(Writer):
         for feature in ("print", "warn", "append"):
             if self.has(feature):
                 others.append(f"{feature}_")
+        if self.has("classes"):
+            others += ["class_"] * 2
         if self.has("except") and indent <= 4 and self.budget > 0:
             others.append("except_")
         if others and self.chance(4):
@@ -325,6 +397,8 @@ class Programs(Writer):
 
     def seen(self, scope: Scope) -> str:
         """Return what an effect may show: numbers, which are written as Python writes them."""
+        if self.names(scope, "m") and self.chance(2):
+            return self.variable("m", scope, "0")
         return self.pick(
             self.atom("i", scope),
             self.atom("b", scope),

@@ -28,6 +28,8 @@ MODES = {
 }  # fmt: skip
 #: What Lanewise may answer in place of a result: a refusal, which names what it refuses.
 REFUSALS = (lw.UnsupportedError, lw.ConcretizationError)
+#: What is said of a Python int that 64 bits do not hold: see design.md.
+LIMIT = "int() of more than 63 bits while it is traced"
 #: Seconds after which a program is taken for one that does not end.
 PATIENCE = 60
 
@@ -297,7 +299,7 @@ def _compared(mode: str, example: Example, want: Outcome, program: Program, left
     def difference(what: str, detail: str) -> tuple[str, Difference]:
         return "differs", Difference(mode, what, detail, type(want.error).__name__)
 
-    if isinstance(got.error, REFUSALS):
+    if isinstance(got.error, REFUSALS) or LIMIT in str(got.error):
         return "refused", Difference(mode, "refused", str(got.error))
     if isinstance(got.error, TooLongError):
         return difference("endless", "")
