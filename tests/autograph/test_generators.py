@@ -544,6 +544,24 @@ def test_effects_in_nested_maps(f):
     np.testing.assert_array_equal(got, want)
 
 
+def closed_early(x):
+    def numbers():
+        try:
+            yield x
+            yield x + 1
+        finally:
+            print("closed", x)
+
+    return next(iter(numbers()))
+
+
+def test_a_generator_that_is_left_closes_for_each_example():
+    want, text = outcome(lambda xs: np.stack([closed_early(x) for x in xs]), XS)
+    got, printed = outcome(lw.vmap(closed_early), XS)
+    assert printed == text
+    np.testing.assert_array_equal(got, want)
+
+
 def test_gradients_pass_through_generators():
     def powers(x):
         y = 1.0

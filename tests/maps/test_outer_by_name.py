@@ -50,6 +50,8 @@ FORMS = {
     "__setattr__": lambda o, x: last(o.__setattr__("n", o.n + 1), x + o.n),
     "__next__": lambda o, x: x + o.count.__next__(),
     "__next__ of a generator": lambda o, x: x + o.generator.__next__(),
+    "iter": lambda o, x: x + next(iter(o.count)),
+    "iter in a branch": lambda o, x: x + (next(iter(o.count)) if x > -9 else 0),
     "send": lambda o, x: x + o.generator.send(None),
     "islice": lambda o, x: x + sum(list(itertools.islice(o.count, 2))),
     "zip": lambda o, x: x + [v for v, _ in zip(o.count, range(2), strict=False)][-1],

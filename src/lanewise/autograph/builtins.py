@@ -21,7 +21,7 @@ import numpy as np
 from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
-from lanewise.autograph.iterators import CONSUMING, consuming, take_from_outside
+from lanewise.autograph.iterators import CONSUMING, consuming, is_made, take_from_outside
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -295,7 +295,8 @@ def _born_result(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose result belongs to the region in which it is called."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return born(function(*args, **kwargs))
+        result = function(*args, **kwargs)
+        return born(result) if not args or is_made(result, args[0]) else result
 
     return call
 
@@ -516,8 +517,7 @@ def in_(item: Any, container: Any) -> Any:
     return contains(container, item)
 
 
-def _any_equal(elements: Any, item: Any) -> Any:
-    result: Any = False
+def _any_equal(elements: Any, item: Any, result: Any = False) -> Any:
     for element in elements:
         result = either(result, lambda element=element: equal(element, item))
         if result is True:

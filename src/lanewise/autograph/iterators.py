@@ -13,7 +13,7 @@ from typing import Any
 
 from lanewise.autograph.build import is_ours
 from lanewise.ir.location import _is_own, here
-from lanewise.trace.regions import Stateful, Watched
+from lanewise.trace.regions import Stateful, Watched, in_region
 from lanewise.trace.trace import state
 
 
@@ -61,6 +61,13 @@ def consuming(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return call
+
+
+def is_made(result: Any, given: Any) -> bool:
+    """Whether a function has made what it gives: ``iter`` of an iterator gives that itself."""
+    if result is given:
+        take_from_outside(given)
+    return result is not given or in_region()
 
 
 def _user_frame() -> Any:
