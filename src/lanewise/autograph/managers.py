@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import inspect
+import sysconfig
 import warnings
 from collections.abc import Generator
 from types import FunctionType
@@ -29,6 +30,10 @@ def _nothing() -> Generator[None]:
 
 #: What ``@contextlib.contextmanager`` makes.
 _OF_GENERATORS: Any = type(_nothing())
+
+
+#: Where packages are installed: what theirs end, such as ``pytest.raises``, they end on purpose.
+_INSTALLED = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 
 
 class Managed:
@@ -80,7 +85,10 @@ def _may_swallow(manager: Any) -> bool:
         return any(step.opname == "CHECK_EXC_MATCH" for step in steps)
     exit_: Any = getattr(type(manager), "__exit__", None)
     exit_ = inspect.unwrap(exit_)
-    return type(exit_) is FunctionType and not _is_own(exit_.__code__.co_filename) and _gives(exit_)
+    if type(exit_) is not FunctionType:
+        return False
+    file = exit_.__code__.co_filename
+    return not _is_own(file) and not file.startswith(_INSTALLED) and _gives(exit_)
 
 
 def _gives(function: FunctionType) -> bool:
