@@ -25,6 +25,8 @@ from lanewise.trace.trace import Trace, require_trace
 
 _ORDER = (bool, int, float, complex)
 OF_BOOLS = (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_not)
+#: What is said of ``n ** k`` of ints where data make k negative, and the result a float.
+NEGATIVE_POWER = "an int to a negative power is a float: write float(n) ** k"
 #: Python's operators of bits, which take no floats.
 BITWISE: dict[np.ufunc, Any] = {
     np.bitwise_and: operator.and_, np.bitwise_or: operator.or_, np.bitwise_xor: operator.xor,
@@ -63,7 +65,14 @@ def python_operator(ufunc: np.ufunc, *operands: Any) -> Any:
         common = float
     if kind in (float, complex) and ufunc in BITWISE:
         BITWISE[ufunc](*[known(1) for known in kinds if known is not None])  # raises
+    is_inverse = ufunc is np.power and type(operands[1]) in (int, bool) and operands[1] < 0
+    if common is int and is_inverse:
+        common = float
     values = tuple([_as(trace, x, common) for x in operands])
+    if common is int and ufunc is np.power and type(operands[1]) is Tensor:
+        values = (values[0], _not_negative(trace, values[1]))
+    if is_inverse and common is float:
+        values = (_nonzero(trace, values[0], _inverse_of_zero()), values[1])
     if ufunc in DIVISIONS:
         message = division_by_zero(ufunc, max(kind, int, key=_ORDER.index))
         values = (values[0], _nonzero(trace, values[1], message))
@@ -94,6 +103,21 @@ def _nonzero(trace: Trace, value: Value, message: str) -> Value:
     zero = trace.scalar(0, value.type.dtype)
     (ok,) = trace.record(elementwise(np.not_equal), (value, zero), {"dtype": None})
     return trace.checked(value, ok, "ZeroDivisionError", message)
+
+
+def _not_negative(trace: Trace, exponent: Value) -> Value:
+    """Return the exponent of an int, which must not be negative: Python gives a float there."""
+    zero = trace.scalar(0, exponent.type.dtype)
+    (ok,) = trace.record(elementwise(np.greater_equal), (exponent, zero), {"dtype": None})
+    return trace.checked(exponent, ok, "OverflowError", f"{NEGATIVE_POWER}{at(here())}")
+
+
+def _inverse_of_zero() -> str:
+    """Return what Python says of a negative power of zero."""
+    try:
+        return str(operator.pow(0.0, -1))
+    except ZeroDivisionError as error:
+        return str(error)
 
 
 def division_by_zero(ufunc: np.ufunc, kind: type) -> str:
