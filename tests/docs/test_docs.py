@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.ops.registry import REGISTRY
+from lanewise.runtime import dispatch
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -41,6 +42,7 @@ def _registry() -> Iterator[None]:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)  # as users find it
+    dispatch.forget()  # nor has another page run what this one does
     test = doctest.DocTestParser().get_doctest(examples(page), {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
     report: list[str] = []

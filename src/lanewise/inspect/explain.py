@@ -60,8 +60,8 @@ class Explanation(Findings):
     --------
     >>> import numpy as np
     >>> import lanewise as lw
-    >>> seen = lw.explain(lw.vmap(np.sin), np.ones((8, 4)))  # doctest: +ELLIPSIS
-    vmap of sin: 8 examples, 1 operation ...
+    >>> seen = lw.explain(lw.vmap(np.sinh), np.ones((8, 4)))  # doctest: +ELLIPSIS
+    vmap of sinh: 8 examples, 1 operation ...
     >>> seen.memory[0].peak, seen.html()[:15], seen.svg()[:4]
     (256, '<!DOCTYPE html>', '<svg')
     """
