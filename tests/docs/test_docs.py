@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lanewise.ops.registry import REGISTRY
+from lanewise.passes import survive
 from lanewise.runtime import dispatch
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,7 @@ def _registry() -> Iterator[None]:
 def test_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)  # as users find it
     dispatch.forget()  # nor has another page run what this one does
+    monkeypatch.setattr(survive, "_told", set())
     test = doctest.DocTestParser().get_doctest(examples(page), {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
     report: list[str] = []
