@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-control-flow bench-random clean
+.PHONY: demo test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-control-flow bench-random clean
 
 # Three of the gallery; `$(BIN)/python -m examples` runs all ten, `--help` says what else it can do.
 demo: $(VENV)/.examples
@@ -61,6 +61,9 @@ bench-overhead: $(VENV)/.test
 
 bench-calls: $(VENV)/.peers
 	$(BIN)/python benchmarks/calls.py
+
+bench-writes: $(VENV)/.peers
+	$(BIN)/python benchmarks/writes.py
 
 bench-control-flow: $(VENV)/.test
 	$(BIN)/python benchmarks/control_flow.py
