@@ -23,13 +23,12 @@ from lanewise.cli.progress import progress
 
 FUNCTIONS = '''
 """Functions of one example."""
-import os
-import tempfile
+import io
 import time
 import numpy as np
 
 calls = 0
-os.makedirs("seen", exist_ok=True)
+sizes = io.StringIO("1 2 3 4 5")
 number = 3
 
 def total(x):
@@ -60,8 +59,7 @@ def wrong(x):
     return x[99]
 
 def changing(x):
-    tempfile.mkdtemp(dir="seen")
-    return x[:len(os.listdir("seen"))]
+    return x[:int(sizes.read(2))]
 
 def counting(x):
     global calls
