@@ -678,3 +678,19 @@ def test_warnings_that_are_errors_are_refused():
 
     with pytest.raises(lw.UnsupportedError, match="a try catches warnings that are errors"):
         lw.vmap(func)(XS)
+
+
+def test_the_iteration_decides_a_class_in_the_body():
+    def func(n):
+        y = 0
+        for i in range(20):
+            try:
+                y += (i if i % 2 else n) % 4
+            except ZeroDivisionError:
+                y = -1
+        return y
+
+    numbers = np.arange(5)
+    wanted = [func(n) for n in numbers]
+    np.testing.assert_array_equal(lw.vmap(func)(numbers), wanted)
+    np.testing.assert_array_equal([lw.function(func)(n) for n in numbers], wanted)

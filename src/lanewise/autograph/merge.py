@@ -32,6 +32,7 @@ from lanewise.autograph.state import (
     values_of,
     widened,
 )
+from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Value
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
@@ -40,8 +41,11 @@ from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
 
-class IterationDecides(Exception):  # noqa: N818 (the loop is unrolled instead)
-    """The dtype of a variable depends on the number of the iteration, as plain Python knows it."""
+class IterationDecides(UnsupportedError):  # noqa: N818 (the loop is unrolled instead)
+    """The dtype of a variable depends on the number of the iteration, as plain Python knows it.
+
+    A refusal, so that no handler of the user's takes it for an error of an example.
+    """
 
 
 class Joined:
