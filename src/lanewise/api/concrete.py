@@ -103,6 +103,7 @@ class ConcreteFunction:
     __slots__ = (
         "__weakref__",
         "_assigned",
+        "_codes",
         "_compile",
         "_kept",
         "_leaves",
@@ -156,6 +157,7 @@ class ConcreteFunction:
         ]
         self._result = recording.structure
         self._outputs = recording.outputs
+        self._codes = sum([output.code >= 0 for output in recording.outputs])
         self._token = [None] if recording.has_effects else []
         self._more = (*recording.captures, *self._token)
         self._make, self._compile, self._must_compile = make, compile, compile is True
@@ -325,11 +327,13 @@ class ConcreteFunction:
             else:  # as NumPy, which gives scalars; or Python's number, if it stands for one
                 dtype = output.value.type.dtype
                 leaves.append(dtype.type(x) if output.weak is None else output.weak(x))
+        if not self._codes:
+            return tree.unflatten(self._result, leaves)
         return self._returned(leaves, lambda x, code, classes: classes[code].make(x))
 
     def _returned(self, leaves: list[Any], choose: Callable[..., Any] | None = None) -> Any:
         """Return the result of its leaves, and of the codes behind them, if they are looked at."""
-        count = sum([output.code >= 0 for output in self._outputs])
+        count = self._codes
         if count and choose is not None:
             leaves = [
                 choose(x, leaves[output.code], output.classes) if output.code >= 0 else x
