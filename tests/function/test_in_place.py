@@ -174,6 +174,27 @@ def test_of_any_size(func, layout, backend):
             np.testing.assert_allclose(y, x, rtol=1e-12)
 
 
+def overwrite(a, b):
+    a[:] = b
+
+
+def overwrite_backward(a, b):
+    a[:] = b[::-1]
+
+
+@pytest.mark.parametrize("func", [overwrite, overwrite_backward, swap, both])
+def test_arrays_whose_elements_alternate(func, backend):
+    traced = lw.function(func)
+    for _ in range(3):
+        mine, others = np.arange(80.0), np.arange(80.0)
+        func(mine[::2], mine[1::2])
+        traced(others[::2], others[1::2])
+        np.testing.assert_array_equal(others, mine)
+        func(mine.reshape(8, 10)[:, :5], mine.reshape(8, 10)[:, 5:])
+        traced(others.reshape(8, 10)[:, :5], others.reshape(8, 10)[:, 5:])
+        np.testing.assert_array_equal(others, mine)
+
+
 def peak(call):
     """Return how many bytes of memory a call takes at most."""
     call()
