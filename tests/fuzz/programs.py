@@ -235,7 +235,66 @@ class Programs(Writer):
         elif self.has("print") and self.chance(2):
             self.write(indent, f"print({name}, f'{{{name}!r}}', [{name}])")
 
+    def dtypes_(self, indent: int, scope: Scope, loop: str) -> None:
+        """Write a statement on an array of three numbers of which the data may choose the dtype."""
+        known = [name for name in self.names(scope, "n") if name not in self.fixed]
+        i, place = self.atom("i", scope), self.number(0, 2)
+        if not known or self.chance(3):
+            name = self.pick(*known) if known and self.chance(2) else self.new("n")
+            first, second = self._n(scope), self._n(scope)
+            self.write(indent, f"{name} = {first} if {self.expr('b', scope, 1)} else {second}")
+            scope[name] = "n"
+            return
+        name, value = self.pick(*known), self.pick(i, self.expr("f", scope, 1), "2.75", "True")
+        if self.chance(5):
+            new = self.new("u")
+            self.write(indent, f"{new} = {name}{self.pick('[::-1]', '[...]')}")
+            scope[new] = "n"
+            self.fixed |= {name, new}
+            return
+        self.write(
+            indent,
+            self.pick(
+                f"{name}[{place}] = {value}",
+                f"{name}[({i}) % 3] = {value}",
+                f"{name}[1:] = {value}",
+                f"{name}[:] = {name}[::-1] * 1",
+                f"{name}.fill({value})",
+                f"{name}.sort()",
+                f"{name} *= {self.pick('1', 'True')}",
+                f"np.copyto({name}, {self._n(scope)}, casting='unsafe')",
+                f"{name} = {name} % 3",
+                f"{name} = {name} // 2 + {i}",
+                f"{name} = np.stack([{name}, {self._n(scope)}]).max(0)",
+                f"{name} = np.where({name} > {i}, {name}, {self._n(scope)})",
+            ),
+        )
+        if self.has("append") and self.chance(2):
+            self.write(indent, f"log.append({name}[{place}])")
+        elif self.has("print") and self.chance(2):
+            self.write(indent, f"print({name}, {name}[{place}])")
+
+    def _n(self, scope: Scope) -> str:
+        """Return three numbers of some dtype, exact in any."""
+        known = self.names(scope, "n")
+        return self.pick(
+            "np.array([1, 2, 0])",
+            "np.array([0.5, 1.0, 2.0])",
+            "np.array([True, False, True])",
+            "np.ones(3, np.float32)",
+            f"np.arange({self.number(1, 4)}, {self.number(5, 9)}, dtype=np.int16)[:3]",
+            f"np.full(3, {self.atom('i', scope)})",
+            *[f"{n}.copy()" for n in known],
+            *[f"({n} * 3) % 5" for n in known],
+            *[f"np.cumsum({n}) % 7" for n in known],
+        )
+
     def _i(self, kind: str, scope: Scope, depth: int) -> str:
+        if depth > 0 and self.names(scope, "n") and self.chance(6):
+            n = self.pick(*self.names(scope, "n"))
+            return self.pick(
+                f"int({n}[{self.number(0, 2)}])", f"int({n}.sum()) % 9", f"{n}.argmax()"
+            )
         if depth > 0 and self.names(scope, "m") and self.chance(8):
             return f"int({self.variable('m', scope, '0')})"
         a = self.array(scope)
@@ -285,6 +344,11 @@ class Programs(Writer):
         return super()._i(kind, scope, depth)
 
     def _f(self, kind: str, scope: Scope, depth: int) -> str:
+        if depth > 0 and self.names(scope, "n") and self.chance(6):
+            n = self.pick(*self.names(scope, "n"))
+            return self.pick(
+                f"float(({n} // 2).sum())", f"float({n}.mean()) % 8", f"float(max({n}))"
+            )
         if depth > 0 and self.names(scope, "m") and self.chance(8):
             return f"float({self.variable('m', scope, '0')})"
         a = self.array(scope, *FLOATS, *INTEGERS)
@@ -330,7 +394,7 @@ class Programs(Writer):
             if self.has(feature):
                 others.append(f"{feature}_")
         if self.has("classes"):
-            others += ["class_"] * 2
+            others += ["class_", "class_", "dtypes_"]
         if self.has("except") and indent <= 4 and self.budget > 0:
             others.append("except_")
         if others and self.chance(4):

@@ -31,6 +31,7 @@ from lanewise.ops.regions import PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
+from lanewise.trace.mixed import is_mixed
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.replay import replayed
@@ -341,6 +342,9 @@ def _traced(
     tensors = [
         Tensor(trace, new_input(_type(x, axis))) for x, axis in zip(operands, in_dims, strict=True)
     ]
+    for tensor, x in zip(tensors, operands, strict=True):
+        if is_mixed(x):
+            tensor._mixed = x._mixed  # each of its rows is of the class of all
     return tensors, *called(func, trace, call, tensors)
 
 

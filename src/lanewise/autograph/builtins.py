@@ -50,7 +50,8 @@ from lanewise.autograph.values import (
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
-from lanewise.ops.python import integer_of, python_call
+from lanewise.ops.python import integer_of
+from lanewise.trace.classwise import each_class
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.ragged_indexing import require_whole
@@ -60,7 +61,6 @@ from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
-from lanewise.trace.weak import weak_kind
 
 _INT = np.dtype(np.int64)
 _MISSING: Any = object()
@@ -143,47 +143,6 @@ def index_(x: Any) -> Any:
         return operator.index(x)
     refuse_types(operator.index, x)
     return integer(tensor)
-
-
-@replaces(builtins.round)
-def round_(number: Any, ndigits: Any = None) -> Any:
-    """``round``: to an int; with digits as NumPy rounds, or exactly for Python's floats."""
-    if not is_traced((number, ndigits)):
-        return round(number) if ndigits is None else round(number, ndigits)
-    if ndigits is None:
-        refuse_types(round, number)
-        x = traced(number)
-        assert x is not None
-        return integer(np.rint(x) if x.dtype.kind == "f" else x)
-    refuse_types(round, number, ndigits)
-    kind = number._weak if isinstance(number, Tensor) else type(number)
-    if kind in (bool, int, float):
-        kind = float if kind is float else int
-        x = as_tensor(number)
-        return weak(emit(python_call, x, ndigits, fn="round", dtype=np.dtype(kind)), kind)
-    if traced(ndigits) is not None:
-        raise UnsupportedError(
-            f"round(x, n) of a NumPy scalar with an n that is data{at(here())}: write "
-            "np.rint(x * 10.0**n) / 10.0**n"
-        )
-    return np.round(traced(number), ndigits)  # type: ignore[call-overload]
-
-
-@replaces(builtins.pow)
-def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
-    """``pow``: with a modulus of Python's ints, exactly."""
-    if mod is None or not is_traced((base, exp, mod)):
-        return pow(base, exp, mod)
-    refuse_types(pow, base, exp, mod)
-    return weak(emit(python_call, base, exp, mod, fn="pow", dtype=_INT), int)
-
-
-@replaces(builtins.divmod)
-def divmod_(x: Any, y: Any) -> Any:
-    """``divmod``: of Python numbers with Python's errors."""
-    if is_traced((x, y)) and weak_kind(x) is not None and weak_kind(y) is not None:
-        return x // y, x % y
-    return divmod(x, y)
 
 
 # --- sequences ------------------------------------------------------------------------------------
@@ -305,6 +264,7 @@ def _born_result(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @replaces(builtins.sum)
+@each_class
 def sum_(iterable: Any, /, start: Any = 0) -> Any:
     """``sum``: of the rows of an array at once."""
     if isinstance(iterable, TracedRange):

@@ -37,7 +37,8 @@ from lanewise.autograph.reached import know_reached
 from lanewise.autograph.state import DONT_CARE
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
-from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
+from lanewise.trace.classwise import WRITING_TO_FIRST
+from lanewise.trace.constructors import CONSTRUCTORS, as_array, scratch_method
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import (
     Aside,
@@ -50,9 +51,8 @@ from lanewise.trace.regions import (
     touch,
 )
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
-from lanewise.trace.tensor import TABLE, Tensor
+from lanewise.trace.tensor import TABLE, Tensor, implement
 from lanewise.trace.trace import Stop, state
-from lanewise.trace.views import writable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -482,18 +482,18 @@ def _check_target(f: Any, out: Any) -> None:
         note_array(out)
 
 
-_WRITING_TO_FIRST = (
-    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
-)  # fmt: skip
 #: What gives an array even where that has no dimensions, not a scalar.
-_GIVING_ARRAYS = (np.select, np.tensordot, np.cross, np.i0, np.resize, np.piecewise)
+_GIVING_ARRAYS = (
+    np.select, np.tensordot, np.linalg.tensordot, np.cross, np.i0, np.resize, np.piecewise,
+    np.isin, np.require, np.broadcast_arrays,
+)  # fmt: skip
 _CALLING_BACK = (np.apply_along_axis, np.apply_over_axes, np.piecewise, np.fromfunction)
 
 
 def _numpy_row(function: Any) -> Callable[..., Any]:
     """Return what to call for a function of NumPy that does not look at all of its arguments."""
     call_plain = CONSTRUCTORS.get(function)
-    writes, gives_array = function in _WRITING_TO_FIRST, function in _GIVING_ARRAYS
+    writes, gives_array = function in WRITING_TO_FIRST, function in _GIVING_ARRAYS
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if writes and args and type(args[0]) is np.ndarray and is_watched():
@@ -501,14 +501,14 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
                 refuse_writing(f"np.{function.__name__}")
             note_array(args[0])
         if call_plain is not None:
-            return call_plain(*args, **kwargs)
+            return implement(function, call_plain, args, kwargs)
         if not is_traced(args) and not (kwargs and is_traced(kwargs)):
             return function(*args, **kwargs)
         if any([isinstance(x, (Scratch, Ragged)) for x in (*args, *kwargs.values())]):
             return function(*args, **kwargs)
         kwargs.pop("like", None)
-        result = TABLE[function](*unwrapped(args), **unwrapped(kwargs))
-        return writable(result) if gives_array and type(result) is Tensor else result
+        result = implement(function, TABLE[function], unwrapped(args), unwrapped(kwargs))
+        return as_array(result) if gives_array else result
 
     call.__name__ = function.__name__
     return call

@@ -1,4 +1,4 @@
-"""`math` and `cmath` on values that are data: Python numbers, with the errors that Python raises.
+"""`math`, `cmath`, `round` and `pow` on values that are data, with the errors that Python raises.
 
 A function that is computed by NumPy or SciPy checks what `math` would refuse: a ValueError outside
 of its domain, an OverflowError where the result is too large. What they have not is computed by
@@ -7,6 +7,7 @@ of its domain, an OverflowError where the result is too large. What they have no
 
 from __future__ import annotations
 
+import builtins
 import cmath
 import math
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.builtins import integer, sum_
-from lanewise.autograph.calls import ROWS
+from lanewise.autograph.calls import ROWS, replaces
 from lanewise.autograph.tables import Table
 from lanewise.autograph.values import (
     either,
@@ -29,8 +30,10 @@ from lanewise.autograph.values import (
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.python import FUNCTIONS, python_call
+from lanewise.trace.classwise import each_class
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
+from lanewise.trace.weak import weak_kind
 
 DOMAIN = ValueError("math domain error")
 RANGE = OverflowError("math range error")
@@ -72,6 +75,53 @@ def _ints(*numbers: Any) -> list[Any]:
 
 def _float(x: Any) -> Tensor:
     return weak(as_tensor(x), float)
+
+
+# --- Python's own --------------------------------------------------------------------------------
+
+
+@replaces(builtins.round)
+@each_class
+def round_(number: Any, ndigits: Any = None) -> Any:
+    """``round``: to an int; with digits as NumPy rounds, or exactly for Python's floats."""
+    if not is_traced((number, ndigits)):
+        return round(number) if ndigits is None else round(number, ndigits)
+    if ndigits is None:
+        refuse_types(round, number)
+        x = traced(number)
+        assert x is not None
+        return integer(np.rint(x) if x.dtype.kind == "f" else x)
+    refuse_types(round, number, ndigits)
+    kind = number._weak if isinstance(number, Tensor) else type(number)
+    if kind in (bool, int, float):
+        kind = float if kind is float else int
+        x = as_tensor(number)
+        return weak(emit(python_call, x, ndigits, fn="round", dtype=np.dtype(kind)), kind)
+    if traced(ndigits) is not None:
+        raise UnsupportedError(
+            f"round(x, n) of a NumPy scalar with an n that is data{at(here())}: write "
+            "np.rint(x * 10.0**n) / 10.0**n"
+        )
+    return np.round(traced(number), ndigits)  # type: ignore[call-overload]
+
+
+@replaces(builtins.pow)
+@each_class
+def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
+    """``pow``: with a modulus of Python's ints, exactly."""
+    if mod is None or not is_traced((base, exp, mod)):
+        return pow(base, exp, mod)
+    refuse_types(pow, base, exp, mod)
+    return weak(emit(python_call, base, exp, mod, fn="pow", dtype=_KINDS[int]), int)
+
+
+@replaces(builtins.divmod)
+@each_class
+def divmod_(x: Any, y: Any) -> Any:
+    """``divmod``: of Python numbers with Python's errors."""
+    if is_traced((x, y)) and weak_kind(x) is not None and weak_kind(y) is not None:
+        return x // y, x % y
+    return divmod(x, y)
 
 
 # --- one float ------------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
         return first
     if first.shape != second.shape:
         refuse(name, sides, str(first), str(second), SAME_SHAPE)
-    mixed = None if first.shape else union(first.classes, second.classes)
+    mixed = union(first.classes, second.classes)
     if first.is_like(second):
         return first._replace(mixed=mixed)
     PROMOTED[0] += 1

@@ -16,7 +16,7 @@ from lanewise.autograph.state import Kind, join_kinds, kind_of, optional, value_
 from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.mixed import as_integer
+from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import note_container
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import require_trace
@@ -43,7 +43,7 @@ def list_index(index: Any, what: str = "list") -> Tensor:
 class Table:
     """Items side by side, to be picked by an index that is data."""
 
-    __slots__ = ("_array", "_items", "_parts", "_weak")
+    __slots__ = ("_array", "_classes", "_codes", "_items", "_parts", "_weak")
 
     def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
         first = items[0]
@@ -51,6 +51,9 @@ class Table:
         self._array: Any = None
         self._parts: list[Table] | None = None
         self._weak: type | None = None
+        #: The classes of the items and which each has, if they differ (`lanewise.trace.mixed`).
+        self._classes: tuple[Class, ...] | None = None
+        self._codes: Any = None
         kinds = [kind_of(x if traced(x) is None else traced(x)) for x in items]
         if None not in kinds:
             self._stack(items, kinds)  # type: ignore[arg-type]
@@ -73,7 +76,11 @@ class Table:
         for each in kinds[1:]:
             if each != kind:
                 kind = join_kinds("a list indexed by a traced value", kind, each, _ITEMS)
-        self._weak = kind.weak
+        self._weak, self._classes = kind.weak, kind.mixed
+        if kind.mixed is not None:
+            codes = [code_among(x, kind.mixed) for x in map(_held, items)]
+            trace = require_trace("a list")
+            self._codes = np.stack([Tensor(trace, code) for code in codes])
         if kind.weak is not None and all(type(x) in WEAK_DTYPES for x in items):
             self._array = plain_table(items, kind.dtype)
             return
@@ -88,8 +95,7 @@ class Table:
     def at(self, index: Any) -> Any:
         """Return the item at an index that is data; `IndexError` at run time if there is none."""
         if self._array is not None:
-            found = as_tensor(self._array)[index]
-            return found if self._weak is None else weak(found, self._weak)
+            return self._with_class(as_tensor(self._array)[index], index)
         if self._parts is not None:
             return rebuilt(self._items[0], [part.at(index) for part in self._parts])
         if type(self._items[0]) is list:
@@ -101,9 +107,14 @@ class Table:
         """Return all items in another order, given as a tensor of their positions."""
         if self._array is not None:
             found = as_tensor(self._array)[order]
-            items = [found[i] for i in range(len(self._items))]
-            return items if self._weak is None else [weak(x, self._weak) for x in items]
+            return [self._with_class(found[i], order[i]) for i in range(len(self._items))]
         return [self.at(order[i]) for i in range(len(self._items))]
+
+    def _with_class(self, found: Tensor, index: Any) -> Tensor:
+        result = found if self._weak is None else weak(found, self._weak)
+        if self._classes is None:
+            return result
+        return note_mixed(result, self._classes, self._codes[index])
 
 
 def _held(x: Any) -> Any:

@@ -222,6 +222,12 @@ def here() -> tuple[CodeType, int] | None:
     return None
 
 
+def is_of_user(code: CodeType) -> bool:
+    """Whether code is the user's, and neither ours nor a library's."""
+    own = _own_files.get(code.co_filename)
+    return not (_is_own(code.co_filename) if own is None else own)
+
+
 def user_places(traceback: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
     """Yield the user's places in a traceback, the outermost first."""
     while traceback is not None:

@@ -98,9 +98,11 @@ _MAKING = frozenset(
 # --- arrays of values -----------------------------------------------------------------------------
 
 
-def _as_array(x: Any) -> Tensor:
+def as_array(x: Any) -> Any:
     """Return a tensor without dimensions as an array, which can be written to, not as a scalar."""
-    return x if x.shape else writable(x)
+    if type(x) is tuple:
+        return tuple([as_array(part) for part in x])
+    return writable(x) if type(x) is Tensor and not x.shape else x
 
 
 def _dtype(x: Any) -> np.dtype:
@@ -170,7 +172,7 @@ def array(
         result = _converted(object, to) if is_whole else _nested(object, to)
     if ndmin > result.ndim:
         result = np.reshape(result, (*(1,) * (ndmin - result.ndim), *result.shape))
-    return _as_array(result)
+    return as_array(result)
 
 
 def _plain_asarray(
@@ -242,7 +244,7 @@ def _sized(function: Any, names: tuple[str, ...]) -> None:
         lengths = [given.get(name) for name in names if name]
         static(function, "lengths", lengths, _SIZE, shape_is_data=True)
         result = TABLE[function](*args, **kwargs)
-        return _as_array(result) if type(result) is Tensor else result
+        return as_array(result)
 
     _enter(function, traced)
 
@@ -331,7 +333,11 @@ def _listed(function: Any) -> Callable[..., Any]:
         is_bare = gives_array and type(result) is Tensor and not result.shape
         return writable(result) if is_bare else result
 
-    gives_array = function in (np.where, np.tile)  # and not a scalar, even without dimensions
+    gives_array = function in (
+        np.where,
+        np.tile,
+        np.block,
+    )  # and not a scalar, even without dimensions
     return traced
 
 

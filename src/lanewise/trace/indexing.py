@@ -11,12 +11,12 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.errors import at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, bounds, dim_if_negative, dim_max, dim_min
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
@@ -25,7 +25,7 @@ from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
-from lanewise.trace.mixed import NO_INDEX, as_integer
+from lanewise.trace.mixed import NO_INDEX, ONE_DTYPE, as_integer
 from lanewise.trace.sizes import in_use, known_sizes, number_of
 from lanewise.trace.tensor import (
     Tensor,
@@ -40,6 +40,7 @@ from lanewise.trace.tensor import (
 from lanewise.trace.trace import require_trace, state
 from lanewise.trace.views import (
     assign,
+    change_by_class,
     fit,
     reshaped_view,
     slice_view,
@@ -73,6 +74,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         key = unwrapped(key)
         key = known_sizes(key) if in_use() else key
         if data_shaped(key):
+            if x._mixed is not None:
+                raise UnsupportedError(
+                    "the data choose the dtype of an array, and the length of a part that is taken "
+                    f"of it{at(here())}. {ONE_DTYPE}"
+                )
             return DATA_SHAPED[0].getitem(x, key)
         plan = _plan(x._type, key)
     viewed = _apply_basic(x, plan)
@@ -162,6 +168,8 @@ def put_back(axis: int) -> Callable[..., Value]:
 
 def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> None:
     """Carry out ``x[key] = values``, or ``fn.at(x, key, values)`` for a ufunc."""
+    if x._mixed is not None:
+        return change_by_class(partial(setitem, fn=fn), x, key, values)
     plan = _basic_plan_of(x._type, key)
     if plan is None:
         key = unwrapped(key)

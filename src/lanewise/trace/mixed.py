@@ -1,25 +1,29 @@
-"""Numbers of which the data choose the class: Python's in some examples, NumPy's in others.
+"""Numbers and arrays of which the data choose the class: a Python number's, or NumPy's of a dtype.
 
 ``y = 1 if c else 2.0`` is an int in some examples and a float in others. It is kept in the dtype
 that holds both, with a number beside it, its code, that says which of its classes an example has.
-Operators give what each example's own class gives: where NumPy and Python compute the same, on all
-at once, else in a branch for each class. Codes that nobody asks for are dead code.
+Operators and functions give what each example's own class gives: where NumPy and Python compute the
+same, on all at once, else in a branch for each class. Views show the class of their base, and what
+is written is converted to it. Codes that nobody asks for are dead code.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.graph import Value
+from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
-from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read
+from lanewise.trace.tensor import ANY_MIXED, WEAK_DTYPES, Tensor, as_tensor, read
 from lanewise.trace.trace import require_trace
 from lanewise.trace.weak import DIVISIONS, OF_BOOLS, division_by_zero, weak_kind
 
@@ -29,6 +33,8 @@ NO_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
     "arrays are valid indices"
 )
+#: What to write where it cannot be followed that data choose the dtype of an array.
+ONE_DTYPE = "Give both branches one dtype, with astype() or dtype="
 #: Codes are kept in it.
 CODE = np.dtype(np.int8)
 
@@ -98,7 +104,9 @@ def is_mixed(x: Any) -> bool:
 
 def note_mixed(tensor: Tensor, classes: tuple[Class, ...], code: Tensor) -> Tensor:
     """Return a tensor, of which is noted that it has one of some classes."""
-    tensor._mixed = Mixed(classes, code) if len(classes) > 1 else None
+    if len(classes) > 1:
+        tensor._mixed = Mixed(classes, code)
+        ANY_MIXED[0] = True
     return tensor
 
 
@@ -196,23 +204,119 @@ def as_integer(x: Any, problem: Exception) -> Any:
 CHOOSE: list[Callable[[Value, Sequence[Callable[[], Any]]], Any]] = []
 
 
-def by_class(function: Callable[..., Any], *operands: Any) -> Any:
-    """Call a function for each class that an operand has, for the examples in which it has it."""
-    chosen = next((x for x in operands if is_mixed(x)), None)
-    if chosen is None:
-        return function(*operands)
-    mixed = chosen._mixed
+def by_class(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function for each class that an operand has, for the examples in which it has it.
+
+    Operands may stand in lists, tuples and dicts.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are too many combinations of classes to write the function down for each.
+    """
+    operands = list(mixed_among((args, kwargs)))
+    if not operands:
+        return function(*args, **kwargs)
+    counts = {own_code(x): len(x._mixed.classes) for x in operands}
+    if math.prod(counts.values()) > _MOST_COMBINATIONS:
+        raise UnsupportedError(
+            f"the data choose the classes of {len(counts)} numbers or arrays{at(here())}, and what "
+            f"is computed of them depends on all of these. {ONE_DTYPE}"
+        )
+    chosen = operands[0]
+    found: list[list[Any] | None] = [None] * len(chosen._mixed.classes)
 
     def branch(number: int) -> Any:
-        narrow = [
-            narrowed(x, number) if is_mixed(x) and x._mixed.code is mixed.code else x
-            for x in operands
-        ]
-        return by_class(function, *narrow)
+        narrow, named = _narrowed_within((args, kwargs), own_code(chosen), number)
+        result = by_class(function, *narrow, **named)
+        found[number] = [classes_of(leaf) for leaf in _leaves(result)]
+        return result
 
-    code, count = own_code(chosen), len(mixed.classes)
+    code, count = own_code(chosen), len(found)
     lead = code if count > 2 else _is(code, 0)
-    return CHOOSE[0](lead, [lambda number=n: branch(number) for n in range(count)])
+    result = CHOOSE[0](lead, [lambda number=n: branch(number) for n in range(count)])
+    for position, leaf in enumerate(_leaves(result)):
+        if is_mixed(leaf):
+            ways = [None if each is None else each[position] for each in found]
+            _say_by_code(leaf, chosen, ways)
+    return result
+
+
+#: Of how many combinations of classes a function is written down.
+_MOST_COMBINATIONS = 64
+
+
+def _say_by_code(leaf: Tensor, chosen: Tensor, found: Sequence[tuple[Class, ...] | None]) -> None:
+    """Say by the code of an operand which class a result has, where that one decides it.
+
+    So what is computed of one number keeps its code, and is narrowed with it.
+    """
+    if any([each is not None and len(each) > 1 for each in found]):
+        return
+    classes = leaf._mixed.classes
+    table = [0 if each is None else classes.index(each[0]) for each in found]
+    code = _mapped([chosen], table)
+    leaf._mixed = Mixed(classes, Tensor(require_trace("a number"), code))
+
+
+def _leaves(x: Any) -> list[Any]:
+    """Return what stands in nested lists, tuples and dicts."""
+    if type(x) in (tuple, list):
+        return [leaf for part in x for leaf in _leaves(part)]
+    return [leaf for part in x.values() for leaf in _leaves(part)] if type(x) is dict else [x]
+
+
+def mixed_among(x: Any) -> Iterator[Tensor]:
+    """Yield the tensors in nested lists, tuples and dicts of which the data choose the class."""
+    for leaf in _leaves(x):
+        if isinstance(leaf, Tensor) and (tensor := as_tensor(leaf))._mixed is not None:
+            yield tensor
+
+
+def _narrowed_within(x: Any, code: Value, number: int) -> Any:
+    kind = type(x)
+    if isinstance(x, Tensor):
+        tensor = as_tensor(x)
+        has_code = tensor._mixed is not None and own_code(tensor) is code
+        return narrowed(tensor, number) if has_code else x
+    if kind is tuple or kind is list:
+        return kind([_narrowed_within(part, code, number) for part in x])
+    if kind is dict:
+        return {name: _narrowed_within(part, code, number) for name, part in x.items()}
+    return x
+
+
+def joined(function: Callable[[Any], Any], parts: Any) -> Any:
+    """Return the array that a function makes of nested lists, in the dtype that holds all of them.
+
+    It is called once, however many combinations of classes there are.
+    """
+    trace, known, whole = require_trace("an array of numbers"), (), None
+    for leaf in _leaves(parts):
+        part = as_tensor(leaf) if isinstance(leaf, Tensor) else leaf
+        if (classes := classes_of(part)) is None:
+            continue
+        table = [each.dtype for each in classes]
+        if whole is not None:
+            pairs = itertools.product(known, table)
+            table = [np.result_type(one.dtype, other) for one, other in pairs]
+        operands: list[Any] = [x for x in (whole, part) if is_mixed(x)]
+        table = [Class(dtype) for dtype in table]
+        known = union(table)
+        whole = Tensor(trace, trace.scalar(0, known[0].dtype))
+        if len(known) > 1:
+            code = _mapped(operands, [known.index(each) for each in table])
+            note_mixed(whole, known, Tensor(trace, code))
+    result = function(_bare_within(parts))
+    if whole is not None and whole._mixed is not None:
+        as_tensor(result)._mixed = whole._mixed
+    return result
+
+
+def _bare_within(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return bare(as_tensor(x))
+    return type(x)([_bare_within(part) for part in x]) if type(x) in (tuple, list) else x
 
 
 # --- operators and ufuncs -------------------------------------------------------------------------
@@ -292,10 +396,10 @@ def applied(
         code = _mapped(mixed, [int(plan.division is not None) for plan in found])
         whole = [whole[0], _python_divisor(ufunc, whole[1], code, kind)]
     result = function(*whole)
-    for at, part in enumerate(result if isinstance(result, tuple) else (result,)):
-        classes = union([plan.results[at] for plan in found])
+    for position, part in enumerate(result if isinstance(result, tuple) else (result,)):
+        classes = union([plan.results[position] for plan in found])
         if len(classes) > 1:
-            code = _mapped(mixed, [classes.index(plan.results[at]) for plan in found])
+            code = _mapped(mixed, [classes.index(plan.results[position]) for plan in found])
             note_mixed(part, classes, Tensor(require_trace(ufunc.__name__), code))
     return result
 

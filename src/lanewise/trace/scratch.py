@@ -10,7 +10,6 @@ what is written to the other.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -21,11 +20,12 @@ import numpy as np
 from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
+from lanewise.trace.classwise import written_by
 from lanewise.trace.indexing import getitem, setitem
 from lanewise.trace.memory import Memory, retype
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, resumed
-from lanewise.trace.tensor import TABLE, UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
+from lanewise.trace.tensor import UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
 from lanewise.trace.trace import Trace, require_trace, state
 
 ndarray = np.ndarray
@@ -336,6 +336,11 @@ def _bare(x: Any) -> Any:
     return tuple([_bare(part) for part in x]) if type(x) is tuple else x
 
 
+def _written(func: Any, args: Any, kwargs: Any) -> list[Scratch]:
+    """Return the arrays made inside that a NumPy function is about to write to."""
+    return [x for x in written_by(func, args, kwargs) if isinstance(x, Scratch)]
+
+
 def _gives_view(array: ndarray, key: Any) -> bool:
     """Whether an index with traced integers gives a view, not an element or a copy."""
     parts = key if isinstance(key, tuple) else (key,)
@@ -346,32 +351,6 @@ def _gives_view(array: ndarray, key: Any) -> bool:
 
 
 # --- writing --------------------------------------------------------------------------------------
-
-#: Functions that write to their first argument, with its name.
-_WRITE_TO = {
-    np.copyto: "dst", np.put: "a", np.place: "arr", np.putmask: "a", np.fill_diagonal: "a",
-    np.put_along_axis: "arr",
-}  # fmt: skip
-
-
-@cache
-def _out_position(func: Any) -> int | None:
-    """Return where a function of the table takes ``out``, None where it does not."""
-    names = list(inspect.signature(TABLE[func]).parameters) if func in TABLE else []
-    return names.index("out") if "out" in names else None
-
-
-def _written(func: Any, args: Any, kwargs: Any) -> list[Scratch]:
-    """Return the scratch arrays that a NumPy function is about to write to."""
-    arrays = [kwargs.get("out")]
-    if func in _WRITE_TO:
-        arrays.append(args[0] if args else kwargs[_WRITE_TO[func]])
-    elif func is np.nan_to_num and not (args[1] if len(args) > 1 else kwargs.get("copy", True)):
-        arrays.append(args[0] if args else kwargs["x"])
-    position = _out_position(func)
-    if position is not None and position < len(args):
-        arrays.append(args[position])
-    return [array for array in arrays if isinstance(array, Scratch)]
 
 
 def home_of(array: Scratch) -> Trace | None:

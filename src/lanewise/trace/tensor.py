@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,7 +18,7 @@ import numpy as np
 from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.graph import Value
-from lanewise.ir.location import CHANGED, Location, cell_of, here, origin
+from lanewise.ir.location import CHANGED, Location, cell_of, here, is_of_user, origin
 from lanewise.ir.types import ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import dimension
@@ -95,6 +96,8 @@ class Tensor:
     @property
     def dtype(self) -> np.dtype:
         """The dtype, as NumPy's."""
+        if self._mixed is not None and is_of_user(sys._getframe(1).f_code):
+            self._check_dtype()
         return self._type.dtype
 
     @property
@@ -159,6 +162,16 @@ class Tensor:
             f"example and are not known while tracing{at(place)}.{why} {instead}"
         )
 
+    def _check_dtype(self) -> None:
+        names = dict.fromkeys([str(each.dtype) for each in self._mixed.classes])
+        if len(names) == 1:
+            return
+        raise ConcretizationError(
+            f"the dtype of this value is {' or '.join(names)}, depending on the data"
+            f"{at(here())}, so it is not known while tracing. Give both branches one dtype, with "
+            "astype() or dtype=, or use np.zeros_like, np.empty_like or np.full_like of the value"
+        )
+
     def __bool__(self) -> bool:
         array = concrete(self)
         if array is not None:
@@ -221,8 +234,7 @@ class Tensor:
             element = self[args[0] if len(args) == 1 else args]
             if element.shape:
                 raise ValueError("incorrect number of indices for array")
-        kind = _PYTHON_KINDS[self.dtype.kind]
-        return weak(element, kind)
+        return implement(None, _as_python_number, (element,), {})
 
     def tolist(self) -> Any:
         """The elements as Python numbers that are data, in lists as deep as the shape."""
@@ -272,7 +284,8 @@ class Tensor:
             now._guard = self._guard
             samples.append(None)
         if self._mixed is not None:
-            samples += [each.make(1) for each in self._mixed.classes]
+            ones = np.ones((1,) * self.ndim)
+            samples += [each.make(ones) for each in self._mixed.classes]
         elif self._weak is None:
             samples.append(np.ones((1,) * self.ndim, self.dtype)[()])
         else:
@@ -301,8 +314,9 @@ class Tensor:
 
     def copy(self, order: str = "C") -> Tensor:
         """A tensor of the same elements that later writes to this one do not change."""
-        value = read(self)
-        return Tensor(require_trace("a Tensor"), value)
+        result = Tensor(require_trace("a Tensor"), read(self))
+        result._mixed = self._mixed
+        return result
 
     # --- NumPy's protocols ------------------------------------------------------------------------
 
@@ -327,13 +341,27 @@ class Tensor:
             )
         if state.trace is None:
             resolve(self._value, self._trace)  # raises: there is nothing to record into
-        return implementation(*args, **kwargs)
+        return implement(func, implementation, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The array API namespace (2024.12): NumPy's own, with creation that takes tensors."""
         from lanewise.interop.array_api import namespace  # optional part, loaded when asked for
 
         return namespace(api_version)
+
+
+#: Calls what carries out a function, where arguments may be of a class that the data choose
+#: (`lanewise.trace.classwise`).
+CLASSWISE: list[Callable[..., Any]] = []
+#: Whether there was ever an array of which the data choose the dtype, so that it has to be asked.
+ANY_MIXED = [False]
+
+
+def implement(func: Any, implementation: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Carry out a function of the table."""
+    if ANY_MIXED[0]:
+        return CLASSWISE[0](func, implementation, args, kwargs)
+    return implementation(*args, **kwargs)
 
 
 def is_scratch(kind: type) -> bool:
@@ -483,9 +511,14 @@ def emit(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     if state.floating is not None:
         trace, values = state.floating.meets(trace, primitive, values, params)
     results = trace.record(primitive, values, params)
-    if len(results) == 1:
-        return Tensor(trace, results[0])
-    return tuple([Tensor(trace, value) for value in results])
+    if len(results) > 1:
+        return tuple([Tensor(trace, value) for value in results])
+    result = Tensor(trace, results[0])
+    if ANY_MIXED[0] and operands and type(operands[0]) is Tensor:
+        first = operands[0]
+        if first._type.dtype == result._type.dtype:
+            result._mixed = first._mixed  # what comes here of several classes is only moved
+    return result
 
 
 def tensor_of(x: Any) -> Tensor | None:
@@ -544,6 +577,10 @@ def weak(tensor: Tensor, kind: type) -> Tensor:
     if value.type.dtype != WEAK_DTYPES[kind]:
         (value,) = trace.record(cast, (value,), {"dtype": WEAK_DTYPES[kind]})
     return Tensor(trace, value, None, kind)
+
+
+def _as_python_number(x: Tensor) -> Tensor:
+    return weak(x, _PYTHON_KINDS[x.dtype.kind])
 
 
 def as_tensor(operand: Any, what: str = "an operand") -> Tensor:

@@ -17,7 +17,7 @@ from lanewise.ops.elementwise import loop_dtypes, where
 from lanewise.ops.reduction import accumulate, reduce, reduceat, reduction_dtype
 from lanewise.ops.shapes import broadcast_shapes, normalize_axis
 from lanewise.trace.indexing import setitem
-from lanewise.trace.tensor import Tensor, as_tensor, emit, read
+from lanewise.trace.tensor import Tensor, as_tensor, emit, implement, read
 from lanewise.trace.trace import require_trace, state
 from lanewise.trace.ufuncs import NO_VALUE, apply, call_with_keywords, matmul, write_out
 from lanewise.trace.views import as_out, as_stored
@@ -263,23 +263,27 @@ _METHODS = {
     "accumulate": accumulate_method,
     "reduceat": _reduceat_method,
     "outer": _outer_method,
-    "at": _at_method,
 }
 
 
 def call(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out ``ufunc(*inputs, **kwargs)`` or one of its methods on tensors."""
-    if method == "__call__":
-        if not kwargs and ufunc.signature is None:
+    if method == "at":
+        return _at_method(ufunc, *inputs, **kwargs)
+    if method == "__call__" and ufunc.signature is None:
+        if not kwargs:
             return apply(ufunc, *inputs)
-        if not kwargs and ufunc is np.matmul:
-            return matmul(*inputs)
+        function = partial(call_with_keywords, ufunc, inputs, kwargs)
+    else:
+        function = partial(implement, ufunc, partial(_call, ufunc, method), inputs, kwargs)
     if state.floating is not None and kwargs.get("out") is not None:
-        return state.floating.after_writing(partial(_call, ufunc, method, inputs, kwargs))
-    return _call(ufunc, method, inputs, kwargs)
+        return state.floating.after_writing(function)
+    return function()
 
 
-def _call(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if method == "__call__":
-        return call_with_keywords(ufunc, inputs, kwargs)
-    return _METHODS[method](ufunc, *inputs, **kwargs)
+def _call(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
+    if method != "__call__":
+        return _METHODS[method](ufunc, *inputs, **kwargs)
+    if not kwargs and ufunc is np.matmul:
+        return matmul(*inputs)
+    return call_with_keywords(ufunc, inputs, kwargs)

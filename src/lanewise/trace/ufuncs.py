@@ -24,7 +24,7 @@ from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
-from lanewise.trace.views import as_out, as_stored, store
+from lanewise.trace.views import as_out, as_stored, change_by_class, store
 from lanewise.trace.weak import give_way, python_operator, weak_kind
 
 
@@ -320,6 +320,13 @@ def write_out(ufunc: np.ufunc, result: Tensor, out: Any, mask: Any, casting: str
             )
         return result
     out = as_out(out)
+    if out._mixed is not None:
+
+        def write(out: Tensor, result: Tensor, mask: Any) -> None:
+            write_out(ufunc, result, out, mask, casting)
+
+        change_by_class(write, out, result, mask)
+        return out
     if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {result.dtype!r} to {out.dtype!r} "

@@ -9,6 +9,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from lanewise.ops.registry import Primitive
 from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.slicing import take_slice
 from lanewise.trace.casting import as_element, elements
+from lanewise.trace.mixed import ONE_DTYPE, by_class
 from lanewise.trace.regions import note_tensor, resumed
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read
 from lanewise.trace.trace import Trace, require_trace, state
@@ -134,6 +136,11 @@ def view(
 ) -> Tensor:
     """Return the view of `base` that an operation reads; see `View` for what puts back."""
     result = emit(primitive, base, *indices, **params)
+    if base._mixed is not None and result._mixed is None:
+        raise UnsupportedError(
+            "the data choose the dtype of an array, and a view of it shows its bits, or parts, as "
+            f"another{at(here())}. {ONE_DTYPE}"
+        )
     if not base.shape and base._view is None:
         return result  # of a scalar, which has no memory to show: NumPy copies it
     result._view = View(base, primitive, primitive.complete(params), write, indices)
@@ -145,6 +152,7 @@ def writable(x: Tensor) -> Tensor:
     if x.shape or x._view is not None:
         return x
     result = Tensor(require_trace("a view"), read(x))
+    result._mixed = x._mixed
     result._view = View(x, slice_, {"index": ()}, lambda _, values: values, ())
     return result
 
@@ -291,6 +299,20 @@ def bitcast_view(x: Tensor, dtype: np.dtype) -> Tensor:
     return view(x, bitcast, lambda _, values: _record(bitcast, values, dtype=old), dtype=dtype)
 
 
+def change_by_class(change: Callable[..., Any], target: Tensor, *args: Any) -> None:
+    """Carry out ``change(target, ...)``, which writes to an array, for each class that this has."""
+
+    def changed(x: Tensor, *args: Any) -> Tensor:
+        x = writable(x)
+        change(x, *args)
+        return x
+
+    result = read(by_class(changed, target, *args))
+    if result.type.dtype != target._type.dtype:  # one in all examples that get here
+        result = _record(cast, result, dtype=target._type.dtype)
+    assign(target, result)
+
+
 def assign(target: Tensor, value: Value) -> None:
     """Make `value`, of the target's own type, what the target holds, and its bases with it."""
     assert value.type == target._type
@@ -318,6 +340,9 @@ def assign(target: Tensor, value: Value) -> None:
 def store(target: Any, values: Any, casting: str = "unsafe", *, set_alone: bool = False) -> None:
     """Write `values`, broadcast and converted, to all elements of `target`: ``target[...] = v``."""
     target = as_out(target)
+    if target._mixed is not None:
+        write = partial(store, casting=casting, set_alone=set_alone)
+        return change_by_class(write, target, values)
 
     def write() -> None:
         assign(target, fit(values, target._type, casting, set_alone=set_alone))

@@ -21,7 +21,7 @@ from lanewise.ops.sorting import unpackbits as unpackbits_op
 from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.creation import array_like, number_or_array, promoted
 from lanewise.trace.table.registry import implements, refuse
-from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.ufuncs import NO_VALUE, apply
 from lanewise.trace.views import as_stored, imag_view, real_view, store
 
@@ -275,7 +275,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 @implements(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    return np.all(isclose(a, b, rtol, atol, equal_nan))
+    return weak(np.all(isclose(a, b, rtol, atol, equal_nan)), bool)  # a bool of Python's
 
 
 @implements(np.array_equal)
@@ -288,7 +288,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     same = x == y
     if equal_nan:
         same = same | (np.isnan(x) & np.isnan(y))
-    return np.all(same)
+    return weak(np.all(same), bool)
 
 
 def _refuse_unsure(function: Any, *shapes: Any) -> NoReturn:
@@ -308,7 +308,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         return False
     if any([isinstance(dim, Dim) and dim not in (*x.shape, *y.shape) for dim in shape]):
         _refuse_unsure(np.array_equiv, x.shape, y.shape)
-    return np.all(x == y)
+    return weak(np.all(x == y), bool)
 
 
 # --- bits ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from lanewise.ops.elementwise import root, where
 from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.contraction import flat
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.ufuncs import NO_VALUE
 
 # The classes of NumPy's results have no public name; results of the same classes unpack, print and
@@ -220,7 +220,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         raise ValueError("`tol` and `rtol` can't be both set.")
     x: Any = as_tensor(A)
     if x.ndim < 2:
-        return np.any(x != 0).astype(np.intp)
+        return weak(np.any(x != 0), int)
     s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is not None:
         limit = _behind(tol)

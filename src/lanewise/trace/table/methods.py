@@ -18,6 +18,7 @@ from lanewise.trace.tensor import (
     UFUNC_CALL,
     Tensor,
     contains_tensor,
+    implement,
     is_scratch,
     weak,
 )
@@ -241,7 +242,7 @@ for _name in (
         function = getattr(np, _name)
         if any([is_scratch(type(x)) for x in (*args, *kwargs.values())]):  # an `out`, perhaps
             return function(self, *args, **kwargs)
-        return TABLE.get(function, function)(self, *args, **kwargs)
+        return implement(function, TABLE[function], (self, *args), kwargs)
 
     _method.__name__ = _name
     _method.__doc__ = f"``np.{_name}`` of the tensor; see there."

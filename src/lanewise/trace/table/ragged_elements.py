@@ -40,7 +40,7 @@ from lanewise.trace.sizes import has_sizes
 from lanewise.trace.table import registry
 from lanewise.trace.table.histogram import counted
 from lanewise.trace.table.ragged import implements, last_of, only
-from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.ufuncs import NO_VALUE
 
 # --- running, and between neighbours --------------------------------------------------------------
@@ -310,7 +310,7 @@ for _function in (np.where, np.clip):
 
 @implements(np.allclose)
 def allclose(a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.all(np.isclose(a, b, *args, **kwargs))
+    return weak(np.all(np.isclose(a, b, *args, **kwargs)), bool)
 
 
 @implements(np.array_equal)
@@ -326,7 +326,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         equal = np.logical_or(equal, np.logical_and(np.isnan(x), np.isnan(y)))
     behind = np.logical_not(first.mask()[:size])
     is_same = np.all(np.logical_or(equal, behind))
-    return np.logical_and(is_same, first.count() == second.count())
+    return weak(np.logical_and(is_same, first.count() == second.count()), bool)
 
 
 # --- shapes ---------------------------------------------------------------------------------------
