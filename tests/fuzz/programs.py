@@ -282,7 +282,7 @@ class Programs(Writer):
             "np.array([0.5, 1.0, 2.0])",
             "np.array([True, False, True])",
             "np.ones(3, np.float32)",
-            f"np.arange({self.number(1, 4)}, {self.number(5, 9)}, dtype=np.int16)[:3]",
+            f"np.arange({self.number(1, 4)}, 9, dtype=np.int16)[:3]",
             f"np.full(3, {self.atom('i', scope)})",
             *[f"{n}.copy()" for n in known],
             *[f"({n} * 3) % 5" for n in known],
