@@ -171,10 +171,14 @@ def _run(
     """Return the outputs of an executable, and whether all of them are arrays of their own."""
     plan: Plan | None = None
     try:
-        if _observed.programs is not None:
-            return _run_observed(_observed.programs, executable, arguments)
-        plan = executable.plan(arguments)
-        return plan(*arguments), plan.is_fresh
+        programs = _observed.programs
+        if programs is None:
+            plan = executable.plan(arguments)
+            return plan(*arguments), plan.is_fresh
+        plan = _observed_plan(programs, executable, arguments)
+        results = plan(*arguments)
+        _note_left(programs)
+        return results, plan.is_fresh
     except Exception as error:
         if plan is not None and plan.has_written(error):
             raise
@@ -231,10 +235,10 @@ def _survived(
     return outputs
 
 
-def _run_observed(
+def _observed_plan(
     programs: list[Program], executable: Executable, arguments: Sequence[Any]
-) -> tuple[list[Any], bool]:
-    """Run an executable as `_run` does, and note what was run."""
+) -> Plan:
+    """Return the plan to run on some arguments, and note what is about to run."""
     measure = _observed.measure
     plan = executable.plan(arguments) if measure is None else measure.plan(executable, arguments)
     sizes = read_sizes(executable.graph, arguments)
@@ -243,12 +247,16 @@ def _run_observed(
     left.examples = 0
     if measure is not None:
         measure.start(plan)
-    results = plan(*arguments)
+    return plan
+
+
+def _note_left(programs: list[Program]) -> None:
+    """Note how many examples the kernels of the last program have left to NumPy."""
     if left.examples:
         many = f"{left.examples:,} example{'s' * (left.examples > 1)}"
+        choice = programs[-1].choice
         choice = replace(choice, reason=f"{choice.reason}; kernels left {many} of it to NumPy")
         programs[-1] = replace(programs[-1], choice=choice)
-    return results, plan.is_fresh
 
 
 def _interpret(
