@@ -39,7 +39,6 @@ LAZY = {
     ("runtime/interpret.py", "lanewise.runtime.kernels"),
     ("inspect/kernels.py", "lanewise.codegen.llvm"),
     ("inspect/kernels.py", "lanewise.runtime.kernels"),
-    ("inspect/estimates.py", "lanewise.codegen.elementwise.ufuncs"),
     ("api/threads.py", "lanewise.runtime.pool"),
 }
 

@@ -51,12 +51,6 @@ from lanewise.ops.lists import UNTRUSTED, list_arena
 from lanewise.trace import tree
 from lanewise.trace.variable import Variable
 
-#: What to do about operations that call Python.
-_INSTEAD = {
-    "py_func": ". Files hold no Python code: do that outside, on what the function returns",
-    "custom": ". Files hold no Python code: let the rule compute without calling its own function",
-    "custom_vmap": ". Files hold no Python code: save the function without its rule for batches",
-}
 _KINDS = {kind.name: kind for kind in inspect._ParameterKind}
 _ABSENT: Any = object()
 
@@ -238,7 +232,7 @@ class _Writer:
     def _refuse(self, op: Operation, reason: str) -> NoReturn:
         raise UnsupportedError(
             f"{self._concrete.name} cannot be saved: {op.primitive.name}{at(op._place)}: {reason}"
-            f"{_INSTEAD.get(op.primitive.name, '')}"
+            f"{op.primitive.instead}"
         ) from None
 
     def _refuse_part(self, what: str, reason: Exception) -> NoReturn:

@@ -6,18 +6,15 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
-from lanewise.codegen.elementwise.ufuncs import cost
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
-from lanewise.codegen.sizes import usual
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
-from lanewise.ops.elementwise import loop_dtypes
-from lanewise.ops.random import BLOCK_WORK, LAWS
+from lanewise.ops.facts import Kind, ask, count
 from lanewise.ops.regions import map_
 from lanewise.passes.survive import meant
 
@@ -31,14 +28,8 @@ LONG_TURN = 256
 IN_SIGHT = 256
 #: An example with a larger array is not run in one lane: its elements are.
 LARGE = 1024
-#: Operations that run well with an array's elements in the lanes, beside elementwise ones.
-_ALONG_ROWS = {"where", "cast", "constant", "iota", "slice", "broadcast_to", "concatenate", "pad",
-               "real", "imag", "complex", "gather", "update_slice", "random_draw", "update_view",
-               "between"}  # fmt: skip
-#: Linear algebra that kernels hold.
-_OF_MATRICES = {"cholesky", "solve", "inv", "det", "slogdet", "qr", "eigvalsh", "svdvals"}
-#: What a gathered element costs in instructions, and a reduction across the lanes for each halving.
-_GATHERED, _HALVING = 4, 3
+#: What a reduction across the lanes costs for each halving.
+_HALVING = 3
 #: So many vectors of a column are read one after the other where an element takes little work, and
 #: how many instructions are little.
 ABREAST, _LITTLE = 4, 3
@@ -84,17 +75,8 @@ def _cost_of_examples(
     What lies `apart` in memory, element by element, is in lanes as it is loaded.
     """
     lanes = _group(body, in_dims)
-    work = sum([_cost(op) * _largest(op) for op in body.operations]) / lanes
-    work += (
-        sum(
-            [
-                2 * _contracted(op) * count(op.results[0])
-                for op in body.operations
-                if op.primitive.name == "dot_general"
-            ]
-        )
-        / lanes
-    )
+    work = sum([work_of(op) * _largest(op) for op in body.operations]) / lanes
+    work += sum([ask(op.primitive.products, op) for op in body.operations]) / lanes
     mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
     numbers = [v for v in (*mapped, *body.outputs) if count(v) > 1]
     moved = sum([count(v) for v in numbers if v not in apart])
@@ -114,64 +96,33 @@ def _cost_of_elements(body: Graph) -> float | None:
         lanes = max(machine().register_bits // max(_bits(op.results[0]), 8), 1)
         results = [value for value in op.results if isinstance(value.type, ArrayType)]
         largest = max((*op.operands, *results), key=count)
-        is_product = op.primitive.name == "dot_general" and results[0].type.shape
+        products = ask(op.primitive.products, op)
+        is_product = products and results[0].type.shape
         shape = (results[0] if is_product else largest).type.shape
         if count(largest) <= 1:
-            total += _cost(op)
+            total += work_of(op)
             continue
-        if op.primitive.name == "dot_general" and results[0].type.shape:
-            total += 2 * math.prod(shape[:-1]) * -(-shape[-1] // lanes) * _contracted(op)
+        vectors = math.prod(shape[:-1]) * -(-shape[-1] // lanes)
+        if is_product:
+            total += vectors * products / max(count(results[0]), 1)
             continue
-        rows = math.prod(shape[:-1])
-        total += (1 + _cost(op)) * rows * -(-shape[-1] // lanes)
-        if op.primitive.name in ("reduce", "dot_general"):
+        total += (1 + work_of(op)) * vectors
+        if products or op.primitive.kind is Kind.REDUCTION:
             total += _HALVING * math.log2(max(lanes, 2)) * count(op.results[0])
     return total
 
 
 def _runs_along_rows(op: Operation, body: Graph) -> bool:
     """Whether an operation reads its operands along their last axes."""
-    name, params = op.primitive.name, op.params
+    rule = op.primitive.along_rows
     if op.must_run or not op.results:
         return False
-    if op.primitive.ufunc is not None or name in _ALONG_ROWS:
-        return True
-    result = count(op.results[0])
-    if name == "reshape":
-        shapes = [[d for d in v.type.shape if d != 1] for v in (op.operands[0], op.results[0])]
-        return shapes[0] == shapes[1] or op.operands[0] in body.inputs
-    if name == "reduce":
-        return result == 1 or (params["axes"] == (op.operands[0].type.ndim - 1,) and result < 16)
-    if name == "dot_general":
-        y = op.operands[1].type
-        summed = [j for _, j in op.params["contract"]]
-        if op.results[0].type.shape:  # the last axis of y is that of the result
-            return y.ndim - 1 not in (*summed, *[j for _, j in op.params["batch"]])
-        return len(summed) == 1
-    return name == "correlate" and op.results[0].type.ndim == 1
+    return rule(op, body.inputs) if callable(rule) else rule
 
 
-def _cost(op: Operation) -> float:
+def work_of(op: Operation) -> float:
     """Return about how many instructions an operation takes for an element of its largest array."""
-    name = op.primitive.name
-    if op.primitive.ufunc is not None:
-        dtypes = tuple([value.type.dtype for value in op.operands])
-        loop = loop_dtypes(op.primitive.ufunc, dtypes, op.params["dtype"])
-        return cost(op.primitive.ufunc, loop)
-    if name == "correlate":
-        return op.operands[1].type.shape[0]
-    if name == "random_draw":
-        return BLOCK_WORK + LAWS[op.params["law"]].work
-    if name == "gather":
-        return _GATHERED
-    if name in ("slice", "reshape", "broadcast_to", "constant", "transpose"):
-        return 0
-    return 1
-
-
-def _contracted(op: Operation) -> int:
-    """Return how many products are summed for an element of a product of matrices."""
-    return math.prod([op.operands[0].type.shape[i] for i, _ in op.params["contract"]])
+    return ask(op.primitive.instructions, op)
 
 
 def instructions(body: Graph, among: Set[Value] | None = None) -> float:
@@ -185,10 +136,10 @@ def instructions(body: Graph, among: Set[Value] | None = None) -> float:
             continue
         if op.regions:
             total += 1 + _turns(op) * sum([instructions(r, among) for r in op.regions])
-        elif op.primitive.name in ("gather", "take_slice"):
-            total += _GATHERED * sum(map(count, op.results))
+        elif op.primitive.kind is Kind.LOOKUP:
+            total += work_of(op) * sum(map(count, op.results))
         else:
-            total += _cost(op) * _largest(op)
+            total += work_of(op) * _largest(op)
     return total
 
 
@@ -210,11 +161,8 @@ def _heavy(body: Graph) -> float:
     """
     total = 0.0
     for op in body.operations:
-        if op.primitive.name == "dot_general":
-            total += 2 * _contracted(op) * count(op.results[0])
-        elif op.primitive.name in _OF_MATRICES:
-            total += max([min(v.type.shape[-2:], default=1) * count(v) for v in op.operands])
-        elif op.regions:
+        total += ask(op.primitive.products, op)
+        if op.regions:
             total += _turns(op) * sum(map(_heavy, op.regions))
             if op.primitive is while_:
                 total += 19 * TURNS * sum(map(instructions, op.regions))
@@ -240,7 +188,7 @@ def only_indexed(body: Graph, number: int) -> bool:
             if operand is not value:
                 continue
             found = True
-            if op.primitive.name == "gather" and place == 0:
+            if op.primitive.kind is Kind.LOOKUP and place in op.primitive.reads_at_data:
                 continue
             if op.primitive is map_ or not op.regions:
                 return False
@@ -359,7 +307,7 @@ def _cycles(region: Graph, ready: dict[Value, float]) -> float:
             whole = [_cycles(r, dict.fromkeys(r.inputs, 0.0)) for r in op.regions]
             time = _turns(op) * max(whole)
         else:
-            cost = _cost(op)
+            cost = work_of(op)
             is_integer = op.results[0].type.dtype.kind in "biu"
             time = cost if is_integer or not cost else max(4.0, 2 * cost)
         ready.update(dict.fromkeys(op.results, max(given) + time))
@@ -441,11 +389,6 @@ def _is_number(value: Value) -> bool:
 
 def _bits(value: Value) -> int:
     return BITS[kinds_of(value.type.dtype)[0]] if _is_number(value) else 64
-
-
-def count(value: Value) -> int:
-    """Return how many elements a value has, or may have where that is not known."""
-    return usual(value.type.shape) if isinstance(value.type, ArrayType) else 0
 
 
 def _largest(op: Operation) -> int:

@@ -20,17 +20,20 @@ from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.lowering import Lowering, Variable
 from lanewise.codegen.numbers import choose, vecs
-from lanewise.codegen.sizes import is_unknown, usual
+from lanewise.codegen.sizes import is_unknown
 from lanewise.codegen.uniformity import varying_carry, varying_scan
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import cond, scan, switch, while_
+from lanewise.ops.control import BRANCHES, cond, scan, switch, while_
+from lanewise.ops.facts import ask, may_fail, usual
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent
 
 #: Branches of at most so many operations on numbers are both computed, and chosen from.
 SHORT = 8
+#: ... that take fewer instructions than this for an element: as few as a division takes.
+COSTLY = 8
 #: Loops of at most so many operations in all turns are written out, turn by turn.
 WRITTEN_OUT = 32
 
@@ -166,22 +169,12 @@ def _is_short(region: Graph) -> bool:
     A branch that some lanes take is guessed wrong again and again, which costs more than they do.
     """
     for op in region.operations:
-        if op.regions or op.must_run or op.primitive.name in _MAY_FAIL or _is_costly(op):
+        if op.regions or op.must_run or may_fail(op):
+            return False
+        if ask(op.primitive.instructions, op) >= COSTLY:
             return False
     work = sum([usual(value.type.shape) for op in region.operations for value in op.results])
     return work <= SHORT and sum([usual(value.type.shape) for value in region.outputs]) <= 2 * SHORT
-
-
-#: Operations that may end the run, so that they must not run for lanes that do not take them.
-_MAY_FAIL = {"exact", "gather", "scatter", "checked", "check", "integer_of", "take_slice",
-             "update_view", "put_slice", "python_call"}  # fmt: skip
-_COSTLY = {"exp", "log", "power", "sin", "cos", "tan", "divide", "sqrt", "arctan2", "floor_divide",
-           "remainder", "divmod", "tanh", "float_power", "det", "slogdet", "searchsorted", "interp",
-           "i0"}  # fmt: skip
-
-
-def _is_costly(op: Operation) -> bool:
-    return op.primitive.name in _COSTLY or op.primitive.name.startswith("ufunc.")
 
 
 class _Joined:
@@ -555,22 +548,15 @@ def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Ar
     return k.ready(x)
 
 
-#: Operations that read their first operand at places that are data.
-_INDEXED = {"gather", "scatter", "take_along_axis", "take_slice", "put_slice", "searchsorted",
-            "update_view"}  # fmt: skip
-
-
 def is_indexed(region: Graph, value: Value) -> bool:
     """Whether a region reads a value of its at places that are data."""
     for op in region.operations:
         for place, operand in enumerate(op.operands):
             if operand is not value:
                 continue
-            if op.primitive.name in _INDEXED and place == 0:
+            if place in op.primitive.reads_at_data:
                 return True
-            if op.primitive.name == "interp" and place in (1, 2):  # the table
-                return True
-            shift = 1 if op.primitive in (cond, switch) else 0
+            shift = 1 if op.primitive in BRANCHES else 0
             for inner in op.regions:
                 if place >= shift and is_indexed(inner, inner.inputs[place - shift]):
                     return True

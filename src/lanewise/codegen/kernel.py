@@ -31,12 +31,13 @@ from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.lowering import TURNS
 from lanewise.codegen.overwriting import Overwriting, Shared
-from lanewise.codegen.sizes import USUAL, is_empty, is_few, is_unknown
+from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType
+from lanewise.ops.facts import USUAL
 from lanewise.passes.forward import forwarded
 from lanewise.passes.paths import bounded, direct, has_writes
 from lanewise.passes.simplify import eliminate_dead

@@ -21,9 +21,6 @@ from lanewise.ops.regions import map_
 
 #: Numbers that stay, and those that are as good with the other sign.
 _STAY = (0.0, 0.5, 1.0, 2.0)
-#: Operations whose second operand should be known.
-_EXPONENTIATE = ("power", "float_power")
-_DIVIDE = ("divide", "floor_divide", "remainder", "fmod", "divmod")
 
 
 def lift(graph: Graph) -> tuple[Graph, list[Signature], dict[Operation, Operation]]:
@@ -91,11 +88,12 @@ def _fixed(graph: Graph, known: dict[Value, Signature]) -> Iterator[Signature]:
 
 def _wants(op: Operation, number: Signature | None) -> bool:
     """Whether an operation is better where it knows that its second operand is this number."""
-    if number is None:
+    row = op.primitive.row
+    if number is None or row is None:
         return False
-    if op.primitive.name in _EXPONENTIATE:
+    if row.has_exponent:
         return True
-    if op.primitive.name in _DIVIDE and number.params["type"].dtype.kind == "f":
+    if row.divides and number.params["type"].dtype.kind == "f":
         value = float(np.frombuffer(number.params["data"], number.params["type"].dtype)[0])
         return abs(math.frexp(value)[0]) == 0.5
     return False

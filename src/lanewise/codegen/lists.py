@@ -20,8 +20,8 @@ from lanewise.codegen.numbers import choose, convert, kinds_of, vecs
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, LOOPS
-from lanewise.ops.lists import INTP, list_append, list_arena
-from lanewise.ops.tables import list_tangents, table_add, table_put
+from lanewise.ops.lists import INTP, list_arena
+from lanewise.ops.tables import list_tangents
 
 if TYPE_CHECKING:
     from lanewise.codegen.lowering import Lowering
@@ -244,11 +244,6 @@ def table_element(
     return result
 
 
-#: Operations that give a list or table that goes on where another one did: in kernels, in its
-#: memory. All but the first change elements, so what it was before is not there any more.
-_GOING_ON = (list_append, table_add, table_put)
-
-
 def check(graph: Graph) -> None:
     """Raise `CannotCompile` if a list goes on in more than one way, or is used when it changed."""
     if any(op.primitive is list_arena for op in _all(graph)):
@@ -319,9 +314,9 @@ def _advanced(graph: Graph) -> list[_Advance]:
 
 def _advances(op: Operation, stores: dict[Value, Any]) -> list[_Advance]:
     """Return the lists that go on in an operation, as its own operands."""
-    if op.primitive in _GOING_ON:
+    if op.primitive.continues:
         store = stores.get(op.operands[0], (op.operands[0], ()))
-        return [_Advance(*store, op.operands[1], op.primitive is not list_append)]
+        return [_Advance(*store, op.operands[1], op.primitive.overwrites)]
     shift = 1 if op.primitive in BRANCHES else 0
     found: dict[_Advance, None] = {}
     for region in op.regions:

@@ -18,16 +18,18 @@ import numpy as np
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Affine, Index, as_index, linear
 from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape, Stored, row_major
-from lanewise.codegen.elementwise.ufuncs import cost, lookup
+from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
-from lanewise.codegen.sizes import is_few, is_long, usual
+from lanewise.codegen.sizes import is_few, is_long
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import Dim, DimLike, product
 from lanewise.ops.elementwise import loop_dtypes
+from lanewise.ops.facts import usual
+from lanewise.ops.ufuncs import instructions
 
 #: A small array that takes more operations than this in all is computed by loops, into memory.
 WRITTEN = 512
@@ -117,7 +119,7 @@ class Lowering:
 
     def loop_cost(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> int:
         """Return about how many operations a ufunc's loop takes for an element."""
-        return cost(fn, loop)
+        return instructions(fn, loop)
 
     def loop_fails(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
         """Return whether a ufunc's loop may end the run."""

@@ -17,8 +17,7 @@ from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import kinds_of
 from lanewise.ir.graph import Graph, Value
-from lanewise.ops.elementwise import where
-from lanewise.ops.movement import cast
+from lanewise.ops.facts import is_elementwise
 
 #: Pairs of an operand and a result, by their numbers.
 Shared = Sequence[tuple[int, int]]
@@ -109,8 +108,7 @@ def keeps_places(body: Graph, source: Value, result: Value) -> bool:
         if not found:
             continue
         depends.update(op.results)
-        is_elementwise = op.primitive.ufunc is not None or op.primitive in (where, cast)
         shapes = {value.type.shape for value in (*found, *op.results)}
-        if is_elementwise and found <= own and len(shapes) == 1:
+        if is_elementwise(op) and found <= own and len(shapes) == 1:
             own.update(op.results)
     return result in own

@@ -19,8 +19,9 @@ from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import iota
+from lanewise.ops.facts import Kind, is_plain_view
 from lanewise.ops.lists import list_arena
-from lanewise.ops.movement import reshape, slice_, transpose
+from lanewise.ops.movement import reshape, slice_
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
 from lanewise.ops.tables import list_tangents
 from lanewise.passes.specialize import unknown_sizes
@@ -32,8 +33,6 @@ FEW = 8
 MOST_OPERATIONS = 512
 #: ... and gives at most so many results, which may each take a loop.
 MOST_RESULTS = 128
-#: Operations that NumPy answers with a view.
-_VIEWS = (reshape, slice_, transpose)
 #: Constants and ranges of at most so many elements are written into the kernels that need them.
 MOST_CONSTANT = 64
 
@@ -195,11 +194,11 @@ class _Split:
     def refuse(self, refused: Refused) -> None:
         """Leave an operation to NumPy."""
         self.native[refused.op] = False
-        if refused.op.primitive in (list_arena, list_tangents):
+        if refused.op.primitive.kind is Kind.STORE:
             # Then it is that of all examples, and all tables that belong to it.
             root = self._arena(refused.op)
             for member in self.body.operations:
-                if member.primitive in (list_arena, list_tangents) and self._arena(member) is root:
+                if member.primitive.kind is Kind.STORE and self._arena(member) is root:
                     self.native[member] = False
                     self.varies.difference_update(member.results)
         self.report(refused)
@@ -212,7 +211,7 @@ class _Split:
         found = []
         seen = set(self.body.outputs)
         for member in reversed(self.body.operations):
-            is_view = self.is_single and member.primitive in _VIEWS and self.native[member]
+            is_view = self.is_single and is_plain_view(member) and self.native[member]
             if is_view and seen.isdisjoint(member.results):
                 found.append(member)
             elif self.native[member]:

@@ -14,16 +14,13 @@ from lanewise.codegen.arrays import Array, Lazy, Stored, row_major
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number
-from lanewise.codegen.sizes import is_empty, is_long, is_unknown, usual
+from lanewise.codegen.sizes import is_empty, is_long, is_unknown
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.dims import Dim, product
 from lanewise.ir.types import array_type
+from lanewise.ops.facts import usual
+from lanewise.ops.ufuncs import row_of
 
-#: Functions whose steps in a reduction may be grouped at will.
-ASSOCIATIVE = frozenset(
-    "add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and "
-    "bitwise_or bitwise_xor".split()
-)
 #: A sum of floats is taken in runs of so many, and a sum of these: errors grow by the root only.
 RUN = 128
 #: Products of matrices keep blocks of so many rows and columns of sums in registers.
@@ -73,7 +70,7 @@ class Reductions(Lowering):
             is_sum = fn is np.add and dtype.kind in "fc"
             if is_sum and inner and is_long(inner[-1], 2 * RUN + 1):
                 return self._long_sum(dtype, inner, element, combine, ends)
-            if neutral is None or fn.__name__ not in ASSOCIATIVE:
+            if neutral is None or not row_of(fn).is_associative:
                 return self._in_sequence(inner, element, loop)
             start = self.constant(dtype, neutral)
             return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine, ends)[0]

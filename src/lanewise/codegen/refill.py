@@ -31,7 +31,7 @@ from lanewise.codegen import control
 from lanewise.codegen.addresses import Affine, Index
 from lanewise.codegen.arrays import Array, Given
 from lanewise.codegen.blocks import packed, unpack
-from lanewise.codegen.choices import count, instructions, only_indexed
+from lanewise.codegen.choices import instructions, only_indexed
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.lowering import TURNS, Lowering, Variable
 from lanewise.codegen.numbers import Number, choose
@@ -39,6 +39,7 @@ from lanewise.codegen.uniformity import IN_REGISTERS, varying_carry, varying_out
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import while_
+from lanewise.ops.facts import count
 
 #: Turns of fewer instructions than this are so cheap that counting who has left shows.
 LEAST: float = 12

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 
 from lanewise.ir.dims import Dim, DimLike
 
-#: What an unknown size is taken to be where something has to be estimated.
-USUAL = 256
-
 
 def is_unknown(shape: Sequence[DimLike]) -> bool:
     """Whether some size of a shape is known only when the kernel runs."""
@@ -24,11 +21,6 @@ def is_long(size: DimLike, least: int) -> bool:
 def is_few(shape: Sequence[DimLike], most: int) -> bool:
     """Whether a shape has at most so many elements."""
     return not is_unknown(shape) and math.prod(shape) <= most
-
-
-def usual(shape: Sequence[DimLike]) -> int:
-    """Return how many elements a shape has, or may have."""
-    return math.prod([USUAL if isinstance(size, Dim) else size for size in shape])
 
 
 def is_empty(shape: Sequence[DimLike]) -> bool:

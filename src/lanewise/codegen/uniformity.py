@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.lists import list_append
+from lanewise.ops.facts import Held
 from lanewise.ops.regions import map_
-from lanewise.ops.tables import table_add, table_put
 
 #: Arrays of at most so many elements are kept in registers, and loops over them are written out.
 IN_REGISTERS = 40
@@ -27,15 +26,6 @@ def varying_outputs(graph: Graph, inputs: Sequence[bool]) -> list[bool]:
         found = _operation(op, [varies[value] for value in op.operands])
         varies.update(zip(op.results, found, strict=True))
     return [varies[value] for value in graph.outputs]
-
-
-#: Operations that give elements of their operands, or places, and keep nothing in memory.
-_MOVES = {"gather", "slice", "reshape", "transpose", "broadcast_to", "take_slice", "diagonal",
-          "iota"}  # fmt: skip
-#: Operations that are computed with numbers alone, by whatever their operands are.
-_PLAIN = {"where", "cast", "exact", "constant", "reduce", "concatenate", "real", "imag",
-          "complex", "bitcast", "slice_bound", "checked", "update_slice", "integer_of",
-          "list_arena", "list_length", "list_tangents", "random_draw"}  # fmt: skip
 
 
 def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
@@ -62,10 +52,8 @@ def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
 
 def _operation(op: Operation, given: list[bool]) -> list[bool]:
     count = len(op.results)
-    if op.primitive is list_append:
-        return [given[1]]  # in a kernel a list is its length
-    if op.primitive in (table_add, table_put):
-        return [given[1] or given[2]]
+    if op.primitive.continues:  # in a kernel a list is its length
+        return [given[1] or (op.primitive.overwrites and given[2])]
     if not op.regions:
         return [any(given) or _is_kept_for_lanes(op)] * count
     if op.primitive in BRANCHES:
@@ -120,9 +108,7 @@ def _kept(op: Operation, carry: Sequence[bool]) -> list[bool]:
 
 def _is_kept_for_lanes(op: Operation) -> bool:
     """Whether a result is kept in memory that has a place for each lane, though all are equal."""
-    primitive = op.primitive
-    if primitive.name in _MOVES:
-        return False
-    if primitive.ufunc is None and primitive.name not in _PLAIN:
-        return True
+    held = op.primitive.held
+    if held is not Held.NUMBERS:
+        return held is Held.MEMORY
     return any(not is_few(value.type.shape, IN_REGISTERS) for value in (*op.operands, *op.results))

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from lanewise.api.threads import get_num_threads
 from lanewise.inspect.kernels import size_of
-from lanewise.inspect.rows import VIEWS, chunk_of
+from lanewise.inspect.rows import chunk_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant
+from lanewise.ops.facts import Kind
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
 from lanewise.passes.pipeline import lower
 from lanewise.runtime.memory import analyze
@@ -142,7 +143,7 @@ def peak(graph: Graph, sizes: dict[str, int], scratch: Callable[[Operation], int
     base: dict[Value, Value] = {}
     last: dict[Value, int] = {}
     for position, op in enumerate(graph.operations):
-        if op.primitive in VIEWS or op in in_place:
+        if op.primitive.kind is Kind.VIEW or op in in_place:
             base[op.results[0]] = base.get(op.operands[0], op.operands[0])
         for value in op.operands:
             last[base.get(value, value)] = position

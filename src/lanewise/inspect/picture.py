@@ -19,7 +19,6 @@ from lanewise.inspect.text import share, time_of
 from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import cond, scan, switch, while_
 from lanewise.ops.creation import constant
 from lanewise.ops.regions import DIVERGENT, NATIVE, map_
 
@@ -192,8 +191,7 @@ class _Painter:
         """Return the picture of an operation's regions, side by side if there are several."""
         if len(op.regions) == 1:
             return self.region(op.regions[0], depth + 1)
-        labels: dict[object, Sequence[str]] = {cond: ("if", "else"), while_: ("test", "body")}
-        names = labels.get(op.primitive, [f"case {i}" for i in range(len(op.regions))])
+        names = op.primitive.region_names or [f"case {i}" for i in range(len(op.regions))]
         picture = Picture()
         for name, region in list(zip(names, op.regions, strict=True))[:MOST]:
             inside = self.region(region, depth + 2)
@@ -281,7 +279,7 @@ def _joined(
 
 
 def _is_plain(op: Operation) -> bool:
-    return not op.regions and op.primitive not in (cond, switch, while_, scan, map_)
+    return not op.regions
 
 
 def _line(op: Operation) -> tuple[str, int] | None:

@@ -12,7 +12,7 @@ from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, CONTROL, while_
 from lanewise.ops.creation import constant
-from lanewise.ops.movement import broadcast_to, diagonal, reshape, slice_, transpose
+from lanewise.ops.facts import Kind
 from lanewise.ops.regions import DIVERGENT, NATIVE, map_
 from lanewise.ops.registry import Absent
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
@@ -20,8 +20,6 @@ from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.passes.pipeline import lower
 from lanewise.runtime.interpret import chunked_graph
 
-#: Operations whose result shows the memory of their operand.
-VIEWS = (broadcast_to, diagonal, reshape, slice_, transpose)
 #: Control flow that all examples go through together: in one branch, or turn by turn.
 BRANCHED, LOCKSTEP = "branched", "lockstep"
 #: Operations that are compiled together; the kernel's number follows.
@@ -233,7 +231,7 @@ class Walker:
             fate,
             ", ".join(map(str, arrays)),
             sum(evaluate(type_.nbytes, sizes) for type_ in arrays),
-            op.primitive in VIEWS,
+            op.primitive.kind is Kind.VIEW,
             why,
             op=op,
             within=self._within,

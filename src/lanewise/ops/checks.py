@@ -11,6 +11,7 @@ import numpy as np
 from lanewise.errors import CutOffError
 from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import linear
+from lanewise.ops.facts import Kind
 from lanewise.ops.movement import repeat_unmapped
 from lanewise.ops.registry import REGISTRY, Batch, absent, op, sample
 
@@ -34,6 +35,8 @@ LIMITS = {
 class checked:
     """x as it is, once every element of `ok` holds; else the error of that name is raised."""
 
+    kind, may_fail, shares, repeats = Kind.ELEMENTWISE, True, True, False
+    along_rows = False
     conditions = ""
 
     def type(x, ok, *, error: str, message: str):
@@ -83,6 +86,7 @@ class check:
     that raise the same are the same.
     """
 
+    repeats = False
     conditions = ""
 
     must_run = True

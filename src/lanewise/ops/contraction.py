@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.dims import DimLike, bounds, differ, product
+from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType, array_type, has_dim
 from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
+from lanewise.ops.facts import Kind, count
 from lanewise.ops.movement import align, pad_rank, transpose
 from lanewise.ops.registry import Batch, Primitive, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of
@@ -28,6 +30,12 @@ MOST_OF_SHARED = 4096
 MOST_IN_REGISTERS = 256
 
 
+def _products(op: Operation) -> int:
+    """Return how many products and sums there are."""
+    contracted = [op.operands[0].type.shape[i] for i, _ in op.params["contract"]]
+    return 2 * math.prod(contracted) * count(op.results[0])
+
+
 @op
 class dot_general:
     """Sum of products over paired axes, batch axes carried along (XLA's DotGeneral).
@@ -35,6 +43,19 @@ class dot_general:
     ``batch`` and ``contract`` each pair axes of x with axes of y. The result has the batch axes
     first, then the free axes of x, then the free axes of y.
     """
+
+    kind, repeats, one_call, products = Kind.CONTRACTION, False, True, _products
+
+    def along_rows(op, inputs):
+        y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]
+        if not op.results[0].type.shape:
+            return len(summed) == 1
+        # The last axis of y is that of the result.
+        return y.ndim - 1 not in (*summed, *[j for _, j in op.params["batch"]])
+
+    def flops(op):
+        is_complex = op.results[0].type.dtype.kind == "c"
+        return float(_products(op) * (4 if is_complex else 1))
 
     def type(x, y, *, batch: tuple[tuple[int, int], ...], contract: tuple[tuple[int, int], ...]):
         if x.dtype != y.dtype:
@@ -342,6 +363,18 @@ class correlate:
     ``y[..., i] = sum over j of x[..., i + j - before] * v[..., j]``, of the products for which x
     has an element. `before` and `behind` say how far v may stand out of x, less than m each.
     """
+
+    kind, numpy_ns = Kind.CONTRACTION, 5.0
+
+    def along_rows(op, inputs):
+        return op.results[0].type.ndim == 1
+
+    def instructions(op):
+        return op.operands[1].type.shape[0]
+
+    def flops(op):
+        both = 8 if op.results[0].type.dtype.kind == "c" else 2  # a product and a sum
+        return float(both * count(op.results[0]) * op.operands[1].type.shape[-1])
 
     def type(x, v, *, before: int = 0, behind: int = 0):
         if x.dtype != v.dtype:

@@ -24,6 +24,8 @@ class cond:
     `pred` is one truth value; both regions take all operands and give results of the same types.
     """
 
+    region_names = ("if", "else")
+
     def type(pred: Any, *operands: Any, regions: tuple[Graph, ...]) -> Any:
         if len(regions) != 2:
             raise ValueError(f"cond has two regions, not {len(regions)}")
@@ -60,6 +62,8 @@ class while_:
     the first gives one truth value (whether to take another turn), the second the next carry. The
     first has no effects: it may take a token, but not hand it on.
     """
+
+    region_names = ("test", "body")
 
     def type(*operands: Any, regions: tuple[Graph, ...], captures: int) -> Any:
         if len(regions) != 2:

@@ -6,6 +6,7 @@ import numpy as np
 
 from lanewise.ir.dims import DimLike
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.facts import Held, Kind
 from lanewise.ops.registry import absent, op
 
 
@@ -13,8 +14,7 @@ from lanewise.ops.registry import absent, op
 class constant:
     """An array written into the graph, as bytes; meant for scalars and small tables."""
 
-    conditions = ""
-    total = True
+    kind, held = Kind.SOURCE, Held.NUMBERS
 
     def type(*, data: bytes, type: ArrayType):
         if len(data) != type.nbytes:
@@ -36,8 +36,7 @@ class constant:
 class iota:
     """The integers 0, 1, ..., length - 1."""
 
-    conditions = ""
-    total = True
+    kind, held = Kind.SOURCE, Held.NOWHERE
 
     def type(*, length: DimLike, dtype: np.dtype):
         return array_type(dtype, (length,))
@@ -58,8 +57,8 @@ class iota:
 class dimension:
     """A size that is known when the graph runs, as a number."""
 
-    conditions = ""
-    total = True
+    kind = Kind.SOURCE
+    recompute = None  # another graph may not know the symbol
 
     def type(*, size: DimLike):
         return array_type(np.dtype(np.intp), ())

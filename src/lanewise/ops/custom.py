@@ -15,6 +15,7 @@ from lanewise.ops.registry import Batch, absent, op, sample
 class stop_gradient:
     """x as it is, and constant to derivatives."""
 
+    may_fail = False
     conditions = ""
 
     def type(x):
@@ -45,6 +46,8 @@ class custom:
 
     What runs is the first region in its place (`passes/inline.py`).
     """
+
+    instead = ". Files hold no Python code: let the rule compute without calling its own function"
 
     def type(*operands: Any, regions: tuple[Graph, ...], residuals: Any) -> Any:
         return tuple([value.type for value in regions[0].outputs])
@@ -96,6 +99,8 @@ class again:
     So what is computed again to save memory is not merged with what was computed first.
     """
 
+    may_fail = False
+
     def type(x):
         return x
 
@@ -119,6 +124,8 @@ class again:
 @op
 class assigned:
     """x as it is, once it is the value of a variable: where a tape stops (`api/tape.py`)."""
+
+    may_fail = False
 
     def type(x):
         return x
@@ -147,6 +154,8 @@ class custom_vmap:
     ``owner.batched(batch, region, operands)`` records that, where it is mapped. Elsewhere the
     region takes its place.
     """
+
+    instead = ". Files hold no Python code: save the function without its rule for batches"
 
     def type(*operands: Any, regions: tuple[Graph, ...], owner: Any) -> Any:
         return tuple([value.type for value in regions[0].outputs])

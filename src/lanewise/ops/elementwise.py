@@ -1,9 +1,7 @@
-"""Elementwise operations: every universal function is one, each known one is a row below.
+"""Elementwise operations: every universal function is one.
 
 A ufunc vectorizes by its nature, so one family serves all of them, NumPy's as well as SciPy's,
-Numba's or a user's. The rows carry what is known of a function beyond that: the range that its
-generated tests draw from. `partials` has the derivatives, the tables of `codegen/elementwise` the
-code in kernels.
+Numba's or a user's. What is known of a function beyond that is its row in `ufuncs`.
 """
 
 from __future__ import annotations
@@ -15,50 +13,17 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError
+from lanewise.ir.graph import Operation
 from lanewise.ir.types import NUMPY, array_type
 from lanewise.ops.derivatives import is_linear, linear
+from lanewise.ops.facts import Kind
 from lanewise.ops.movement import align, cast
-from lanewise.ops.partials import TRANSPOSES, Partial, partials_of, special
 from lanewise.ops.registry import REGISTRY, Absent, Batch, Primitive, Sample, op, register, sample
 from lanewise.ops.shapes import broadcast_shapes
-
-# name: (lowest, highest) of the samples' values; integers where the function wants them.
-ROWS: dict[str, tuple[float, float] | tuple[int, int]] = {
-    # arithmetic
-    "add": (-2.0, 2.0), "subtract": (-2.0, 2.0), "multiply": (-2.0, 2.0), "divide": (0.5, 2.0),
-    "floor_divide": (-2.0, 2.0), "remainder": (0.5, 2.0), "fmod": (0.5, 2.0),
-    "power": (0.5, 2.0), "float_power": (0.5, 2.0), "negative": (-2.0, 2.0),
-    "positive": (-2.0, 2.0), "absolute": (-2.0, 2.0), "fabs": (-2.0, 2.0), "sign": (-2.0, 2.0),
-    "square": (-2.0, 2.0), "sqrt": (0.0, 2.0), "cbrt": (-2.0, 2.0), "reciprocal": (0.5, 2.0),
-    "divmod": (0.5, 2.0), "conjugate": (-2.0, 2.0), "heaviside": (-2.0, 2.0),
-    # rounding and representation
-    "rint": (-9.0, 9.0), "floor": (-9.0, 9.0), "ceil": (-9.0, 9.0), "trunc": (-9.0, 9.0),
-    "modf": (-9.0, 9.0), "frexp": (-9.0, 9.0), "copysign": (-2.0, 2.0),
-    "nextafter": (-2.0, 2.0), "spacing": (-2.0, 2.0), "signbit": (-2.0, 2.0),
-    "isnan": (-2.0, 2.0), "isinf": (-2.0, 2.0), "isfinite": (-2.0, 2.0), "ldexp": (-4, 4),
-    # exponentials and logarithms
-    "exp": (-2.0, 2.0), "exp2": (-2.0, 2.0), "expm1": (-2.0, 2.0), "log": (0.5, 4.0),
-    "log2": (0.5, 4.0), "log10": (0.5, 4.0), "log1p": (-0.5, 4.0), "logaddexp": (-2.0, 2.0),
-    "logaddexp2": (-2.0, 2.0),
-    # trigonometric and hyperbolic
-    "sin": (-4.0, 4.0), "cos": (-4.0, 4.0), "tan": (-1.0, 1.0), "arcsin": (-1.0, 1.0),
-    "arccos": (-1.0, 1.0), "arctan": (-4.0, 4.0), "arctan2": (-2.0, 2.0), "hypot": (-2.0, 2.0),
-    "sinh": (-2.0, 2.0), "cosh": (-2.0, 2.0), "tanh": (-2.0, 2.0), "arcsinh": (-2.0, 2.0),
-    "arccosh": (1.0, 4.0), "arctanh": (-0.9, 0.9), "deg2rad": (-180.0, 180.0),
-    "rad2deg": (-4.0, 4.0), "degrees": (-4.0, 4.0), "radians": (-180.0, 180.0),
-    # comparison and logic
-    "equal": (-2, 2), "not_equal": (-2, 2), "less": (-2.0, 2.0), "less_equal": (-2.0, 2.0),
-    "greater": (-2.0, 2.0), "greater_equal": (-2.0, 2.0), "logical_and": (0, 1),
-    "logical_or": (0, 1), "logical_xor": (0, 1), "logical_not": (0, 1), "maximum": (-2.0, 2.0),
-    "minimum": (-2.0, 2.0), "fmax": (-2.0, 2.0), "fmin": (-2.0, 2.0),
-    # integers and bits
-    "bitwise_and": (0, 9), "bitwise_or": (0, 9), "bitwise_xor": (0, 9), "invert": (-9, 9),
-    "left_shift": (0, 9), "right_shift": (0, 9), "gcd": (1, 99), "lcm": (1, 99),
-    "bitwise_count": (0, 99),
-}  # fmt: skip
+from lanewise.ops.ufuncs import ROWS, UNKNOWN, Partial, instructions, row_of, special
 
 
-def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primitive:
+def _make(fn: np.ufunc, name: str) -> Primitive:
     """Return the primitive of a ufunc; ``dtype`` chooses the loop, as the argument of that name."""
 
     def infer(*operands: Any, dtype: np.dtype | None = None) -> Any:
@@ -73,10 +38,8 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
         return primitive(*align(b, *operands), dtype=dtype)
 
     def samples() -> list[Sample]:
-        if bounds is None:
-            return []
         rng = np.random.default_rng(0)
-        low, high = bounds
+        low, high = row.range
         shapes = [[(2, 3), (3,)], [(), (2, 1)], [(0, 2), (2,)]]
 
         def draw(shape: tuple[int, ...]) -> np.ndarray:
@@ -115,24 +78,42 @@ def _make(fn: np.ufunc, name: str, bounds: tuple[float, float] | None) -> Primit
                 total = term if total is None else total + term
         return total
 
-    partials = partials_of(fn)
+    def price(op: Operation) -> int:
+        dtypes = tuple([value.type.dtype for value in op.operands])
+        return instructions(fn, loop_dtypes(fn, dtypes, op.params["dtype"]))
+
+    row = row_of(fn)
+    partials = row.partial
+    never = all(loop.endswith("?") for loop in fn.types or ".")
     primitive = Primitive(
         name,
         type=infer,
         numpy=numpy,
         batch=batch,
-        samples=samples,
+        samples=samples if name == row.name else [],
         lanes=lanes,
-        any_size=True,
         jvp=jvp if partials is not None else Absent(f"the derivative of {name} is not known"),
-        transposed=TRANSPOSES.get(name, Absent("it is not linear")),
+        transposed=row.transposed or Absent("it is not linear"),
         doc=f"Elementwise ``{name}`` of {fn.nin} operands.",
         ufunc=fn,
-        conditions="" if all(loop.endswith("?") for loop in fn.types or ".") else fn.__name__,
-        # Powers raise for negative exponents of integers; what others' do is not known.
-        total=fn is not np.power and getattr(np, fn.__name__, None) is fn,
+        kind=Kind.ELEMENTWISE,
+        row=row,
+        may_fail=_powers_fail if fn is np.power else row is UNKNOWN,
+        conditions="" if never else fn.__name__,
+        quiet=row.quiet,
+        allocates=isinstance(fn, np.ufunc),
+        any_size=True,
+        numpy_ns=row.numpy_ns,
+        instructions=price,
+        flops=lambda op: price(op) * math.prod(op.results[0].type.shape),
+        recompute=row.recompute,
     )
     return primitive
+
+
+def _powers_fail(op: Operation) -> bool:
+    """Whether an operation raises for negative exponents: of integers it does."""
+    return op.results[0].type.dtype.kind not in "fc"
 
 
 def _as_loop(d: Any, x: Any, dtype: np.dtype) -> Any:
@@ -184,12 +165,12 @@ def _tried_dtypes(fn: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype, ..
     return (*taken, *(result.dtype for result in results))
 
 
-#: Rows as primitives, by ufunc.
-_PRIMITIVES: dict[np.ufunc, Primitive] = {
-    getattr(np, name): register(_make(getattr(np, name), name, bounds))
-    for name, bounds in ROWS.items()
-    if getattr(np, name).__name__ == name
-}
+#: Known ones, by ufunc.
+_PRIMITIVES: dict[np.ufunc, Primitive] = {}
+for _row in ROWS:
+    _fn = getattr(np, _row.name)
+    if _fn.__name__ == _row.name:
+        _PRIMITIVES[_fn] = register(_make(_fn, _row.name))
 
 
 def elementwise(fn: np.ufunc) -> Primitive:
@@ -203,7 +184,7 @@ def elementwise(fn: np.ufunc) -> Primitive:
                 f"{fn.__name__} computes with Python objects, Lanewise with numbers. Use "
                 "lw.vectorize of the Python function, or lw.py_func"
             )
-        primitive = _PRIMITIVES[fn] = _make(fn, f"ufunc.{fn.__name__}", None)
+        primitive = _PRIMITIVES[fn] = _make(fn, f"ufunc.{fn.__name__}")
     return primitive
 
 
@@ -211,8 +192,8 @@ def elementwise(fn: np.ufunc) -> Primitive:
 class where:
     """Elements of x where the condition holds, of y elsewhere."""
 
+    kind, allocates, recompute = Kind.ELEMENTWISE, True, 1
     conditions = ""
-    total = True
 
     def type(condition, x, y):
         shape = broadcast_shapes(condition.shape, x.shape, y.shape)
@@ -256,6 +237,8 @@ class masked_product:
     A zero cotangent stands for "not asked for". ``where(x == 0, 0, x * y)`` has these values, but
     not these derivatives: in x it would be constant wherever x is 0.
     """
+
+    kind, instructions = Kind.ELEMENTWISE, 2
 
     def type(x, y):
         shape = broadcast_shapes(x.shape, y.shape)
@@ -311,8 +294,8 @@ class masked_product:
 class real:
     """The real part."""
 
+    kind, flops = Kind.ELEMENTWISE, 0
     conditions = ""
-    total = True
 
     def type(x):
         return array_type(x.dtype.type(0).real.dtype, x.shape)
@@ -340,8 +323,8 @@ class real:
 class imag:
     """The imaginary part, zero for real numbers."""
 
+    kind, flops = Kind.ELEMENTWISE, 0
     conditions = ""
-    total = True
 
     def type(x):
         return array_type(x.dtype.type(0).imag.dtype, x.shape)
@@ -370,8 +353,8 @@ class imag:
 class complex_:
     """The complex numbers that have x as real and y as imaginary part."""
 
+    kind, flops = Kind.ELEMENTWISE, 0
     conditions = ""
-    total = True
 
     def type(x, y):
         if x.dtype != y.dtype or x.dtype.kind != "f":
@@ -413,8 +396,8 @@ class root:
     the subgradient 0, as absolute values have.
     """
 
+    kind, instructions = Kind.ELEMENTWISE, 8
     conditions = "sqrt"
-    total = True
 
     def type(x):
         return array_type(loop_dtypes(np.sqrt, (x.dtype,), None)[1], x.shape)
@@ -446,6 +429,8 @@ class root:
 @op
 class sinc:
     """sin(x) / x, at zero that of a tiny number: what ``np.sinc`` takes of pi times its operand."""
+
+    kind, instructions = Kind.ELEMENTWISE, 50
 
     def type(x):
         return array_type(loop_dtypes(np.sin, (x.dtype,), None)[1], x.shape)
@@ -493,6 +478,8 @@ def _tiny(dtype: np.dtype) -> Any:
 @op
 class i0:
     """The modified Bessel function of the first kind, order 0 (``np.i0``)."""
+
+    kind, instructions = Kind.ELEMENTWISE, 80
 
     def type(x):
         if x.dtype.kind == "c":

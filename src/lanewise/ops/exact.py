@@ -14,6 +14,7 @@ import numpy as np
 
 from lanewise.ir.types import array_type
 from lanewise.ops.elementwise import aligned
+from lanewise.ops.facts import Kind, flops_of_fn
 from lanewise.ops.movement import align
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes
@@ -41,6 +42,8 @@ _LIMIT = 2.0**63
 class exact:
     """A ufunc on 64-bit integers that raises `OverflowError` where Python's int would be larger."""
 
+    kind, may_fail, along_rows = Kind.ELEMENTWISE, True, False
+    flops = flops_of_fn
     conditions = ""
 
     def type(*operands, fn: np.ufunc):

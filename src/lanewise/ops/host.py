@@ -22,6 +22,8 @@ class py_func:
     batch, with the batch as axis 0 everywhere.
     """
 
+    instead = ". Files hold no Python code: do that outside, on what the function returns"
+
     has_effect = True
 
     def type(

@@ -12,6 +12,7 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned
+from lanewise.ops.facts import Held, Kind
 from lanewise.ops.movement import align, repeat_unmapped, reshape, transpose
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes, may_agree, rank_of, shape_of
@@ -62,7 +63,14 @@ class gather:
     Indices count from the end when negative, and raise `IndexError` when out of range.
     """
 
-    conditions = ""
+    kind, indices, held = Kind.LOOKUP, 1, Held.NOWHERE
+    one_call, along_rows, recompute = True, True, 2
+
+    def step(params, count):
+        return "place", params["axis"], count
+
+    def allocates(op):  # with nothing but numbers for indices it is a view
+        return any(value.type.shape for value in op.operands[1:])
 
     def type(x, *indices, axis: int):
         return array_type(x.dtype, _gathered_shape(x, indices, axis))
@@ -163,7 +171,8 @@ class scatter:
     repeats, the last value written stays, and combining counts every one (``ufunc.at``).
     """
 
-    conditions = ""
+    kind, takes, reads_at_data, indices = Kind.UPDATE, gather, (0,), 2
+    one_call = True
 
     def type(x, values, *indices, axis: int, fn: np.ufunc | None):
         shape = _gathered_shape(x, indices, axis)
@@ -288,7 +297,7 @@ def _product_of_others(d: Any, x: Any, values: Any, indices: Any, axis: int) -> 
 class take_along_axis:
     """Elements of x at `indices` along one axis, example axes matching one by one."""
 
-    conditions = ""
+    kind, allocates = Kind.LOOKUP, True
 
     def type(x, indices, *, axis: int):
         if indices.dtype.kind not in "iu":

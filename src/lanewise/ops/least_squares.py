@@ -11,6 +11,7 @@ from lanewise.ir.dims import dim_min
 from lanewise.ir.types import array_type
 from lanewise.ops import differentials
 from lanewise.ops.contraction import align_loops
+from lanewise.ops.facts import Kind
 from lanewise.ops.linalg import POSITIVE, check_matrix, lapack_dtype, real_dtype, svd
 from lanewise.ops.registry import Batch, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes
@@ -22,6 +23,8 @@ class pinv:
 
     An operation of its own as it has a derivative where the singular vectors have none.
     """
+
+    kind, numpy_ns = Kind.MATRIX, 200.0
 
     raises = "SVD did not converge"
 
@@ -70,8 +73,7 @@ class lstsq:
     data, so they are computed there too.
     """
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 200.0, ""
     raises = "SVD did not converge in Linear Least Squares"
 
     def type(a, y, rcond):

@@ -18,6 +18,7 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops import differentials
 from lanewise.ops.contraction import align_loops
 from lanewise.ops.derivatives import is_linear
+from lanewise.ops.facts import Kind, flops_of_matrices
 from lanewise.ops.registry import Batch, absent, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
@@ -55,8 +56,8 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 class cholesky:
     """The lower (or upper) triangular factor of positive definite matrices."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 5.0, ""
+    flops = flops_of_matrices(lambda n, m, k: n**3 / 3)
     raises = "Matrix is not positive definite"
 
     def type(x, *, upper: bool):
@@ -85,8 +86,8 @@ class cholesky:
 class solve:
     """The solutions X of A X = B for stacks of matrices A (..., n, n) and B (..., n, k)."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 8.0, ""
+    flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3 + 2 * n * n * k)
     raises = "Singular matrix"
 
     def type(a, y):
@@ -131,8 +132,8 @@ class solve:
 class inv:
     """The inverses of square matrices; of a singular one an error, or NaN where not `strict`."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 20.0, ""
+    flops = flops_of_matrices(lambda n, m, k: 2 * n**3)
     raises = "Singular matrix"
 
     def type(x, *, strict: bool = True):
@@ -169,6 +170,8 @@ class inv:
 @op
 class det:
     """The determinants of square matrices."""
+
+    kind, numpy_ns, flops = Kind.MATRIX, 6.0, flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
 
     def type(x):
         return array_type(check_matrix(x), x.shape[:-2])
@@ -310,6 +313,8 @@ def _scalars(matrices: ArrayType) -> ArrayType:
 class slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
+    kind, numpy_ns, flops = Kind.MATRIX, 6.0, flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
+
     def type(x):
         dtype = check_matrix(x)
         return array_type(dtype, x.shape[:-2]), array_type(real_dtype(dtype), x.shape[:-2])
@@ -338,7 +343,8 @@ class slogdet:
 class qr:
     """QR factors. ``mode``: "reduced", "complete", "r" or "raw", as for ``np.linalg.qr``."""
 
-    conditions = ""
+    kind, numpy_ns, conditions = Kind.MATRIX, 25.0, ""
+    flops = flops_of_matrices(lambda n, m, k: 4 * n * m * min(n, m) - 4 * min(n, m) ** 3 / 3)
 
     def type(x, *, mode: str):
         dtype = check_matrix(x, square=False)
@@ -400,8 +406,7 @@ class qr:
 class svd:
     """Singular value decomposition: U, S, Vh. Singular values descend."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 130.0, ""
     raises = "SVD did not converge"
 
     def type(x, *, full_matrices: bool):
@@ -443,8 +448,8 @@ class svd:
 class svdvals:
     """Singular values alone, descending."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 70.0, ""
+    flops = flops_of_matrices(lambda n, m, k: 24 * max(n, m) * min(n, m) ** 2)
     raises = "SVD did not converge"
 
     def type(x):
@@ -472,8 +477,7 @@ class svdvals:
 class eigh:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices, one triangle of them read."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 75.0, ""
     raises = "Eigenvalues did not converge"
 
     def type(x, *, uplo: str):
@@ -502,8 +506,8 @@ class eigh:
 class eigvalsh:
     """Eigenvalues of Hermitian matrices, ascending."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 40.0, ""
+    flops = flops_of_matrices(lambda n, m, k: 24 * n**3)
     raises = "Eigenvalues did not converge"
 
     def type(x, *, uplo: str):
@@ -533,8 +537,7 @@ class eig:
     NumPy gives real results when it finds every eigenvalue real; a dtype cannot depend on data.
     """
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 150.0, ""
     raises = "Array must not contain infs or NaNs"
 
     def type(x):
@@ -564,8 +567,7 @@ class eig:
 class eigvals:
     """Eigenvalues of square matrices, always complex."""
 
-    conditions = ""
-
+    kind, numpy_ns, conditions = Kind.MATRIX, 85.0, ""
     raises = "Array must not contain infs or NaNs"
 
     def type(x):

@@ -15,6 +15,7 @@ import numpy as np
 from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import flat
+from lanewise.ops.facts import Held, Kind
 from lanewise.ops.registry import Batch, absent, op
 from lanewise.ops.tables import (
     INTP,
@@ -238,6 +239,7 @@ def _counted(d: Any, arena: Any, lists: Any, index: Any) -> Any:
 class list_arena:
     """An arena without lists. Another `name` is another arena, though all else is the same."""
 
+    kind, may_fail, held = Kind.STORE, False, Held.NUMBERS
     conditions = ""
 
     def type(*, name: str):
@@ -258,6 +260,7 @@ class list_arena:
 class list_append:
     """Lists of an arena with a value appended to each."""
 
+    kind, may_fail, continues, tangent_of_last = Kind.LISTS, False, True, True
     conditions = ""
 
     def type(arena, lists, value):
@@ -287,6 +290,7 @@ class list_append:
 class list_length:
     """The numbers of elements of lists."""
 
+    may_fail, held = False, Held.NUMBERS
     conditions = ""
 
     def type(arena, lists):
@@ -310,6 +314,7 @@ class list_length:
 class list_write:
     """Lists of an arena with the element at an index replaced; beyond the end, zeros come first."""
 
+    kind, tangent_of_last = Kind.LISTS, True
     conditions = ""
 
     def type(arena, lists, index, value):

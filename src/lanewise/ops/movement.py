@@ -9,6 +9,7 @@ from lanewise.ir.dims import Dim, DimLike, Shape, bounds, differ, dim_max, dim_m
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import is_linear, linear
+from lanewise.ops.facts import Held, Kind
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcasts_to, may_agree, rank_of, shape_of
 
@@ -20,8 +21,15 @@ AxisSlice = tuple[DimLike, DimLike, int] | None
 class reshape:
     """The same elements in row-major order under another shape; the sizes must agree."""
 
-    conditions = ""
-    total = True
+    kind, shares, repeats = Kind.VIEW, True, False
+
+    def step(params, count):
+        return "reshape", params["shape"]
+
+    def along_rows(op, inputs):
+        (x,), (y,) = op.operands, op.results
+        shapes = [[size for size in v.type.shape if size != 1] for v in (x, y)]
+        return shapes[0] == shapes[1] or x in inputs
 
     def type(x, *, shape: Shape):
         if differ(product(x.shape), product(shape)):
@@ -52,8 +60,10 @@ class reshape:
 class transpose:
     """Axes in another order: axis i of the result is axis ``axes[i]`` of x."""
 
-    conditions = ""
-    total = True
+    kind, shares, repeats = Kind.VIEW, True, False
+
+    def step(params, count):
+        return "transpose", params["axes"]
 
     def type(x, *, axes: tuple[int, ...]):
         if sorted(axes) != list(range(x.ndim)):
@@ -84,8 +94,7 @@ class transpose:
 class broadcast_to:
     """Elements repeated along new and along size-1 axes."""
 
-    conditions = ""
-    total = True
+    kind, along_rows = Kind.VIEW, True
 
     def type(x, *, shape: Shape):
         if not broadcasts_to(x.shape, shape):
@@ -128,8 +137,10 @@ class broadcast_to:
 class slice_:
     """A basic slice: of each axis the elements that ``range(start, stop, step)`` names."""
 
-    conditions = ""
-    total = True
+    kind, shares, repeats, along_rows = Kind.VIEW, True, False, True
+
+    def step(params, count):
+        return "slice", params["index"]
 
     def type(x, *, index: tuple[AxisSlice, ...]):
         if len(index) != x.ndim:
@@ -164,8 +175,8 @@ class slice_:
 class update_slice:
     """A copy of x in which the elements that a basic slice names are those of `values`."""
 
-    conditions = ""
-    total = True
+    kind, takes, may_fail, repeats = Kind.UPDATE, slice_, False, False
+    held, along_rows = Held.NUMBERS, True
 
     def type(x, values, *, index: tuple[AxisSlice, ...]):
         if not may_agree(values.shape, sliced_shape(x.shape, index)):
@@ -208,8 +219,7 @@ class update_slice:
 class concatenate:
     """Arrays joined along an existing axis; dtypes promote."""
 
-    conditions = ""
-    total = True
+    kind, along, held, repeats = Kind.COPY, "axis", Held.NUMBERS, False
 
     def type(*operands, axis: int):
         first = operands[0]
@@ -262,8 +272,7 @@ class concatenate:
 class pad:
     """Constant padding: `value` before and after the elements, ``widths[i]`` for axis i."""
 
-    conditions = ""
-    total = True
+    kind, repeats = Kind.COPY, False
 
     def type(x, value, *, widths: tuple[tuple[DimLike, DimLike], ...]):
         if value.ndim or value.dtype != x.dtype:
@@ -324,8 +333,7 @@ class pad:
 class diagonal:
     """The diagonal of the last two axes, shifted by `offset`, as the last axis."""
 
-    conditions = ""
-    total = True
+    kind, repeats = Kind.VIEW, False
 
     def type(x, *, offset: int):
         *lead, rows, columns = x.shape
@@ -365,8 +373,12 @@ class diagonal:
 class cast:
     """Elements converted to another dtype, unsafely, as ``ndarray.astype`` does."""
 
+    kind, allocates, repeats, recompute = Kind.ELEMENTWISE, True, False, 0
     conditions = "cast"
-    total = True
+
+    def quiet(op):  # of floats not even to more bits: a signaling NaN is reported
+        new = op.params["dtype"]
+        return "biu" if new.kind in "biu" or new.itemsize >= 4 else ""
 
     def type(x, *, dtype: np.dtype):
         return array_type(dtype, x.shape)
@@ -397,8 +409,8 @@ class bitcast:
     Where the sizes differ, the last axis is longer or shorter for it.
     """
 
+    may_fail, held, flops = False, Held.NUMBERS, 0
     conditions = ""
-    total = True
 
     def type(x, *, dtype: np.dtype):
         old, new = x.dtype.itemsize, dtype.itemsize

@@ -14,6 +14,7 @@ import numpy as np
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.elementwise import elementwise, where
+from lanewise.ops.facts import Kind
 from lanewise.ops.movement import align, python_slices, reshape, sliced_shape
 from lanewise.ops.registry import Batch, absent, op, sample
 from lanewise.ops.shapes import shape_of
@@ -92,6 +93,8 @@ class update_view:
     written, and the integers of the path.
     """
 
+    kind, reads_at_data, along_rows = Kind.UPDATE, (0,), True
+
     def type(x, values, *integers, path: Path, span: int | None):
         shape = x.shape
         for step in path:
@@ -143,6 +146,8 @@ class update_view:
 @op
 class between:
     """x where ``low <= i < high`` for the index i along an axis, and elsewhere a number."""
+
+    may_fail, along_rows = False, True
 
     def type(x, low, high, fill, *, axis: int):
         if low.ndim or high.ndim or fill.ndim or fill.dtype != x.dtype:

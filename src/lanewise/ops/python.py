@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.types import array_type
+from lanewise.ops.facts import Held
 from lanewise.ops.movement import align
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes
@@ -131,6 +132,7 @@ class integer_of:
     A number beyond 64 bits is an `OverflowError` too.
     """
 
+    held = Held.NUMBERS
     conditions = ""
 
     def type(x):

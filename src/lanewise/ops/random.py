@@ -22,6 +22,7 @@ import numpy as np
 from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import flat
 from lanewise.ops.elementwise import aligned
+from lanewise.ops.facts import Kind
 from lanewise.ops.movement import align
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes
@@ -200,6 +201,11 @@ class random_draw:
     themselves ("bits", "more_bits"), a float of [0, 1), a standard exponential or normal number,
     or an integer below a bound, which is the fifth operand.
     """
+
+    kind, numpy_ns = Kind.ELEMENTWISE, 150.0
+
+    def instructions(op):
+        return BLOCK_WORK + LAWS[op.params["law"]].work
 
     conditions = ""
 

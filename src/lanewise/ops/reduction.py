@@ -12,10 +12,11 @@ from lanewise.ir.dims import Shape, product
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
+from lanewise.ops.facts import Held, Kind, count, flops_of_fn, fn_may_fail
 from lanewise.ops.indexing import gather
-from lanewise.ops.partials import partials_of
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcasts_to
+from lanewise.ops.ufuncs import row_of
 
 #: Functions that give one of their operands, and functions that are constant almost everywhere.
 CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
@@ -32,7 +33,16 @@ def reduction_dtype(fn: np.ufunc, method: str, given: np.dtype, dtype: np.dtype 
 class reduce:
     """``fn.reduce`` over several axes, which go; ``dtype`` chooses the accumulator."""
 
+    kind, held, one_call = Kind.REDUCTION, Held.NUMBERS, True
+    may_fail, flops = fn_may_fail, flops_of_fn
     conditions = "reduce"
+
+    def allocates(op):
+        return bool(op.params["axes"])
+
+    def along_rows(op, inputs):
+        result, last = count(op.results[0]), op.operands[0].type.ndim - 1
+        return result == 1 or (op.params["axes"] == (last,) and result < 16)
 
     def type(x, *, fn: np.ufunc, axes: tuple[int, ...], dtype: np.dtype | None = None):
         if fn.identity is None and any(x.shape[axis] == 0 for axis in axes):
@@ -77,6 +87,8 @@ class reduce:
 class accumulate:
     """``fn.accumulate`` along one axis: running sums, products, maxima."""
 
+    kind, along, one_call = Kind.ALONG, "axis", True
+    may_fail, flops = fn_may_fail, flops_of_fn
     conditions = "accumulate"
 
     def type(x, *, fn: np.ufunc, axis: int, dtype: np.dtype | None = None):
@@ -123,6 +135,7 @@ class accumulate:
 class reduceat:
     """``fn.reduceat``: reductions over runs of one axis that start at static `indices`."""
 
+    flops = flops_of_fn
     conditions = "reduceat"
 
     def type(
@@ -211,7 +224,7 @@ def _accumulated(t: Any, y: Any, x: Any, fn: np.ufunc) -> Any:
     The recurrence is solved by doubling the distance that it reaches back (W. D. Hillis and G. L.
     Steele, "Data parallel algorithms", 1986).
     """
-    partials = partials_of(fn)
+    partials = row_of(fn).partial
     if not isinstance(partials, tuple) or len(partials) != 2:
         raise UnsupportedError(f"the derivative of np.{fn.__name__}.accumulate is not known")
     known = y[..., 1:], y[..., :-1], x[..., 1:]
@@ -235,6 +248,8 @@ class sum_to:
 
     Of sizes that are not known it is seen when the graph runs which these are: those of size 1.
     """
+
+    may_fail = False
 
     def type(x, *, shape: Shape):
         if not broadcasts_to(shape, x.shape) or len(shape) != x.ndim:
@@ -279,6 +294,7 @@ def _repeated(whole: Shape, shape: Shape) -> tuple[int, ...]:
 class argreduce:
     """The index of the first greatest (``argmax``) or least (``argmin``) element along an axis."""
 
+    kind, along, one_call = Kind.REDUCTION, "axis", True
     conditions = ""
 
     def type(x, *, fn: str, axis: int):

@@ -14,6 +14,7 @@ A primitive is written as a class whose functions are its rules::
         def transposed(d, ct, x, *, axis): ...  # where it is linear: how it sends cotangents back
         def raises(x, *, axis): ...          # what must hold of tensors, and what it raises if not
         samples = [((3, 4), {"axis": 1})]    # what the generated tests run it on
+        kind, along = Kind.ALONG, "axis"     # facts, which passes ask for (`ops/facts.py`)
 
 Arrays are positional, static parameters are keywords. `ops/derivatives.py` says what the rules of
 derivatives are told and what they give.
@@ -25,7 +26,7 @@ import inspect
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -34,6 +35,7 @@ import numpy as np
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph, Signature, Value, current_builder
 from lanewise.ir.types import Type
+from lanewise.ops.facts import Facts, completed
 
 #: Rules that every primitive states, or declares absent with a reason.
 REQUIRED_RULES = ("type", "numpy", "batch", "samples")
@@ -42,11 +44,8 @@ REQUIRED_RULES = ("type", "numpy", "batch", "samples")
 OPTIONAL_RULES = ("lanes", "jvp", "transposed", "raises")
 #: What an operation that states no rule for derivatives says: right if its results are no floats.
 NO_DERIVATIVE = "it has no derivative"
-#: What a primitive may say of itself: it takes and gives a token; it runs though nobody uses it;
-#: its `lanes` rule works where sizes are symbols, too, which a kernel is told when it runs; what
-#: NumPy calls it where it tells of a floating-point condition, "" if it never does; that it gives
-#: its results of any numbers.
-FLAGS = ("has_effect", "must_run", "any_size", "conditions", "total")
+#: What a primitive may say of itself beside them.
+FACTS = tuple([field.name for field in fields(Facts)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +83,11 @@ _lock = threading.Lock()
 BatchRule = Callable[..., Any]
 
 
-class Primitive:
-    """The kind of an operation, with its rules. Calling it on values records an operation."""
+class Primitive(Facts):
+    """What operations of one name are, with their rules and facts. A call of it records one."""
 
-    __slots__ = ("_defaults", "_has_effect", "_names", "_recent", "_signatures", "any_size",
-                 "batch", "conditions", "doc", "jvp", "lanes", "must_run", "name", "numpy",
-                 "raises", "samples", "total", "transposed", "type", "ufunc")  # fmt: skip
+    __slots__ = ("_defaults", "_names", "_recent", "_signatures", "batch", "doc", "jvp", "lanes",
+                 "name", "numpy", "raises", "samples", "transposed", "type", "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -105,12 +103,9 @@ class Primitive:
         transposed: Callable[..., Any] | Absent = Absent("it is not linear"),
         raises: Callable[..., Any] | str | None = None,
         ufunc: np.ufunc | None = None,
-        has_effect: bool = False,
-        must_run: bool = False,
-        any_size: bool = False,
-        conditions: str | None = None,
-        total: bool = False,
+        **facts: Any,
     ) -> None:
+        super().__init__(**completed(facts))
         self.name = name
         self.type = type
         self.numpy = numpy
@@ -134,17 +129,6 @@ class Primitive:
         self._defaults = {p.name: p.default for p in keywords if p.default is not p.empty}
         # A signature lives as long as a graph or an executable's key has it, or it is recent. Host
         # code is kept alive by the graphs that it is in, and by nothing else.
-        self._has_effect = has_effect
-        #: Whether an operation of it runs even where nobody uses its results.
-        self.must_run = must_run
-        #: Whether its `lanes` rule works where sizes are symbols.
-        self.any_size = any_size
-        #: What NumPy calls it in "overflow encountered in ...": "" if it meets no such condition,
-        #: None where that is not known.
-        self.conditions = conditions
-        #: Whether it gives its results of any numbers, once types and sizes are right: it raises
-        #: nothing but what NumPy is asked to raise of floating-point conditions.
-        self.total = total
         self._signatures: WeakValueDictionary[Any, Signature] = WeakValueDictionary()
         self._recent: dict[Any, Signature] = {}
 
@@ -163,7 +147,7 @@ class Primitive:
                 result = _as_tuple(self.type(*types, **params))
                 with _lock:  # two threads must not make two objects of one signature
                     known = self._signatures.setdefault(key, Signature(self, params, result))
-            if not (self._has_effect or self.must_run):
+            if not (self.has_effect or self.must_run):
                 if len(self._recent) >= RECENT:
                     self._recent.clear()
                 self._recent[key] = known
@@ -238,9 +222,11 @@ def op(definition: type) -> Primitive:
             f"the primitive {definition.__name__} lacks {', '.join(missing) or 'a docstring'}; "
             'give it, or declare it absent("reason")'
         )
-    given = {
-        rule: rules[rule] for rule in (*REQUIRED_RULES, *OPTIONAL_RULES, *FLAGS) if rule in rules
-    }
+    known = (*REQUIRED_RULES, *OPTIONAL_RULES, *FACTS)
+    given = {name: rule for name, rule in rules.items() if not name.startswith("__")}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{name} of the primitive {definition.__name__} is no rule or fact")
     return register(Primitive(definition.__name__.rstrip("_"), doc=definition.__doc__, **given))
 
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from lanewise.ir.dims import dim_max, product
-from lanewise.ir.graph import Value
+from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import constant, dimension
 from lanewise.ops.elementwise import elementwise, imag, real, where
+from lanewise.ops.facts import count
 from lanewise.ops.indexing import gather, take_along_axis
 from lanewise.ops.movement import broadcast_to, cast, pad, reshape
 from lanewise.ops.registry import Batch, absent, op, sample
 from lanewise.ops.shapes import shape_of
 
 
+def _searching(op: Operation, table: Value) -> float:
+    return count(op.results[0]) * 4 * math.log2(max(count(table), 2))
+
+
 @op
 class searchsorted:
     """Where to insert `values` into sorted `x` (one axis each example), by bisection."""
+
+    reads_at_data, numpy_ns = (0,), 6.0
+
+    def flops(op):
+        return _searching(op, op.operands[0])
 
     conditions = ""
 
@@ -124,6 +136,11 @@ class interp:
 
     ``left`` and ``right`` are the values outside of the table.
     """
+
+    reads_at_data = (1, 2)
+
+    def flops(op):
+        return _searching(op, op.operands[1])
 
     conditions = ""
 

@@ -14,6 +14,7 @@ from lanewise.ops.checks import checked
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned, elementwise
+from lanewise.ops.facts import Held, Kind
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import align, repeat_unmapped, reshape
 from lanewise.ops.registry import Batch, op, sample
@@ -30,6 +31,7 @@ class slice_bound:
     going backward the places before the first and at the last element, -1 and ``size - 1``.
     """
 
+    may_fail, held = False, Held.NUMBERS
     conditions = ""
 
     def type(bound, size, *, backward: bool):
@@ -70,7 +72,10 @@ class take_slice:
     it raises `CutOffError`.
     """
 
-    conditions = ""
+    kind, held, repeats = Kind.LOOKUP, Held.NOWHERE, False
+
+    def step(params, count):
+        return "window", params["axis"], params["step"], params["length"]
 
     def type(x, start, stop, *, axis: int, step: int, length: int):
         return array_type(x.dtype, _sliced_shape(x, start, stop, axis, length))
@@ -118,7 +123,7 @@ class take_slice:
 class put_slice:
     """A copy of x in which `values` are what ``x[start:stop:step]`` along one axis holds."""
 
-    conditions = ""
+    kind, takes, reads_at_data, repeats = Kind.UPDATE, take_slice, (0,), False
 
     def type(x, values, start, stop, *, axis: int, step: int, length: int):
         shape = _sliced_shape(x, start, stop, axis, length)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.facts import Kind, count
 from lanewise.ops.registry import Batch, absent, op, sample
+
+
+def _comparisons(op: Operation) -> float:
+    """Return how many comparisons sorting takes, about."""
+    x = op.operands[0]
+    return count(x) * 2 * math.log2(max(x.type.shape[op.params["axis"]], 2))
 
 
 @op
 class sort:
     """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
 
+    kind, along, one_call, flops = Kind.ALONG, "axis", True, _comparisons
     conditions = ""
 
     def type(x, *, axis: int, kind: str | None):
@@ -36,7 +47,8 @@ class sort:
 class argsort:
     """The indices that would sort."""
 
-    conditions = ""
+    kind, along, one_call, flops = Kind.ALONG, "axis", True, _comparisons
+    conditions, numpy_ns = "", 4.0
 
     def type(x, *, axis: int, kind: str | None):
         return array_type(np.dtype(np.intp), x.shape)
@@ -57,6 +69,7 @@ class argsort:
 class partition:
     """Elements arranged so that those at `kth` are where sorting would put them."""
 
+    may_fail, flops = False, _comparisons
     conditions = ""
 
     def type(x, *, kth: tuple[int, ...], axis: int):
@@ -82,6 +95,7 @@ class partition:
 class argpartition:
     """The indices that would partition."""
 
+    may_fail, flops = False, _comparisons
     conditions = ""
 
     def type(x, *, kth: tuple[int, ...], axis: int):

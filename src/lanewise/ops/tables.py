@@ -20,6 +20,7 @@ import numpy as np
 from lanewise.ir.dims import DimLike, Shape
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.derivatives import flat, is_linear
+from lanewise.ops.facts import Held, Kind
 from lanewise.ops.movement import repeat_unmapped
 from lanewise.ops.registry import Batch, absent, op
 
@@ -229,6 +230,8 @@ class list_tangents:
     It is the same store wherever it is asked for, and another one for another `order`.
     """
 
+    kind, may_fail, held = Kind.STORE, False, Held.NUMBERS
+
     def type(arena, *, order: int):
         return arena
 
@@ -248,6 +251,8 @@ class list_tangents:
 @op
 class table_get:
     """The elements of tables at places, which are not negative."""
+
+    may_fail = False
 
     def type(store, tables, place, *, dtype: np.dtype, shape: Shape):
         check_lists(tables, place)
@@ -278,6 +283,9 @@ class table_get:
 @op
 class table_add:
     """Tables with a value added to the element at a place."""
+
+    kind, may_fail, continues, tangent_of_last = Kind.LISTS, False, True, True
+    overwrites = True
 
     def type(store, tables, place, value):
         check_lists(tables, place, value)
@@ -315,6 +323,9 @@ class table_add:
 class table_put:
     """Tables with the element at a place replaced."""
 
+    kind, may_fail, continues, tangent_of_last = Kind.LISTS, False, True, True
+    overwrites = True
+
     def type(store, tables, place, value):
         check_lists(tables, place, value)
         return tables
@@ -345,6 +356,8 @@ class table_put:
 class table_sum:
     """The sums of tables and other tables."""
 
+    kind, may_fail, tangent_of_last = Kind.LISTS, False, True
+
     def type(store, tables, others):
         check_lists(tables, others)
         return tables
@@ -370,6 +383,8 @@ class table_sum:
 @op
 class table_total:
     """The sums of tables along the last axis."""
+
+    kind, may_fail, tangent_of_last = Kind.LISTS, False, True
 
     def type(store, tables):
         check_lists(tables)
@@ -398,6 +413,8 @@ class table_total:
 class table_repeat:
     """Each table so many times, along a new last axis."""
 
+    may_fail = False
+
     def type(store, tables, *, count: DimLike):
         check_lists(tables)
         return array_type(INTP, (*tables.shape, count))
@@ -422,6 +439,8 @@ class table_repeat:
 @op
 class table_rows:
     """The first elements of tables in rows, which are of the type of `like` and as many."""
+
+    may_fail = False
 
     def type(store, tables, like):
         check_lists(tables, like)
@@ -457,6 +476,8 @@ class table_of:
 
     The first `rank` axes are those of the tables.
     """
+
+    kind, may_fail, tangent_of_last = Kind.LISTS, False, True
 
     def type(store, rows, like, *, rank: int = 0):
         if rows != like:

@@ -18,29 +18,16 @@ from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.creation import constant
+from lanewise.ops.facts import Kind, is_elementwise, is_moved
 from lanewise.ops.movement import cast, concatenate, reshape, slice_
 from lanewise.ops.reduction import reduce
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.ops.shapes import shape_of
-from lanewise.passes.rowwise import GROUPED
+from lanewise.ops.ufuncs import row_of
 from lanewise.passes.specialize import needs_sizes
 
 #: Totals are taken over blocks of so many elements.
 BLOCK = 1 << 10
-#: Operations on elements, beside ufuncs.
-_ELEMENTWISE = frozenset(("where", "cast", "real", "imag", "complex", "exact"))
-#: What moves elements, or makes them out of nothing: NumPy gives a view, or copies.
-_MOVES = frozenset(
-    ("slice", "update_slice", "reshape", "transpose", "broadcast_to", "concatenate", "pad", "iota",
-     "constant", "dimension", "diagonal")
-)  # fmt: skip
-#: What NumPy answers by a view that may have gaps.
-_GAPS = frozenset(("slice", "transpose", "broadcast_to", "diagonal"))
-#: What NumPy does in one call of a library or of a loop of its own.
-_CALLS = frozenset(
-    ("dot_general", "reduce", "accumulate", "argreduce", "sort", "argsort", "fft", "rfft", "irfft",
-     "gather", "scatter")
-)  # fmt: skip
 
 
 def at_any_size(graph: Graph, *, compiled: bool = False) -> Graph | None:
@@ -73,7 +60,7 @@ def _is_unknown(value: Value) -> bool:
 def _is_member(op: Operation) -> bool:
     """Whether an operation is elementwise, on arrays of one unknown shape, and numbers."""
     return (
-        (op.primitive.ufunc is not None or op.primitive.name in _ELEMENTWISE)
+        is_elementwise(op)
         and not op.must_run
         and not op.regions
         and all([_is_unknown(value) for value in op.results])
@@ -92,7 +79,7 @@ def _is_total(op: Operation) -> bool:
     return (
         op.primitive is reduce
         and len(op.params["axes"]) == len(shape_of(op.operands[0]))
-        and op.params["fn"] in GROUPED
+        and row_of(op.params["fn"]).is_associative
         and op.results[0].type.dtype.itemsize > 2  # sums of halves are kept in single precision
     )
 
@@ -167,13 +154,14 @@ class _Split:
         """Whether elements to be taken one by one lie in views of several axes, to be copied."""
         read = {v for op in self.members for v in op.operands if len(shape_of(v)) > 1}
         makers = [self.makers[value] for value in read if value in self.makers]
-        return any([op.primitive.name in _GAPS for op in makers])
+        views = [op.primitive for op in makers if op.primitive.kind is Kind.VIEW]
+        return any([view is not reshape for view in views])
 
     def may_stay(self, op: Operation, compiled: bool) -> bool:
         """Whether an operation is in a map, or better done by NumPy at any size."""
-        if op in self.members or op in self.totals or op.primitive.name in _MOVES:
+        if op in self.members or op in self.totals or is_moved(op):
             return True
-        if op.primitive.name in _CALLS and not compiled:
+        if op.primitive.one_call and not compiled:
             return True
         return not needs_sizes(Graph((), [op], ()))
 

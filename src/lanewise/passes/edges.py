@@ -11,13 +11,8 @@ from typing import Any
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ops.control import BRANCHES
+from lanewise.ops.facts import may_fail
 from lanewise.ops.movement import slice_, update_slice
-
-#: Operations that neither fail nor take long on any data, beside most ufuncs.
-_TOTAL = {
-    "constant", "iota", "slice", "update_slice", "reshape", "transpose", "broadcast_to", "cast",
-    "where", "concatenate", "real", "imag", "complex",
-}  # fmt: skip
 
 
 def edge(value: Value, axis: int, first: int, last: int) -> Value:
@@ -59,6 +54,4 @@ def is_total(op: Operation) -> bool:
         return False
     if op.primitive in BRANCHES:
         return all(is_total(inner) for region in op.regions for inner in region.operations)
-    if op.primitive.ufunc is not None:
-        return op.primitive.name != "power" or op.results[0].type.dtype.kind in "fc"
-    return op.primitive.name in _TOTAL
+    return not op.regions and not may_fail(op)

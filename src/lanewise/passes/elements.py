@@ -26,11 +26,10 @@ from lanewise.ops.movement import broadcast_to, concatenate, reshape, slice_, up
 from lanewise.ops.reduction import reduce
 from lanewise.ops.regions import PARALLEL, example_type, map_
 from lanewise.passes.rowwise import (
-    ALONG,
     BINS,
     LEAST,
-    TABLES,
     Shape,
+    along,
     common,
     has_rows,
     is_count,
@@ -374,8 +373,9 @@ class _Map:
     def _params(self, op: Operation) -> dict[str, Any]:
         """Return the parameters of an operation on rows, or blocks of rows."""
         gone, lead = len(self.shape), len(self.lead)
-        if op.primitive in ALONG:
-            return {**op.params, "axis": op.params["axis"] - gone + lead}
+        axis = along(op)
+        if axis is not None and isinstance(op.primitive.along, str):
+            return {**op.params, op.primitive.along: axis - gone + lead}
         if op.primitive is update_slice:
             return {"index": (*[None] * lead, *op.params["index"][gone:])}
         if op.primitive is reduce:
@@ -417,7 +417,7 @@ class _Map:
         own = value.type.shape
         rank = len(op.results[0].type.shape)
         rest = ((1,) * (rank - len(own)) + own)[len(self.shape) :] if math.prod(own) != 1 else ()
-        if op.primitive in TABLES and place == 0:
+        if op.primitive.indices is not None and place == 0:
             rest = own
         maker = self.split.makers.get(value)
         if maker is not None and maker.primitive is constant and value.type.nbytes <= 16:

@@ -12,31 +12,8 @@ from collections.abc import Mapping
 from lanewise.ir.dims import Dim, evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import Type, has_dim
-from lanewise.ops.checks import check, checked
-from lanewise.ops.contraction import dot_general
 from lanewise.ops.control import scan
-from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import (
-    cast,
-    concatenate,
-    diagonal,
-    pad,
-    reshape,
-    slice_,
-    transpose,
-    update_slice,
-)
-from lanewise.ops.reduction import accumulate, argreduce, reduce
-from lanewise.ops.slicing import put_slice, take_slice
 from lanewise.passes.specialize import replaced
-
-#: Operations that repeat no axis of their operands.
-_AS_THEY_ARE = frozenset(
-    (reshape, transpose, slice_, update_slice, concatenate, pad, diagonal, cast, reduce, accumulate,
-     argreduce, checked, check, take_slice, put_slice, dot_general)
-)  # fmt: skip
-#: Operations of which only the operands from one on may be repeated.
-_FROM = {gather: 1, scatter: 2}
 
 
 def fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
@@ -75,7 +52,7 @@ def _is_defined(op: Operation, sizes: Mapping[str, int]) -> bool:
     types = [value.type for value in (*op.operands, *op.results)]
     if not has_dim((*types, *op.params.values())):
         return True
-    if op.primitive not in _AS_THEY_ARE and _is_repeated(op, sizes):
+    if op.primitive.repeats and _is_repeated(op, sizes):
         return False
     given: list[Type] = [replaced(value.type, sizes) for value in op.operands]
     wanted = tuple([replaced(value.type, sizes) for value in op.results])
@@ -85,7 +62,7 @@ def _is_defined(op: Operation, sizes: Mapping[str, int]) -> bool:
 def _is_repeated(op: Operation, sizes: Mapping[str, int]) -> bool:
     """Whether a symbolic axis of an operand has one element, and its results more."""
     shapes = [replaced(value.type, sizes).shape for value in op.results]
-    for value in op.operands[_FROM.get(op.primitive, 0) :]:
+    for value in op.operands[op.primitive.indices or 0 :]:
         dims = value.type.shape
         for axis in range(-len(dims), 0):
             is_one = isinstance(dims[axis], Dim) and evaluate(dims[axis], sizes) == 1

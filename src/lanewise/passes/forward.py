@@ -16,10 +16,9 @@ import numpy as np
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import where
-from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import cast, reshape
+from lanewise.ops.facts import is_elementwise, may_fail
+from lanewise.ops.movement import reshape
 from lanewise.ops.paths import Path, integers_of, step_shape, update_view
-from lanewise.passes.edges import is_total
 from lanewise.passes.paths import Ends, Masks, step_of_view
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 
@@ -155,8 +154,7 @@ def _under_masks(graph: Graph) -> Graph:
             for value in (target, low, high, *places):
                 want(value, everywhere)
             continue
-        is_elementwise = op.primitive.ufunc is not None or op.primitive is cast
-        passes = mask is not everywhere and is_elementwise and is_total(op)
+        passes = mask is not everywhere and is_elementwise(op) and not may_fail(op)
         for value in op.operands:
             is_whole = result is not None and value.type.shape == result.type.shape
             want(value, mask if passes and is_whole else everywhere)
@@ -184,9 +182,9 @@ def _checked(graph: Graph) -> set[tuple[Value, int]]:
         if op.primitive is constant and not op.results[0].type.shape:
             data = np.frombuffer(op.params["data"], op.results[0].type.dtype)
             known[op.results[0]] = int(data[0]) if data.dtype.kind in "iu" else -1
-        elif op.primitive in (gather, scatter):
+        elif op.primitive.indices is not None:
             sizes = op.operands[0].type.shape[op.params["axis"] :]
-            indices = op.operands[1 if op.primitive is gather else 2 :]
+            indices = op.operands[op.primitive.indices :]
             for index, size in zip(indices, sizes, strict=False):
                 check(index, size)
         elif op.primitive is update_view:

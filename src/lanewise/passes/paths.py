@@ -18,15 +18,10 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.elementwise import where
-from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import reshape, slice_, transpose, update_slice
+from lanewise.ops.movement import reshape, transpose, update_slice
 from lanewise.ops.paths import Path, Step, between, update_view
-from lanewise.ops.slicing import put_slice, take_slice
 from lanewise.passes.points import integer
 from lanewise.passes.simplify import eliminate_dead
-
-#: What puts a part back that was taken, and what takes it.
-_TAKES = {update_slice: slice_, scatter: gather, put_slice: take_slice}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,7 @@ class _Written:
 def has_writes(graph: Graph) -> bool:
     """Whether anything is written to, or chosen from, in a graph: else it has no such chains."""
     return any(
-        op.primitive in _TAKES or op.primitive is where or any(map(has_writes, op.regions))
+        op.primitive.takes is not None or op.primitive is where or any(map(has_writes, op.regions))
         for op in graph.operations
     )
 
@@ -223,7 +218,7 @@ class _Chains:
             if ends is None or not base.type is values.type is result.type:
                 return None
             return _Written(base, values, ends=ends)
-        if name in (reshape, transpose):
+        if name is reshape or name is transpose:
             inner = self.written.get(op.operands[0])
             made = None if inner is None else self.makers.get(inner.base)
             if inner is None or made is None or made.primitive is not name:
@@ -232,7 +227,7 @@ class _Chains:
             if base.type is not result.type or not _is_undone(made, op):
                 return None
             return self._around(inner, base, _step(made))
-        if name not in _TAKES or op.params.get("fn") is not None:
+        if name.takes is None or op.params.get("fn") is not None:
             return None
         base, values, *places = op.operands
         if any([place.type.shape for place in places]) or not (places or name is update_slice):
@@ -243,12 +238,12 @@ class _Chains:
         if (
             inner is not None
             and made is not None
-            and made.primitive is _TAKES[name]
+            and made.primitive is name.takes
             and made.params == params
             and made.operands == (base, *places)
         ):
             return self._around(inner, base, _step(made), places)
-        step = _step_of(_TAKES[name], params, len(places))
+        step = name.takes.step(params, len(places))
         return _Written(base, values, (step,), tuple(places))
 
     @staticmethod
@@ -264,7 +259,7 @@ def step_of_view(op: Operation) -> Step | None:
 
     The other operands are the integers that the step takes.
     """
-    if op.primitive not in (slice_, gather, take_slice, reshape, transpose):
+    if op.primitive.step is None:
         return None
     if any([value.type.shape for value in op.operands[1:]]):
         return None
@@ -282,17 +277,7 @@ def _is_by_ones(op: Operation) -> bool:
 
 
 def _step(made: Operation) -> Step:
-    return _step_of(made.primitive, made.params, len(made.operands) - 1)
-
-
-def _step_of(primitive: object, params: dict, count: int) -> Step:
-    if primitive is gather:
-        return "place", params["axis"], count
-    if primitive is take_slice:
-        return "window", params["axis"], params["step"], params["length"]
-    if primitive is reshape:
-        return "reshape", params["shape"]
-    return ("transpose", params["axes"]) if primitive is transpose else ("slice", params["index"])
+    return made.primitive.step(made.params, len(made.operands) - 1)
 
 
 def _is_undone(taken: Operation, back: Operation) -> bool:

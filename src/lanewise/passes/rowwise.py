@@ -18,17 +18,17 @@ import numpy as np
 
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
+from lanewise.ops.facts import Kind
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import (
     broadcast_to,
-    concatenate,
     reshape,
     slice_,
     transpose,
     update_slice,
 )
-from lanewise.ops.reduction import accumulate, argreduce, reduce
-from lanewise.ops.sorting import argsort, sort
+from lanewise.ops.reduction import reduce
+from lanewise.ops.ufuncs import row_of
 
 #: Arrays of fewer elements than this are left as they are.
 FEWEST = 1 << 14
@@ -36,17 +36,6 @@ FEWEST = 1 << 14
 LEAST = 8
 #: What is added up in so many places at most: of so many numbers in one.
 BINS = 8
-#: Operations whose first operand is read, or written, where the data say.
-TABLES = (gather, scatter)
-#: Operations along one axis, which leave the axes before it as they are.
-ALONG = (accumulate, argreduce, argsort, concatenate, sort)
-#: Operations on elements, beside ufuncs.
-_ELEMENTWISE = {"where", "cast", "real", "imag", "complex", "exact", "checked", "random_draw"}
-#: Functions whose steps in a reduction may be grouped at will.
-GROUPED = frozenset(
-    (np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
-     np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor)
-)  # fmt: skip
 
 Shape = tuple[int, ...]
 Makers = Mapping[Value, Operation]
@@ -58,7 +47,7 @@ def is_rowwise(op: Operation) -> bool:
         not op.must_run
         and not op.regions
         and all([_is_array(value) for value in (*op.operands, *op.results)])
-        and (is_elementwise(op) or is_count(op) or op.primitive is reduce or op.primitive in ALONG)
+        and (is_elementwise(op) or is_count(op) or op.primitive is reduce or along(op) is not None)
     )
 
 
@@ -70,6 +59,14 @@ def is_large(op: Operation) -> bool:
     return math.prod(shape) >= FEWEST and math.prod(shape[: leading(op)]) >= LEAST
 
 
+def along(op: Operation) -> int | None:
+    """Return the axis that an operation works along, and leaves those before it as they are."""
+    axis = op.primitive.along
+    if axis is None:
+        return None
+    return op.params[axis] if isinstance(axis, str) else axis % op.operands[0].type.ndim
+
+
 def is_elementwise(op: Operation) -> bool:
     """Whether each element of a result is computed of one element of each operand.
 
@@ -77,7 +74,7 @@ def is_elementwise(op: Operation) -> bool:
     """
     if op.primitive is gather:
         return op.operands[0].type.ndim == 1 == len(op.operands) - 1
-    return op.primitive.ufunc is not None or op.primitive.name in _ELEMENTWISE
+    return op.primitive.kind is Kind.ELEMENTWISE
 
 
 def is_count(op: Operation) -> bool:
@@ -95,7 +92,7 @@ def is_count(op: Operation) -> bool:
 
 def is_reduction(op: Operation) -> bool:
     """Whether an operation gives less than it takes."""
-    return op.primitive in (reduce, argreduce, scatter)
+    return op.primitive.kind is Kind.REDUCTION or op.primitive is scatter
 
 
 def is_total(op: Operation) -> bool:
@@ -103,7 +100,7 @@ def is_total(op: Operation) -> bool:
     return is_count(op) or (
         op.primitive is reduce
         and 0 in op.params["axes"]
-        and op.params["fn"] in GROUPED
+        and row_of(op.params["fn"]).is_associative
         and op.results[0].type.dtype != np.float16  # its sums are kept in single precision
     )
 
@@ -115,21 +112,22 @@ def _is_array(value: Value) -> bool:
 
 def widest(op: Operation) -> Shape:
     """Return the shape of which an operation takes the rows."""
-    if op.primitive in (reduce, argreduce):
+    if op.primitive.kind is Kind.REDUCTION:
         return op.operands[0].type.shape
     return op.operands[2].type.shape if op.primitive is scatter else op.results[0].type.shape
 
 
 def leading(op: Operation) -> int:
     """Return along how many leading axes an operation on arrays of known size is rowwise."""
-    if op.primitive in ALONG:
-        return op.params["axis"]
+    axis = along(op)
+    if axis is not None:
+        return axis
     if op.primitive is reduce:
         axes = op.params["axes"]
         if not is_total(op):
             return min(axes, default=len(widest(op)))
         return next(axis for axis in range(len(axes) + 1) if axis not in axes)
-    if op.primitive in TABLES:
+    if op.primitive.indices is not None:
         return len(widest(op))
     if op.primitive is update_slice:
         return next(axis for axis, part in enumerate(op.params["index"]) if part is not None)
@@ -160,7 +158,7 @@ def rows(op: Operation) -> Shape:
 
 def has_rows(op: Operation, place: int) -> bool:
     """Whether a row of what a rowwise operation gives takes but a row of an operand."""
-    if op.primitive in TABLES and place == 0:
+    if op.primitive.indices is not None and place == 0:
         return False
     shape, own = widest(op), op.operands[place].type.shape
     return len(own) == len(shape) and own[:1] == shape[:1] and math.prod(own) > 1
@@ -202,9 +200,13 @@ def links(value: Value, makers: Makers) -> list[Operation]:
     return found[::-1]
 
 
+def _is_cut(op: Operation) -> bool:
+    return op.primitive is slice_ or op.primitive is reshape
+
+
 def keeps_rows(op: Operation) -> bool:
     """Whether an operation is a view of which each row is a part of one row."""
-    if op.primitive not in (slice_, reshape) or not all(map(_is_array, op.operands)):
+    if not _is_cut(op) or not all(map(_is_array, op.operands)):
         return False
     (given,), (made,) = [v.type.shape for v in op.operands], [v.type.shape for v in op.results]
     if op.primitive is reshape:
@@ -227,7 +229,7 @@ def is_unreadable(value: Value, makers: Makers) -> bool:
 def repeated(value: Value, makers: Makers) -> Value:
     """Return the single number that fills an array, or the array."""
     maker = makers.get(value)
-    while maker is not None and maker.primitive in (slice_, reshape):
+    while maker is not None and _is_cut(maker):
         maker = makers.get(maker.operands[0])
     if maker is not None and maker.primitive is broadcast_to and _is_array(maker.operands[0]):
         (source,) = maker.operands

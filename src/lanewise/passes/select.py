@@ -22,26 +22,12 @@ from lanewise.ir.types import ArrayType
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import elementwise, where
+from lanewise.ops.facts import is_quiet
 from lanewise.ops.movement import cast
 
 #: How many operations a branch may have, and how many results may be numbers, chosen by `where`.
 MOST_OPERATIONS = 8
 MOST_CHOICES = 1
-
-#: By ufunc, the kinds of dtype for which it is quiet: on NaN and infinity, on the largest integers.
-#: (Rounding and truth values of floats are not: they report a signaling NaN.)
-_QUIET = {
-    "equal": "biuf", "not_equal": "biuf", "less": "biuf", "less_equal": "biuf",
-    "greater": "biuf", "greater_equal": "biuf", "maximum": "biuf", "minimum": "biuf",
-    "fmax": "biuf", "fmin": "biuf", "isnan": "biuf", "isinf": "biuf", "isfinite": "biuf",
-    "signbit": "f", "copysign": "f", "positive": "iuf", "sign": "iuf", "negative": "iuf",
-    "absolute": "biuf", "add": "biu", "subtract": "biu", "multiply": "biu", "square": "biu",
-    "logical_and": "biu", "logical_or": "biu", "logical_xor": "biu", "logical_not": "biu",
-    "bitwise_and": "biu", "bitwise_or": "biu", "bitwise_xor": "biu", "invert": "biu",
-    "floor_divide": "iu", "remainder": "iu",
-}  # fmt: skip
-#: Those that wrap around: NumPy warns of that on scalars of integers, not on arrays.
-_WRAPPING = ("add", "subtract", "multiply", "square", "negative", "absolute")
 
 
 def selected(op: Operation, mapped: Sequence[bool]) -> Graph | None:
@@ -175,21 +161,16 @@ def _is_quiet_operation(op: Operation, varies: bool, constants: dict[Value, np.n
     if op.primitive is where:
         return operands[0].kind == "b" and operands[1] == operands[2]
     if op.primitive is cast:
-        # Of floats not even to more bits: a signaling NaN is reported.
-        old, new = operands[0], op.params["dtype"]
-        return old.kind in "biu" and (new.kind in "biu" or new.itemsize >= 4)
-    fn = op.primitive.ufunc
-    if not isinstance(fn, np.ufunc) or op.params.get("dtype") is not None:
+        return is_quiet(op)
+    row = op.primitive.row
+    if row is None or op.params.get("dtype") is not None or not is_quiet(op):
         return False
-    name = fn.__name__
     kinds = {dtype.kind for dtype in operands}
-    if getattr(np, name, None) is not fn or not kinds <= set(_QUIET.get(name, "")):
-        return False
     if "f" in kinds:
         return len(set(operands)) == 1
-    if name in ("floor_divide", "remainder"):
+    if row.divides:
         divisor = constants.get(op.operands[1])
         if op.results[0].type.dtype.kind == "f" or divisor is None:
             return False
         return divisor not in (0, -1)  # the smallest integer by -1 overflows
-    return varies or name not in _WRAPPING
+    return varies or not row.wraps

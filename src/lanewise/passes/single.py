@@ -12,12 +12,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant, iota
-from lanewise.ops.movement import reshape, slice_, transpose
+from lanewise.ops.facts import is_made_anew, is_plain_view
+from lanewise.ops.movement import reshape, slice_
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.passes.specialize import unknown_sizes
-
-#: Operations that NumPy answers with a view, and kernels with another way to compute an index.
-_VIEWS = (reshape, slice_, transpose)
 
 
 def as_maps(
@@ -80,7 +78,7 @@ def _gathered(graph: Graph, stays: Callable[[Operation], bool], known: Set[str])
     seen = set(graph.outputs)  # values that something else than what was found takes
     read: set[Value] = set()
     for op in reversed(graph.operations):
-        is_view = op.primitive in _VIEWS
+        is_view = is_plain_view(op)
         is_read = not is_view or op.results[0] in read
         is_through = is_view and op.results[0] not in seen
         if is_read and _is_gathered(op, known) and (is_through or not stays(op)):
@@ -118,10 +116,10 @@ def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Op
     A kernel knows its own ranges to be indices within bounds.
     """
     maker = makers.get(value)
-    if maker is None or maker.primitive not in (constant, iota, slice_):
+    if maker is None:
         return []
     if maker.primitive is not slice_:
-        return [maker]
+        return [maker] if is_made_anew(maker) else []
     before = _made_of_nothing(maker.operands[0], makers)
     return [*before, maker] if before and before[0].primitive is iota else []
 

@@ -25,6 +25,7 @@ from lanewise.ops.control import LOOPS, scan
 from lanewise.ops.creation import iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
+from lanewise.ops.facts import is_update
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import (
     concatenate,
@@ -36,7 +37,6 @@ from lanewise.ops.movement import (
 from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.ops.shapes import shape_of
-from lanewise.ops.slicing import put_slice
 from lanewise.passes.edges import along, edge, is_total
 from lanewise.passes.frames import (
     INT,
@@ -59,8 +59,6 @@ FEWEST = 32
 #: A loop within another one is a map if all its turns compute so many elements: a kernel is called
 #: for it in each turn of the outer one, which takes microseconds.
 MUCH = 1 << 14
-#: Operations that write their second operand to places of the first.
-WRITES = (scatter, update_slice, put_slice)
 #: To write an array as a whole, at most so many turns are added.
 MOST_ADDED = 8
 #: How often the body of one loop is gone through at most.
@@ -110,7 +108,7 @@ def _work(op: Operation) -> int:
     """Return about how many elements an operation computes, all its turns together."""
     turns = op.params["length"] if op.primitive is scan else op.params.get("size", 1)
     each = sum([_work(inner) for region in op.regions for inner in region.operations])
-    made = op.operands[1:2] if op.primitive in WRITES else op.results
+    made = op.operands[1:2] if is_update(op) else op.results
     shapes = [value.type.shape for value in made if isinstance(value.type, ArrayType)]
     counts = [math.prod(shape) for shape in shapes if all(isinstance(n, int) for n in shape)]
     return (turns if isinstance(turns, int) else 1) * each if op.regions else max(counts, default=0)

@@ -21,10 +21,11 @@ import numpy as np
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.control import BRANCHES, LOOPS, scan
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
+from lanewise.ops.facts import is_elementwise, is_moved, is_quiet, may_fail
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import broadcast_to, slice_, update_slice
 from lanewise.passes.frames import (
@@ -50,17 +51,6 @@ NEUTRAL: dict[np.ufunc, Any] = {
     np.add: -0.0, np.multiply: 1, np.bitwise_or: 0, np.bitwise_xor: 0, np.bitwise_and: -1,
     np.logical_or: False, np.logical_and: True, np.maximum: None, np.minimum: None,
 }  # fmt: skip
-#: What never raises, so that it may be computed although a turn might not have come to it.
-_TOTAL = {
-    "slice",
-    "reshape",
-    "transpose",
-    "broadcast_to",
-    "concatenate",
-    "cast",
-    "iota",
-    "constant",
-}
 
 
 class Turns:
@@ -142,7 +132,7 @@ class Turns:
                 return [self._update_slice(frame, part, kinds[1], params["index"])]
         if primitive in BRANCHES:
             return self._branch(frame, op, kinds)
-        if primitive in (scan, while_):
+        if primitive in LOOPS:
             return self._loop(frame, op, kinds)
         if any(isinstance(kind, Running) for kind in kinds):
             return [self._running(frame, op, kinds)]
@@ -168,7 +158,7 @@ class Turns:
         """Whether an operation may run once, before the loop, though no turn might come to it."""
         if op.regions or op.must_run or not all(isinstance(kind, Same) for kind in kinds):
             return False
-        return frame.parent is None or op.primitive.name in _TOTAL
+        return frame.parent is None or (_is_light(op) and is_quiet(op) and not may_fail(op))
 
     def _fits(self, turn: Turn) -> bool:
         return max(abs(turn.start), abs(turn.start + turn.step * self.length)) < MOST
@@ -528,6 +518,11 @@ class Turns:
             if isinstance(old, Part) and kept[number]:
                 found[number] = Part(old.carry, old.axes, old.rest, results[number])
         return found
+
+
+def _is_light(op: Operation) -> bool:
+    """Whether an operation is as little work as moving what it takes."""
+    return is_moved(op) or is_elementwise(op)
 
 
 def _is_same_part(part: Part, kind: Kind) -> bool:

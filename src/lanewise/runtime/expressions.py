@@ -30,44 +30,10 @@ from lanewise.ops.movement import (
     slice_,
     transpose,
 )
+from lanewise.ops.ufuncs import row_of
 
 #: Gives a name to an object that the source refers to.
 Refer = Callable[[Any], str]
-
-#: By ufunc, what it is on scalars, and the kinds of dtype for which that holds.
-OPERATORS: dict[str, tuple[str, str]] = {
-    "add": ("{0} + {1}", "biufc"), "subtract": ("{0} - {1}", "biufc"),
-    "multiply": ("{0} * {1}", "biuf"), "divide": ("{0} / {1}", "biuf"),
-    "floor_divide": ("{0} // {1}", "biuf"), "remainder": ("{0} % {1}", "biuf"),
-    "power": ("{0} ** {1}", "biu"), "square": ("{0} * {0}", "iuf"),
-    "negative": ("-{0}", "iufc"), "positive": ("+{0}", "iufc"), "absolute": ("abs({0})", "biuf"),
-    "equal": ("{0} == {1}", "biufc"), "not_equal": ("{0} != {1}", "biufc"),
-    "less": ("{0} < {1}", "biuf"), "less_equal": ("{0} <= {1}", "biuf"),
-    "greater": ("{0} > {1}", "biuf"), "greater_equal": ("{0} >= {1}", "biuf"),
-    "isnan": ("{0} != {0}", "f"),
-    "bitwise_and": ("{0} & {1}", "biu"), "bitwise_or": ("{0} | {1}", "biu"),
-    "bitwise_xor": ("{0} ^ {1}", "biu"), "invert": ("~{0}", "iu"),
-    "left_shift": ("{0} << {1}", "iu"), "right_shift": ("{0} >> {1}", "iu"),
-    "logical_and": ("{0} & {1}", "b"), "logical_or": ("{0} | {1}", "b"),
-    "logical_xor": ("{0} ^ {1}", "b"), "logical_not": ("{0} ^ {true}", "b"),
-}  # fmt: skip
-
-#: Which of 0.0 and -0.0 is the greater one is the ufunc's affair; it is asked about equals.
-_EXTREMES = {
-    "maximum": ("{0} if {0} >= {1} else {1}", ">", "<"),
-    "minimum": ("{0} if {0} <= {1} else {1}", "<", ">"),
-}
-_FLOAT_EXTREME = (
-    "{0} if {0} %s {1} or {0} != {0} else {1} if {0} %s {1} or {1} != {1} else {ufunc}({0}, {1})"
-)
-
-
-#: By ufunc, what an exact operation is on scalars, and below which absolute value it cannot
-#: overflow; beyond that the operation itself looks.
-_EXACT = {
-    "add": ("{0} + {1}", 62), "subtract": ("{0} - {1}", 62), "multiply": ("{0} * {1}", 31),
-    "negative": ("-{0}", 63), "absolute": ("abs({0})", 63),
-}  # fmt: skip
 
 
 def is_scalar(type: Any) -> bool:
@@ -97,27 +63,25 @@ def scalar_expression(
     ufunc = op.primitive.ufunc
     if not isinstance(ufunc, np.ufunc) or op.params.get("dtype") is not None:
         return None
-    kinds = {type.dtype.kind for type in types}
-    if getattr(np, ufunc.__name__, None) is not ufunc:
+    row, kinds = row_of(ufunc), {type.dtype.kind for type in types}
+    if row.is_of_one_type and types[0] is not types[1]:
         return None
-    if ufunc.__name__ in _EXTREMES and types[0] is types[1] and kinds <= set("iuf"):
-        template, *signs = _EXTREMES[ufunc.__name__]
-        if "f" in kinds:
-            template = _FLOAT_EXTREME % tuple(signs)
-        return template.format(*operands, ufunc=refer(ufunc))
-    template, allowed = OPERATORS.get(ufunc.__name__, ("", ""))
-    if not kinds <= set(allowed):
-        return None
-    return template.format(*operands, true=refer(np.True_) if "{true}" in template else "")
+    for template, allowed in row.scalar:
+        if kinds <= set(allowed):
+            true = refer(np.True_) if "{true}" in template else ""
+            own = refer(ufunc) if "{ufunc}" in template else ""
+            return template.format(*operands, true=true, ufunc=own)
+    return None
 
 
 def _exact_expression(
     op: Operation, operands: Sequence[str], refer: Refer, constants: Mapping[str, Any]
 ) -> str | None:
     fn = op.params["fn"]
-    if fn.__name__ not in _EXACT:
+    known = row_of(fn).exact
+    if known is None:
         return None
-    template, bits = _EXACT[fn.__name__]
+    template, bits = known
     low, high = refer(np.int64(-(2**bits) + 1)), refer(np.int64(2**bits - 1))
     unknown = [x for x in dict.fromkeys(operands) if abs(int(constants.get(x, 2**63))) >= 2**bits]
     small = " and ".join(f"{low} <= {x} <= {high}" for x in unknown) or "True"

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lanewise.codegen.choices import count, nanoseconds, runs_in_lanes
+from lanewise.codegen.choices import nanoseconds, runs_in_lanes
 from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.partition import Report, partition
 from lanewise.codegen.work import CALL, interpreting
@@ -21,6 +21,8 @@ from lanewise.ir.dims import evaluate, symbols
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, CONTROL, scan
+from lanewise.ops.facts import Kind, count
+from lanewise.ops.indexing import gather
 from lanewise.ops.movement import concatenate, update_slice
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.elements import over_elements
@@ -46,10 +48,6 @@ AHEAD = 0.8
 KEPT = 1024
 #: Arrays of more elements than this are large.
 LARGE = 1024
-#: Operations that move elements, of which NumPy makes a view or a write in place.
-_MOVES = {"slice", "update_slice", "reshape", "transpose", "broadcast_to", "gather", "scatter"}
-#: Operations that NumPy answers with a view.
-_VIEWS = {"slice", "reshape", "transpose", "broadcast_to", "constant", "iota"}
 
 
 class Few:
@@ -260,7 +258,7 @@ def _moves_much(op: Operation) -> bool:
             [_moves_much(member) or _is_of_few(member) for member in inner]
         )
     is_long = op.primitive is concatenate and count(op.results[0]) >= LONG
-    return is_long or op.primitive.name in _MOVES
+    return is_long or op.primitive.kind in (Kind.VIEW, Kind.LOOKUP, Kind.UPDATE)
 
 
 def _is_of_few(op: Operation) -> bool:
@@ -291,7 +289,7 @@ def _operation(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
         return _size(op.params["length"], sizes) * _estimate(op.regions[0], sizes, threads)
     if op.primitive in BRANCHES:
         return CALL + max([_estimate(region, sizes, threads) for region in op.regions])
-    if op.primitive.name in _VIEWS or (op.primitive.name == "gather" and _is_place(op)):
+    if op.primitive.kind in (Kind.SOURCE, Kind.VIEW) or (op.primitive is gather and _is_place(op)):
         return VIEW
     return interpreting(Graph(op.operands, [op], op.results), sizes)
 

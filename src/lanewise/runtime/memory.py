@@ -21,40 +21,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import has_dim
-from lanewise.ops.checks import checked
-from lanewise.ops.control import BRANCHES, cond, scan, while_
-from lanewise.ops.elementwise import where
-from lanewise.ops.indexing import gather, scatter, take_along_axis
+from lanewise.ops.control import BRANCHES, CONTROL, scan, while_
+from lanewise.ops.facts import ask, is_update, may_fail
+from lanewise.ops.indexing import scatter
 from lanewise.ops.movement import (
-    cast,
-    concatenate,
-    pad,
-    reshape,
-    slice_,
-    transpose,
     update_slice,
 )
-from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.regions import DIVERGENT, NATIVE, SEQUENTIAL, map_
-from lanewise.ops.slicing import put_slice
-from lanewise.ops.sorting import argsort, sort
 from lanewise.runtime.expressions import is_scalar
 from lanewise.runtime.rows import updated_by_map
-
-#: Operations that give their first operand with some elements changed.
-UPDATES = (scatter, update_slice, put_slice)
-#: Operations whose results lie in memory that they allocate, besides all of NumPy's ufuncs.
-_ALLOCATING = (
-    accumulate, argsort, cast, concatenate, pad, put_slice, scatter, sort, take_along_axis,
-    update_slice, where,
-)  # fmt: skip
-
-#: Operations that give a view of their first operand, or a copy, or the operand itself.
-_VIEWS = (reshape, transpose, slice_, checked)
 
 Root = Value | None
 FOREIGN: Root = None
@@ -154,9 +131,9 @@ class _Analysis:
                 self.loop(op, position)
             elif op.primitive is map_ and op.params["order"] == DIVERGENT:
                 self.divergent(op, position)
-            elif op.primitive in _VIEWS:
+            elif op.primitive.shares:
                 self.enter(op.results[0], self.roots[op.operands[0]] | {op.results[0]})
-            elif op.primitive in UPDATES and self.is_free(op.operands[0], op, position):
+            elif is_update(op) and self.is_free(op.operands[0], op, position):
                 self.memory.in_place.add(op)
                 roots = self.roots[op.operands[0]]
                 self.write(roots, op)
@@ -329,11 +306,11 @@ def _needed(
 
 def _may_fail(op: Operation) -> bool:
     """Whether an operation may raise, for whatever reason but a floating-point condition."""
-    if op.primitive in (cond, while_, scan):
+    if op.primitive in CONTROL:
         return any(_may_fail(inner) for region in op.regions for inner in region.operations)
     values = (*op.operands, *op.results)
     has_known_sizes = not has_dim((*[v.type for v in values], *op.params.values()))
-    return bool(op.regions) or not op.primitive.total or not has_known_sizes
+    return bool(op.regions) or may_fail(op) or not has_known_sizes
 
 
 def _is_atomic(op: Operation) -> bool:
@@ -344,10 +321,6 @@ def _is_atomic(op: Operation) -> bool:
 
 
 def _allocates(op: Operation) -> bool:
-    if op.primitive is reduce:
-        return bool(op.params["axes"])
-    if op.primitive is gather:  # with nothing but scalars for indices it is a view
-        return any(not is_scalar(value.type) for value in op.operands[1:])
     if op.primitive is map_:
         return op.params["order"] in (SEQUENTIAL, NATIVE) and all(op.params["out_mapped"])
-    return op.primitive in _ALLOCATING or isinstance(op.primitive.ufunc, np.ufunc)
+    return bool(ask(op.primitive.allocates, op))

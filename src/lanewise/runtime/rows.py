@@ -30,6 +30,7 @@ from lanewise.ir.graph import (
 from lanewise.ir.types import array_type
 from lanewise.ops.control import BRANCHES, CONTROL, scan
 from lanewise.ops.creation import constant, iota
+from lanewise.ops.facts import is_update
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import reshape, slice_, transpose, update_slice
 from lanewise.ops.regions import DIVERGENT, map_
@@ -121,7 +122,7 @@ def _source(graph: Graph, value: Value, known: _Updates) -> int | None:
     makers = {result: op for op in graph.operations for result in op.results}
     while value not in graph.inputs:
         op = makers[value]
-        if op.primitive in (scatter, update_slice):
+        if is_update(op):
             value = op.operands[0]
         elif op.primitive in CONTROL:
             place = updated_operands(op, known).get(op.results.index(value))

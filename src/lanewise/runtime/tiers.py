@@ -26,6 +26,7 @@ from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
+from lanewise.ops.facts import may_fail
 from lanewise.ops.regions import map_
 from lanewise.passes.inline import inline
 from lanewise.passes.pipeline import lower
@@ -278,7 +279,7 @@ class Executable:
         plan = self.native
         if not isinstance(error, KernelFailed) or plan is None or error.first is None:
             return None
-        ops = [op for op in plan.graph.operations if not op.primitive.total]
+        ops = [op for op in plan.graph.operations if may_fail(op)]
         if error.op not in ops:  # one of turns, or elements
             return None
         return slice(error.first if ops[-1] is error.op else 0, error.first + 1)

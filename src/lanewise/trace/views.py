@@ -223,7 +223,7 @@ def _layout_of_view(x: Tensor, base: np.ndarray) -> np.ndarray:
     view = x._view
     if view.primitive is bitcast:
         return base if base.shape == _usual(x.shape) else np.empty(_usual(x.shape), np.int16)
-    if view.primitive in (real, imag):
+    if view.primitive is real or view.primitive is imag:
         part = int(view.primitive is imag)
         return base[..., None].view(np.int8)[..., part]
     if not base.ndim and view.primitive is slice_:

@@ -7,15 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ops.creation import constant, iota
-from lanewise.ops.lists import list_append, list_arena, list_length, list_write
+from lanewise.ops.facts import is_made_anew
+from lanewise.ops.lists import list_arena, list_length
 from lanewise.ops.tables import (
     list_tangents,
-    table_add,
-    table_of,
-    table_put,
-    table_sum,
-    table_total,
 )
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.transforms.derivation import (
@@ -29,8 +24,6 @@ from lanewise.transforms.derivation import (
 #: (forward mode), and as two of which the second is linear. Filled by `transforms.regions`.
 FORWARD: dict[Any, Callable[..., Any]] = {}
 SPLIT: dict[Any, Callable[..., Any]] = {}
-#: Operations that give lists and tables.
-_LISTS = (list_append, list_write, table_add, table_put, table_of, table_sum, table_total)
 #: And what tells which of its results have a tangent, given which operands have one.
 MOVES: dict[Any, Callable[[Operation, Sequence[bool]], Sequence[bool]]] = {}
 
@@ -92,7 +85,7 @@ def has_tangent(op: Operation, result: Value) -> bool:
 
     The tangent of a list is a table of its elements' tangents.
     """
-    if op.primitive in _LISTS:
+    if op.primitive.tangent_of_last:
         value = op.operands[-1].type
         return is_differentiable(value) or is_table(value)  # only tables of floats move
     return is_differentiable(result.type)
@@ -211,7 +204,7 @@ def linearize(
     for op in whole.operations:
         if linear.isdisjoint(op.operands):
             computing.append(op)
-            if op.primitive in (constant, iota, list_tangents):
+            if is_made_anew(op) or op.primitive is list_tangents:
                 fixed[op.results[0]] = op
         else:
             moving.append(op)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.graph import Graph, Value
-from lanewise.ops.control import cond, scan, switch
+from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.derivatives import is_linear
 from lanewise.ops.lists import list_arena
 from lanewise.ops.regions import map_
@@ -523,7 +523,7 @@ def _scan_moves(op: Any, active: Sequence[bool]) -> list[bool]:
     return [*_parts(op.params, active)[1], *moves(body, active)[count:]]
 
 
-for primitive in (cond, switch):
+for primitive in BRANCHES:
     FORWARD[primitive] = _branches_forward
     SPLIT[primitive] = _branches_split
     TRANSPOSED[primitive] = _branches_transposed

@@ -15,26 +15,9 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ops.creation import constant, iota
-from lanewise.ops.indexing import gather
-from lanewise.ops.movement import broadcast_to, cast, reshape, slice_, transpose
-from lanewise.ops.registry import REGISTRY
 from lanewise.passes.prune import substituted
 from lanewise.transforms.linearize import Linearized
 
-#: Operations that may run again, and what an element of them takes, in additions. What takes as
-#: long as writing and reading a number does (`exp`, sums, matrix products) is kept.
-COST = {
-    primitive: cost
-    for cost, names in (
-        (1, "add subtract multiply negative square absolute sign maximum minimum"),
-        (1, "equal not_equal less less_equal greater greater_equal"),
-        (1, "logical_and logical_or logical_not where"),
-        (4, "divide reciprocal sqrt"),
-    )
-    for primitive in [REGISTRY[name] for name in names.split()]
-} | dict.fromkeys((constant, iota, broadcast_to, cast, reshape, slice_, transpose), 0)
-COST[gather] = 2
 #: The most that is done for a value rather than keep it.
 MOST = 12
 
@@ -60,7 +43,7 @@ def recomputed(lin: Linearized, is_free: Callable[[int], bool]) -> Linearized:
     # The last ones first: what they need may be needed by others, and go later.
     for value in sorted(kept, key=order.__getitem__, reverse=True):
         steps = _steps(value, made, there | (kept - {value}))
-        if steps is not None and sum(COST[op.primitive] for op in steps) <= MOST:
+        if steps is not None and sum(op.primitive.recompute for op in steps) <= MOST:
             kept.remove(value)
     results = primal.outputs[: len(primal.outputs) - lin.sources.count(None)]
     wanted = set(results)
@@ -115,7 +98,7 @@ def _instead(
     near = value
     while near not in wanted:
         op = made.get(near)
-        if op is None or op.primitive not in COST:
+        if op is None or op.primitive.recompute is None:
             return value
         missing = [v for v in dict.fromkeys(op.operands) if _steps(v, made, there) is None]
         if len(missing) != 1 or missing[0].type != value.type:
@@ -138,7 +121,7 @@ def _steps(
         if one in there:
             continue
         op = made.get(one)
-        if op is None or op.primitive not in COST or len(found) > 4 * MOST:
+        if op is None or op.primitive.recompute is None or len(found) > 4 * MOST:
             return None
         if op not in found:
             found[op] = None

@@ -1,4 +1,6 @@
-"""The compiler's table of ufuncs: which code computes which loop of which function.
+"""What writes the code of ufuncs: which writer for which loop of which function.
+
+All else that is known of a ufunc is its row in `ops/ufuncs.py`.
 
 `lookup` gives what writes the code of one loop. A row names the function as NumPy does, and says
 for each class of dtypes what writes it: ``?`` truth values, ``i`` and ``u`` signed and unsigned
@@ -35,6 +37,7 @@ from lanewise.codegen.mathlib import (
 )
 from lanewise.codegen.numbers import Number, is_supported
 from lanewise.codegen.vector import Vec
+from lanewise.ops.ufuncs import row_of
 
 Writer = Callable[..., Any]
 Row = dict[str, Writer]
@@ -269,9 +272,6 @@ SCIPY: dict[str, Writer] = {
     "cbrt": power.cbrt,
 }
 
-#: What fast-math flags hold for.
-ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "square", "reciprocal"))
-
 #: NumPy's ufuncs, and the names of their rows.
 _NAMES: dict[Any, str] = {fn: fn.__name__ for fn in vars(np).values() if isinstance(fn, np.ufunc)}
 
@@ -307,7 +307,7 @@ def lookup(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> Function | None:
     for keys, writer in row.items():
         if key in keys.split():
             fails = writer is _integer.power and key == "i"
-            return Function(writer, fails, _NAMES.get(ufunc) in ARITHMETIC)
+            return Function(writer, fails, row_of(ufunc).is_arithmetic)
     if "e" in key:
         key = key.replace("e", "f")
         for keys, writer in row.items():
@@ -345,39 +345,3 @@ def _through_float32(writer: Writer) -> Writer:
         return narrow(results)
 
     return write
-
-
-# --- work ---------------------------------------------------------------------------------------
-
-#: About how many instructions an element takes, where it is not one.
-COST: dict[str, int] = {
-    "divide": 8, "reciprocal": 8, "sqrt": 8, "floor_divide": 20, "remainder": 22, "divmod": 25,
-    "fmod": 20, "sign": 4, "heaviside": 5, "modf": 4, "frexp": 12, "ldexp": 15, "nextafter": 12,
-    "spacing": 5, "maximum": 3, "minimum": 3, "fmax": 3, "fmin": 3, "gcd": 150, "lcm": 180,
-    "bitwise_count": 2, "left_shift": 3, "right_shift": 2,
-    "exp": 25, "exp2": 25, "expm1": 35, "log": 30, "log2": 32, "log10": 32, "log1p": 40,
-    "power": 80, "float_power": 80, "cbrt": 30, "hypot": 15, "logaddexp": 70, "logaddexp2": 70,
-    "sinh": 45, "cosh": 40, "tanh": 45, "arcsinh": 60, "arccosh": 60, "arctanh": 50,
-    "sin": 40, "cos": 40, "tan": 55, "arcsin": 35, "arccos": 35, "arctan": 35, "arctan2": 45,
-    "erf": 70, "erfc": 90, "erfinv": 90, "ndtr": 90, "gamma": 120, "gammaln": 120, "psi": 120,
-    "expit": 35, "logit": 45, "log_expit": 60, "xlogy": 40, "xlog1py": 50, "entr": 40,
-    "rel_entr": 50, "i0": 80, "erfcinv": 90, "ndtri": 90,
-}  # fmt: skip
-
-
-def cost(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> int:
-    """Return about how many instructions a loop of a ufunc takes an element.
-
-    Examples
-    --------
-    >>> cost(np.add, (np.dtype(float),) * 3), cost(np.exp, (np.dtype(float),) * 2)
-    (1, 25)
-    """
-    name = _NAMES.get(ufunc) or ufunc.__name__
-    known = COST.get(name, 1 if name in ROWS else 50)
-    kinds = {dtype.kind for dtype in loop}
-    if "c" in kinds:
-        return {1: 2}.get(known, 4 * known) if name != "multiply" else 4
-    if name == "power" and kinds <= {"i", "u"}:
-        return 40
-    return known

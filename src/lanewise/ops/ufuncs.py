@@ -1,0 +1,462 @@
+"""The table of ufuncs: all that is known of NumPy's functions and SciPy's, a row for each.
+
+What writes the code of a function in kernels stands under its name in `codegen/elementwise/ufuncs`;
+all else that anybody asks of a function is here.
+
+Derivatives are plain NumPy: a partial derivative for each operand, which is a function of the
+result and the operands, a constant factor, or None where the function is constant almost
+everywhere. A function in place of the tuple is the whole rule, for what is not holomorphic or has
+several results. At points where a function has no derivative they are a subgradient: 0 for ``abs``
+at 0, and equal shares for the operands of a ``maximum`` that are equal.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lanewise.errors import UnsupportedError
+from lanewise.ops.derivatives import flat, is_linear
+
+Partial = Callable[..., Any] | float | None
+
+
+def _choice(is_first: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return the rule of a choice of one of two operands: equal ones share."""
+
+    def jvp(d: Any, tangents: Any, z: Any, x: Any, y: Any) -> Any:
+        t, u = (d.zeros(v) if t is None else t for t, v in zip(tangents, (x, y), strict=True))
+        return np.where(is_first(x, y), t, np.where(x == y, (t + u) * 0.5, u))
+
+    return jvp
+
+
+def _absolute(d: Any, tangents: Any, y: Any, x: Any) -> Any:
+    (t,) = tangents
+    if x.dtype.kind != "c":
+        return t * np.sign(x)
+    safe = np.where(y == 0, np.ones((), y.dtype), y)
+    return (x.real * t.real + x.imag * t.imag) / safe
+
+
+def _hypot(z: Any, x: Any) -> Any:
+    return x / np.where(z == 0, np.ones((), z.dtype), z)
+
+
+def _power_base(z: Any, x: Any, y: Any) -> Any:
+    # x ** 0 is 1 everywhere, also at 0, where the power below would be infinite.
+    return np.where(
+        y == 0, np.zeros((), z.dtype), y * x ** np.where(y == 0, np.ones((), y.dtype), y - 1)
+    )
+
+
+def _power_exponent(z: Any, x: Any, y: Any) -> Any:
+    is_zero = x == 0  # 0 ** y is 0 for all y > 0
+    return np.where(
+        is_zero, np.zeros((), z.dtype), z * np.log(np.where(is_zero, np.ones((), x.dtype), x))
+    )
+
+
+def _divmod(d: Any, tangents: Any, results: Any, x: Any, y: Any) -> Any:
+    t, u = tangents
+    moved = t
+    if u is not None:
+        moved = -u * results[0] if moved is None else moved - u * results[0]
+    return None, moved
+
+
+def _modf(d: Any, tangents: Any, results: Any, x: Any) -> Any:
+    return tangents[0], None
+
+
+def _frexp(d: Any, tangents: Any, results: Any, x: Any) -> Any:
+    return np.ldexp(tangents[0], -results[1]), None
+
+
+def _conjugate(d: Any, tangents: Any, y: Any, x: Any) -> Any:
+    return np.conjugate(tangents[0])
+
+
+def special(name: str, *operands: Any) -> Any:
+    """Return a function of `scipy.special` of tensors."""
+    import scipy.special  # takes long to load, and is there already where its own are derived
+
+    return getattr(scipy.special, name)(*operands)
+
+
+def _sign(d: Any, tangents: Any, y: Any, x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return None
+    (t,), size = tangents, np.abs(x)
+    safe = np.where(size == 0, np.ones((), size.dtype), size)
+    turn = y.real * t.imag - y.imag * t.real  # across the direction of x, which does not count
+    return y * (turn / safe * 1j)
+
+
+def _over(y: Any, x: Any) -> Any:
+    """Return y / x of Bessel functions of order one: a half at zero."""
+    is_zero = x == 0
+    half, one = np.full((), 0.5, x.dtype), np.ones((), x.dtype)
+    return np.where(is_zero, half, y / np.where(is_zero, one, x))
+
+
+def _unknown(name: str, operand: str) -> Callable[..., Any]:
+    """Return the partial derivative that is not known."""
+
+    def partial(*values: Any) -> Any:
+        raise UnsupportedError(f"the derivative of {name} in its {operand} operand is not known")
+
+    return partial
+
+
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_LN2, _LN10 = math.log(2), math.log(10)
+_DEGREE = math.pi / 180
+
+
+def _ratio(exp: Callable[..., Any], x: Any, z: Any) -> Any:
+    """Return exp(x - z), of equal infinities too."""
+    return exp(np.where(x == z, np.zeros((), z.dtype), x - z))
+
+
+def _add(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
+    return (ct if is_linear(x) else None, ct if is_linear(y) else None)
+
+
+def _subtract(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
+    return (ct if is_linear(x) else None, -ct if is_linear(y) else None)
+
+
+def _multiply(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
+    return (d.times(ct, y), None) if is_linear(x) else (None, d.times(ct, x))
+
+
+def _divide(d: Any, ct: Any, x: Any, y: Any, *, dtype: Any) -> Any:
+    return d.times(ct, 1 / y), None
+
+
+def _ldexp(d: Any, ct: Any, x: Any, i: Any, *, dtype: Any) -> Any:
+    return np.ldexp(ct, i), None
+
+
+#: Which of 0.0 and -0.0 is the greater one is the ufunc's affair; it is asked about equals.
+_FLOAT_EXTREME = (
+    "{0} if {0} %s {1} or {0} != {0} else {1} if {0} %s {1} or {1} != {1} else {ufunc}({0}, {1})"
+)
+
+
+def _extreme(before: str, behind: str) -> tuple[tuple[str, str], ...]:
+    """Return a choice of the operand that comes `before` the other one, on scalars."""
+    integers = f"{{0}} if {{0}} {before}= {{1}} else {{1}}"
+    return (integers, "iu"), (_FLOAT_EXTREME % (before, behind), "f")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is known of one ufunc.
+
+    Attributes
+    ----------
+    name
+        NumPy's name of it, or SciPy's.
+    range
+        Between which numbers the generated tests draw, integers where the function wants them.
+    partial, transposed
+        Its derivatives; and where it is linear, how cotangents go back.
+    scalar
+        What it is on scalars in Python, and for which kinds of dtype; several are tried in order.
+    is_of_one_type
+        Whether `scalar` holds for operands of one type only.
+    exact
+        What it is of Python's ints, and for operands of how many bits that cannot overflow.
+    quiet
+        The kinds of dtype for which it meets no floating-point condition: not on NaN and infinity,
+        nor on the largest integers. (Rounding and truth values of floats are not quiet: they report
+        a signaling NaN.)
+    wraps
+        Whether integers wrap around, of which NumPy warns on scalars, not on arrays.
+    divides, has_exponent
+        Whether the second operand is a divisor, or an exponent: kernels are better if they know it.
+    is_associative
+        Whether the steps of a reduction may be grouped at will.
+    is_arithmetic
+        Whether the flags of fast math hold for it.
+    instructions
+        About how many an element takes in a kernel, of real numbers.
+    numpy_ns
+        Nanoseconds of an element in NumPy's own loop.
+    recompute
+        What an element takes that is computed again rather than kept, in additions; None for what
+        is kept.
+    """
+
+    name: str
+    range: tuple[float, float] = (-2.0, 2.0)
+    partial: tuple[Partial, ...] | Callable[..., Any] | None = None
+    transposed: Callable[..., Any] | None = None
+    scalar: tuple[tuple[str, str], ...] = ()
+    is_of_one_type: bool = False
+    exact: tuple[str, int] | None = None
+    quiet: str = ""
+    wraps: bool = False
+    divides: bool = False
+    has_exponent: bool = False
+    is_associative: bool = False
+    is_arithmetic: bool = False
+    instructions: int = 1
+    numpy_ns: float = 1.0
+    recompute: int | None = None
+
+
+# fmt: off
+#: NumPy's.
+ROWS = (
+    # arithmetic
+    Row("add", partial=(1, 1), transposed=_add, scalar=(("{0} + {1}", "biufc"),),
+        exact=("{0} + {1}", 62), quiet="biu", wraps=True, is_associative=True, is_arithmetic=True,
+        recompute=1),
+    Row("subtract", partial=(1, -1), transposed=_subtract, scalar=(("{0} - {1}", "biufc"),),
+        exact=("{0} - {1}", 62), quiet="biu", wraps=True, is_arithmetic=True, recompute=1),
+    Row("multiply", partial=(lambda z, x, y: y, lambda z, x, y: x), transposed=_multiply,
+        scalar=(("{0} * {1}", "biuf"),), exact=("{0} * {1}", 31), quiet="biu", wraps=True,
+        is_associative=True, is_arithmetic=True, recompute=1),
+    # Both by one division, which takes as long as much else. (Where 1 / y overflows, at subnormal
+    # y, the first is infinite and the second may be NaN.)
+    Row("divide", range=(0.5, 2.0), partial=(lambda z, x, y: 1 / y, lambda z, x, y: -z * (1 / y)),
+        transposed=_divide, scalar=(("{0} / {1}", "biuf"),), divides=True, is_arithmetic=True,
+        instructions=8, recompute=4),
+    Row("floor_divide", partial=flat, scalar=(("{0} // {1}", "biuf"),), quiet="iu", divides=True,
+        instructions=20, numpy_ns=9.0),
+    Row("remainder", range=(0.5, 2.0), partial=(1, lambda z, x, y: -np.floor(x / y)),
+        scalar=(("{0} % {1}", "biuf"),), quiet="iu", divides=True, instructions=22, numpy_ns=9.0),
+    Row("fmod", range=(0.5, 2.0), partial=(1, lambda z, x, y: -np.trunc(x / y)), divides=True,
+        instructions=20, numpy_ns=5.0),
+    Row("power", range=(0.5, 2.0), partial=(_power_base, _power_exponent),
+        scalar=(("{0} ** {1}", "biu"),), has_exponent=True, instructions=80),
+    Row("float_power", range=(0.5, 2.0), partial=(_power_base, _power_exponent), has_exponent=True,
+        instructions=80),
+    Row("negative", partial=(-1,), transposed=lambda d, ct, x, *, dtype: -ct,
+        scalar=(("-{0}", "iufc"),), exact=("-{0}", 63), quiet="iuf", wraps=True, recompute=1),
+    Row("positive", partial=(1,), transposed=lambda d, ct, x, *, dtype: ct,
+        scalar=(("+{0}", "iufc"),), quiet="iuf"),
+    Row("absolute", partial=_absolute, scalar=(("abs({0})", "biuf"),), exact=("abs({0})", 63),
+        quiet="biuf", wraps=True, recompute=1),
+    Row("fabs", partial=(lambda y, x: np.sign(x),)),
+    Row("sign", partial=_sign, quiet="iuf", instructions=4, recompute=1),
+    Row("square", partial=(lambda y, x: 2 * x,), scalar=(("{0} * {0}", "iuf"),), quiet="biu",
+        wraps=True, is_arithmetic=True, recompute=1),
+    Row("sqrt", range=(0.0, 2.0), partial=(lambda y, x: 0.5 / y,), instructions=8, recompute=4),
+    Row("cbrt", partial=(lambda y, x: 1 / (3 * y * y),), instructions=30, numpy_ns=6.0),
+    Row("reciprocal", range=(0.5, 2.0), partial=(lambda y, x: -y * y,), is_arithmetic=True,
+        instructions=8, recompute=4),
+    Row("divmod", range=(0.5, 2.0), partial=_divmod, divides=True, instructions=25, numpy_ns=12.0),
+    Row("conjugate", partial=_conjugate, transposed=lambda d, ct, x, *, dtype: np.conjugate(ct)),
+    Row("heaviside", partial=(None, lambda z, x, y: (x == 0).astype(z.dtype)), instructions=5),
+    # rounding and representation
+    Row("rint", range=(-9.0, 9.0), partial=flat),
+    Row("floor", range=(-9.0, 9.0), partial=flat),
+    Row("ceil", range=(-9.0, 9.0), partial=flat),
+    Row("trunc", range=(-9.0, 9.0), partial=flat),
+    Row("modf", range=(-9.0, 9.0), partial=_modf, instructions=4),
+    Row("frexp", range=(-9.0, 9.0), partial=_frexp, instructions=12),
+    Row("copysign", partial=(lambda z, x, y: np.copysign(np.sign(x), x * y), None), quiet="f"),
+    Row("nextafter", partial=(1, None), instructions=12),
+    Row("spacing", partial=flat, instructions=5),
+    Row("signbit", quiet="f"),
+    Row("isnan", scalar=(("{0} != {0}", "f"),), quiet="biuf"),
+    Row("isinf", quiet="biuf"),
+    Row("isfinite", quiet="biuf"),
+    Row("ldexp", range=(-4, 4), partial=(lambda z, x, i: np.ldexp(np.ones((), x.dtype), i), None),
+        transposed=_ldexp, instructions=15),
+    # exponentials and logarithms
+    Row("exp", partial=(lambda y, x: y,), instructions=25),
+    Row("exp2", partial=(lambda y, x: y * _LN2,), instructions=25, numpy_ns=6.0),
+    Row("expm1", partial=(lambda y, x: y + 1,), instructions=35, numpy_ns=6.0),
+    Row("log", range=(0.5, 4.0), partial=(lambda y, x: 1 / x,), instructions=30),
+    Row("log2", range=(0.5, 4.0), partial=(lambda y, x: 1 / (x * _LN2),), instructions=32),
+    Row("log10", range=(0.5, 4.0), partial=(lambda y, x: 1 / (x * _LN10),), instructions=32,
+        numpy_ns=6.0),
+    Row("log1p", range=(-0.5, 4.0), partial=(lambda y, x: 1 / (1 + x),), instructions=40,
+        numpy_ns=6.0),
+    Row("logaddexp",
+        partial=(lambda z, x, y: _ratio(np.exp, x, z), lambda z, x, y: _ratio(np.exp, y, z)),
+        instructions=70),
+    Row("logaddexp2",
+        partial=(lambda z, x, y: _ratio(np.exp2, x, z), lambda z, x, y: _ratio(np.exp2, y, z)),
+        instructions=70),
+    # trigonometric and hyperbolic
+    Row("sin", range=(-4.0, 4.0), partial=(lambda y, x: np.cos(x),), instructions=40,
+        numpy_ns=6.0),
+    Row("cos", range=(-4.0, 4.0), partial=(lambda y, x: -np.sin(x),), instructions=40,
+        numpy_ns=6.0),
+    Row("tan", range=(-1.0, 1.0), partial=(lambda y, x: 1 + y * y,), instructions=55,
+        numpy_ns=7.0),
+    Row("arcsin", range=(-1.0, 1.0), partial=(lambda y, x: 1 / np.sqrt(1 - x * x),),
+        instructions=35, numpy_ns=7.0),
+    Row("arccos", range=(-1.0, 1.0), partial=(lambda y, x: -1 / np.sqrt(1 - x * x),),
+        instructions=35, numpy_ns=7.0),
+    Row("arctan", range=(-4.0, 4.0), partial=(lambda y, x: 1 / (1 + x * x),), instructions=35,
+        numpy_ns=6.0),
+    Row("arctan2",
+        partial=(lambda z, y, x: x / (x * x + y * y), lambda z, y, x: -y / (x * x + y * y)),
+        instructions=45),
+    Row("hypot", partial=(lambda z, x, y: _hypot(z, x), lambda z, x, y: _hypot(z, y)),
+        instructions=15, numpy_ns=4.0),
+    Row("sinh", partial=(lambda y, x: np.cosh(x),), instructions=45, numpy_ns=6.0),
+    Row("cosh", partial=(lambda y, x: np.sinh(x),), instructions=40, numpy_ns=6.0),
+    Row("tanh", partial=(lambda y, x: 1 - y * y,), instructions=45),
+    Row("arcsinh", partial=(lambda y, x: 1 / np.sqrt(x * x + 1),), instructions=60, numpy_ns=7.0),
+    Row("arccosh", range=(1.0, 4.0),
+        partial=(lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),), instructions=60,
+        numpy_ns=7.0),
+    Row("arctanh", range=(-0.9, 0.9), partial=(lambda y, x: 1 / (1 - x * x),), instructions=50,
+        numpy_ns=7.0),
+    Row("deg2rad", range=(-180.0, 180.0), partial=(_DEGREE,)),
+    Row("rad2deg", range=(-4.0, 4.0), partial=(1 / _DEGREE,)),
+    Row("degrees", range=(-4.0, 4.0), partial=(1 / _DEGREE,)),
+    Row("radians", range=(-180.0, 180.0), partial=(_DEGREE,)),
+    # comparison and logic
+    Row("equal", scalar=(("{0} == {1}", "biufc"),), quiet="biuf", recompute=1),
+    Row("not_equal", scalar=(("{0} != {1}", "biufc"),), quiet="biuf", recompute=1),
+    Row("less", scalar=(("{0} < {1}", "biuf"),), quiet="biuf", recompute=1),
+    Row("less_equal", scalar=(("{0} <= {1}", "biuf"),), quiet="biuf", recompute=1),
+    Row("greater", scalar=(("{0} > {1}", "biuf"),), quiet="biuf", recompute=1),
+    Row("greater_equal", scalar=(("{0} >= {1}", "biuf"),), quiet="biuf", recompute=1),
+    Row("logical_and", range=(0, 1), scalar=(("{0} & {1}", "b"),), quiet="biu", is_associative=True,
+        recompute=1),
+    Row("logical_or", range=(0, 1), scalar=(("{0} | {1}", "b"),), quiet="biu", is_associative=True,
+        recompute=1),
+    Row("logical_xor", range=(0, 1), scalar=(("{0} ^ {1}", "b"),), quiet="biu",
+        is_associative=True),
+    Row("logical_not", range=(0, 1), scalar=(("{0} ^ {true}", "b"),), quiet="biu", recompute=1),
+    Row("maximum", partial=_choice(np.greater), scalar=_extreme(">", "<"), is_of_one_type=True,
+        quiet="biuf",
+        is_associative=True, instructions=3, recompute=1),
+    Row("minimum", partial=_choice(np.less), scalar=_extreme("<", ">"), is_of_one_type=True,
+        quiet="biuf",
+        is_associative=True, instructions=3, recompute=1),
+    Row("fmax", partial=_choice(lambda x, y: (x > y) | np.isnan(y)), quiet="biuf",
+        is_associative=True, instructions=3),
+    Row("fmin", partial=_choice(lambda x, y: (x < y) | np.isnan(y)), quiet="biuf",
+        is_associative=True, instructions=3),
+    # integers and bits
+    Row("bitwise_and", range=(0, 9), scalar=(("{0} & {1}", "biu"),), quiet="biu",
+        is_associative=True),
+    Row("bitwise_or", range=(0, 9), scalar=(("{0} | {1}", "biu"),), quiet="biu",
+        is_associative=True),
+    Row("bitwise_xor", range=(0, 9), scalar=(("{0} ^ {1}", "biu"),), quiet="biu",
+        is_associative=True),
+    Row("invert", range=(-9, 9), scalar=(("~{0}", "iu"),), quiet="biu"),
+    Row("left_shift", range=(0, 9), scalar=(("{0} << {1}", "iu"),), instructions=3),
+    Row("right_shift", range=(0, 9), scalar=(("{0} >> {1}", "iu"),), instructions=2),
+    Row("gcd", range=(1, 99), instructions=150),
+    Row("lcm", range=(1, 99), instructions=180),
+    Row("bitwise_count", range=(0, 99), instructions=2),
+)
+#: Of `scipy.special`.
+_of_scipy = functools.partial(Row, instructions=50)
+SCIPY_ROWS = (
+    _of_scipy("erf", partial=(lambda y, x: _TWO_OVER_ROOT_PI * np.exp(-x * x),), instructions=70),
+    _of_scipy("erfc", partial=(lambda y, x: -_TWO_OVER_ROOT_PI * np.exp(-x * x),), instructions=90),
+    _of_scipy("erfinv", partial=(lambda y, x: np.exp(y * y) / _TWO_OVER_ROOT_PI,), instructions=90),
+    _of_scipy("expit", partial=(lambda y, x: y * (1 - y),), instructions=35),
+    _of_scipy("logit", partial=(lambda y, x: 1 / (x * (1 - x)),), instructions=45),
+    _of_scipy("log_expit", partial=(lambda y, x: special("expit", -x),), instructions=60),
+    _of_scipy("gamma", partial=(lambda y, x: y * special("psi", x),), instructions=120),
+    _of_scipy("gammaln", partial=(lambda y, x: special("psi", x),), instructions=120,
+              numpy_ns=10.0),
+    _of_scipy("psi", partial=(lambda y, x: special("zeta", np.full_like(x, 2), x),),
+              instructions=120),
+    _of_scipy("ndtr", partial=(lambda y, x: np.exp(-x * x / 2) / math.sqrt(2 * math.pi),),
+        instructions=90),
+    _of_scipy("xlogy", partial=(lambda z, x, y: np.log(y), lambda z, x, y: x / y), instructions=40),
+    _of_scipy("xlog1py", partial=(lambda z, x, y: np.log1p(y), lambda z, x, y: x / (1 + y))),
+    _of_scipy("i0", partial=(lambda y, x: special("i1", x),), instructions=80),
+    _of_scipy("i0e", partial=(lambda y, x: special("i1e", x) - np.sign(x) * y,)),
+    _of_scipy("i1", partial=(lambda y, x: special("i0", x) - _over(y, x),)),
+    _of_scipy("i1e", partial=(lambda y, x: special("i0e", x) - _over(y, x) - np.sign(x) * y,)),
+    _of_scipy("j0", partial=(lambda y, x: -special("j1", x),)),
+    _of_scipy("j1", partial=(lambda y, x: special("j0", x) - _over(y, x),)),
+    _of_scipy("k0", partial=(lambda y, x: -special("k1", x),)),
+    _of_scipy("k1", partial=(lambda y, x: -special("k0", x) - y / x,)),
+    _of_scipy("y0", partial=(lambda y, x: -special("y1", x),)),
+    _of_scipy("y1", partial=(lambda y, x: special("y0", x) - y / x,)),
+    _of_scipy("erfcx", partial=(lambda y, x: 2 * x * y - _TWO_OVER_ROOT_PI,)),
+    _of_scipy("erfi", partial=(lambda y, x: _TWO_OVER_ROOT_PI * np.exp(x * x),)),
+    _of_scipy("erfcinv", partial=(lambda y, x: -1 / _TWO_OVER_ROOT_PI * np.exp(y * y),),
+        instructions=90),
+    _of_scipy("dawsn", partial=(lambda y, x: 1 - 2 * x * y,)),
+    _of_scipy("ndtri", partial=(lambda y, x: math.sqrt(2 * math.pi) * np.exp(y * y / 2),),
+        instructions=90),
+    _of_scipy("log_ndtr", partial=(lambda y, x: np.exp(-x * x / 2 - y) / math.sqrt(2 * math.pi),)),
+    _of_scipy("rgamma", partial=(lambda y, x: -y * special("psi", x),)),
+    _of_scipy("loggamma", partial=(lambda y, x: special("psi", x),)),
+    _of_scipy("beta",
+        partial=(lambda z, x, y: z * (special("psi", x) - special("psi", x + y)),
+                 lambda z, x, y: z * (special("psi", y) - special("psi", x + y)))),
+    _of_scipy("betaln",
+        partial=(lambda z, x, y: special("psi", x) - special("psi", x + y),
+                 lambda z, x, y: special("psi", y) - special("psi", x + y))),
+    _of_scipy("gammainc",
+        partial=(_unknown("gammainc", "first"),
+                 lambda z, a, x: np.exp((a - 1) * np.log(x) - x - special("gammaln", a)))),
+    _of_scipy("gammaincc",
+        partial=(_unknown("gammaincc", "first"),
+                 lambda z, a, x: -np.exp((a - 1) * np.log(x) - x - special("gammaln", a)))),
+    # The ufunc under `scipy.special.zeta` has no public name.
+    _of_scipy("_zeta",
+        partial=(_unknown("zeta", "first"), lambda z, x, q: -x * special("zeta", x + 1, q))),
+    _of_scipy("expi", partial=(lambda y, x: np.exp(x) / x,)),
+    _of_scipy("exp1", partial=(lambda y, x: -np.exp(-x) / x,)),
+    _of_scipy("exp10", partial=(lambda y, x: y * _LN10,)),
+    _of_scipy("entr", partial=(lambda y, x: -np.log(x) - 1,), instructions=40),
+    _of_scipy("rel_entr", partial=(lambda z, x, y: np.log(x / y) + 1, lambda z, x, y: -x / y)),
+    _of_scipy("kl_div", partial=(lambda z, x, y: np.log(x / y), lambda z, x, y: 1 - x / y)),
+    _of_scipy("cosm1", partial=(lambda y, x: -np.sin(x),)),
+    _of_scipy("spence", partial=(lambda y, x: np.log(x) / (1 - x),)),
+    _of_scipy("boxcox", partial=(lambda z, x, a: x ** (a - 1), _unknown("boxcox", "second"))),
+)
+# fmt: on
+
+
+#: What is taken of a function of which nothing is known.
+UNKNOWN = Row("", instructions=50)
+_BY_NAME = {row.name: row for row in (*ROWS, *SCIPY_ROWS)}
+_KNOWN: dict[Any, Row] = {getattr(np, row.name): row for row in ROWS}
+
+
+def row_of(fn: Any) -> Row:
+    """Return the row of a ufunc: others than NumPy's and SciPy's may share a name.
+
+    Examples
+    --------
+    >>> row_of(np.exp).instructions, row_of(np.frompyfunc(abs, 1, 1)).instructions
+    (25, 50)
+    """
+    known = _KNOWN.get(fn)
+    if known is not None:
+        return known
+    name = fn.__name__
+    scipy = sys.modules.get("scipy.special")  # whose functions nobody has without it
+    is_scipys = scipy is not None and getattr(scipy, name, None) is fn
+    return _BY_NAME.get(name, UNKNOWN) if is_scipys or name == "_zeta" else UNKNOWN
+
+
+def instructions(fn: Any, loop: tuple[np.dtype, ...]) -> int:
+    """Return about how many instructions a loop of a ufunc takes an element.
+
+    Examples
+    --------
+    >>> instructions(np.add, (np.dtype(float),) * 3), instructions(np.exp, (np.dtype(float),) * 2)
+    (1, 25)
+    """
+    known, kinds = row_of(fn).instructions, {dtype.kind for dtype in loop}
+    if "c" in kinds:
+        return {1: 2}.get(known, 4 * known) if fn is not np.multiply else 4
+    return 40 if fn is np.power and kinds <= {"i", "u"} else known
