@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.registry import REGISTRY, Primitive
 
 ROOT = Path(lw.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -49,6 +55,19 @@ def module(path: Path) -> str:
 
 
 MODULES = {module(path) for path in FILES}
+#: Who has to ask what operations are.
+OUTSIDE = [
+    path
+    for path in FILES
+    if path.relative_to(ROOT).parts[0] != "ops" and path.name != "__main__.py"
+]
+#: Tables in `lanewise.ops`, which others may import.
+OF_OPS = {
+    id(x)
+    for name in MODULES
+    if name.startswith("lanewise.ops.")
+    for x in vars(sys.modules[name]).values()
+}
 
 
 def package(name: str) -> str:
@@ -110,6 +129,95 @@ def test_there_is_no_import_cycle():
 
     for name in graph:
         visit(name, ())
+
+
+def resolved(node: ast.expr, names: dict[str, Any]) -> Any:
+    """Return what an expression is in a module, if it is a name or looks something up."""
+    if isinstance(node, ast.Starred):
+        return resolved(node.value, names)
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        return getattr(resolved(node.value, names), node.attr, None)
+    if isinstance(node, ast.Subscript):  # of a table of primitives, any
+        table = resolved(node.value, names)
+        return next(iter(table.values()), None) if isinstance(table, dict) else None
+    return None
+
+
+def primitives_of(node: ast.AST, names: dict[str, Any]) -> int:
+    """Return how many primitives a display or comprehension holds, or is keyed by: 2 for many."""
+    if isinstance(node, (ast.Set, ast.Tuple, ast.List)):
+        parts = node.elts
+    elif isinstance(node, ast.Dict):
+        parts = [key for key in node.keys if key is not None]
+    elif isinstance(node, (ast.SetComp, ast.ListComp, ast.GeneratorExp)):
+        return 2 * isinstance(resolved(node.elt, names), Primitive)
+    elif isinstance(node, ast.DictComp):
+        return 2 * isinstance(resolved(node.key, names), Primitive)
+    else:
+        return 0
+    found = [resolved(part, names) for part in parts]
+    return sum([1 if isinstance(x, Primitive) else 2 * is_table(x) for x in found])
+
+
+def is_table(x: Any) -> bool:
+    """Whether something is a collection of several primitives, or keyed by them."""
+    is_collection = isinstance(x, (set, frozenset, tuple, list, dict))
+    return is_collection and sum([isinstance(part, Primitive) for part in x]) > 1
+
+
+def is_name_of_primitive(node: ast.AST) -> bool:
+    is_name = isinstance(node, ast.Attribute) and node.attr == "name"
+    return is_name and "primitive" in ast.unparse(node.value).lower()
+
+
+def asks_for_a_name(node: ast.AST) -> bool:
+    """Whether code tells primitives apart by their names."""
+    if isinstance(node, ast.Compare):
+        return any(map(is_name_of_primitive, (node.left, *node.comparators)))
+    if isinstance(node, ast.Match):
+        return is_name_of_primitive(node.subject)
+    if isinstance(node, ast.Subscript):
+        return is_name_of_primitive(node.slice)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if is_name_of_primitive(node.func.value):  # op.primitive.name.startswith(...)
+        return node.func.attr in ("startswith", "endswith")
+    is_registry = ast.unparse(node.func.value) == "REGISTRY"
+    asked = node.func.attr == "get" and any(map(is_name_of_primitive, node.args))
+    return asked and not is_registry
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_operations_are_asked_for_facts(path):
+    """Outside of ops nobody lists operations, or knows them by their names (`ops/facts.py`)."""
+    names = vars(importlib.import_module(module(path)))
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)):
+        where = f"{path}:{getattr(node, 'lineno', 0)}"
+        assert primitives_of(node, names) < 2, f"{where} lists operations: give them a fact"
+        assert not asks_for_a_name(node), f"{where} asks for an operation's name: give it a fact"
+    own = {name: x for name, x in names.items() if is_table(x) and id(x) not in OF_OPS}
+    assert not own, f"{path} has tables of operations: {', '.join(own)}"
+
+
+def test_what_lists_operations_is_found():
+    names = {"exp": elementwise(np.exp), "log": elementwise(np.log), "REGISTRY": REGISTRY}
+
+    def count(text: str) -> int:
+        return primitives_of(ast.parse(text, mode="eval").body, names)
+
+    assert [count(text) for text in ("(exp, log)", "{exp: 1, log: 2}", "{exp: log}", "[exp]")] == [
+        2, 2, 1, 1
+    ]  # fmt: skip
+    assert count("{REGISTRY[name] for name in found}") == count("{REGISTRY[n]: 1 for n in x}") == 2
+    for text in (
+        'op.primitive.name == "exp"', "primitive.name in names", "prices[op.primitive.name]",
+        "prices.get(op.primitive.name, 1)", 'op.primitive.name.startswith("list")',
+    ):  # fmt: skip
+        assert asks_for_a_name(ast.parse(text, mode="eval").body), text
+    assert not asks_for_a_name(ast.parse("op.primitive is exp", mode="eval").body)
 
 
 def test_lazy_imports_are_still_there():

@@ -13,7 +13,7 @@ from lanewise.ir.types import array_type
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.ops.exact import exact
 from lanewise.ops.movement import cast
-from lanewise.runtime.expressions import OPERATORS
+from lanewise.ops.ufuncs import ROWS
 from lanewise.runtime.interpret import Plan
 
 DTYPES = [np.dtype(char) for char in "?bBhHiIlLefdgFD"]
@@ -88,10 +88,10 @@ def compare(primitive, reference, dtypes, **params):
         assert same(found, wanted), (primitive, operands, found, wanted)
 
 
-@pytest.mark.parametrize("name", [*OPERATORS, "maximum", "minimum"])
-def test_operators(name):
-    fn = getattr(np, name)
-    _, kinds = OPERATORS.get(name, ("", "iuf"))  # others go to the ufunc
+@pytest.mark.parametrize("row", [row for row in ROWS if row.scalar], ids=lambda row: row.name)
+def test_operators(row):
+    fn = getattr(np, row.name)
+    kinds = "".join([kinds for _, kinds in row.scalar])  # others go to the ufunc
     for dtypes in itertools.product([d for d in DTYPES if d.kind in kinds], repeat=fn.nin):
         compare(elementwise(fn), fn, dtypes)
 

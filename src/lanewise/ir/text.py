@@ -91,7 +91,7 @@ def _operation_lines(op: Operation, locations: bool) -> Iterator[str]:
 
 def _application(op: Operation) -> str:
     name, params = op.primitive.name, op.primitive.stated(op.params)
-    if name == "constant":
+    if op.primitive.is_literal:
         try:
             return f"constant({_format_elements(params['data'], params['type'])})"
         except (TypeError, ValueError):  # a broken graph prints too
@@ -337,7 +337,7 @@ class _Parser:
                 types.append(self.type() if self.accept(":") else None)
         token = self.next
         primitive = self.lookup(self.take("name"), "primitive")
-        if primitive.name == "constant" and self.tokens[self.position].text == "(":
+        if primitive.is_literal and self.tokens[self.position].text == "(":
             params, operands, regions = self.constant(types), (), ()
         else:
             params = {}

@@ -14,7 +14,7 @@ from lanewise.ops.registry import absent, op
 class constant:
     """An array written into the graph, as bytes; meant for scalars and small tables."""
 
-    kind, held = Kind.SOURCE, Held.NUMBERS
+    kind, held, is_literal = Kind.SOURCE, Held.NUMBERS, True
 
     def type(*, data: bytes, type: ArrayType):
         if len(data) != type.nbytes:

@@ -33,6 +33,27 @@ JvpRule = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
+class OfRegions:
+    """The rules of derivatives of an operation with regions, which `lanewise.transforms` enters.
+
+    Attributes
+    ----------
+    moves
+        Tells which results have a tangent, given which operands have one.
+    forward, split
+        The rule of its tangents: as one operation that computes both (forward mode), and as two of
+        which the second is linear.
+    transposed
+        How cotangents go back, where it is linear.
+    """
+
+    moves: Callable[..., Any] | None = None
+    forward: Callable[..., Any] | None = None
+    split: Callable[..., Any] | None = None
+    transposed: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Linear:
     """An operand that is linear in the tangents: only its type is known.
 

@@ -20,6 +20,7 @@ import numpy as np
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
+from lanewise.ops.derivatives import OfRegions
 from lanewise.ops.ufuncs import UNKNOWN, Row, instructions, row_of
 
 #: A fact that may depend on the operation.
@@ -116,11 +117,15 @@ class Facts:
     recompute
         What an element takes that is computed again rather than kept, in additions; None for what
         is kept.
+    of_regions
+        Of one with regions, its rules of derivatives.
     tangent_of_last
         Whether its result has a tangent if its last operand may have one, whatever its own type.
     continues, overwrites
         Whether it gives the list or table of its second operand as it goes on, which in a kernel is
         in the same memory; and whether it changes elements of that, so that it is gone.
+    is_literal
+        Whether graphs' text has its elements.
     region_names
         What its regions are called.
     instead
@@ -151,9 +156,11 @@ class Facts:
     products: float | Rule = 0
     flops: float | Rule = 1
     recompute: float | None = None
+    of_regions: OfRegions | None = None
     tangent_of_last: bool = False
     continues: bool = False
     overwrites: bool = False
+    is_literal: bool = False
     region_names: tuple[str, ...] = ()
     instead: str = ""
 

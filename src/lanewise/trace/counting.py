@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.ir.graph import Operation, Value
-from lanewise.ops.movement import python_slices
+from lanewise.ops.checks import checked
+from lanewise.ops.control import BRANCHES, LOOPS, cond, scan
+from lanewise.ops.creation import constant, iota
+from lanewise.ops.exact import exact
+from lanewise.ops.movement import cast, python_slices, slice_
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import Trace, require_trace
 
@@ -85,7 +89,7 @@ def _is_and(op: Operation, result: Value) -> bool:
     if output in otherwise.inputs:
         return op.operands[1 + otherwise.inputs.index(output)] is op.operands[0]
     made = next((m for m in otherwise.operations if output in m.results), None)
-    return made is not None and made.primitive.name == "constant" and made.params["data"] == b"\0"
+    return made is not None and made.primitive is constant and made.params["data"] == b"\0"
 
 
 class _Follower:
@@ -120,27 +124,26 @@ class _Follower:
         return result
 
     def _made(self, scope: _Scope, op: Operation, position: int) -> _Known:
-        match op.primitive.name:
-            case "constant":
-                data = np.frombuffer(op.params["data"], op.params["type"].dtype)
-                is_integer = data.size == 1 and data.dtype.kind in "iu"
-                return _Range(None, int(data[0]), int(data[0])) if is_integer else None
-            case "iota":
-                length = op.params["length"]
-                return np.arange(length) if isinstance(length, int) else None
-            case "slice":
-                whole = self.value(scope, op.operands[0])
-                is_known = isinstance(whole, np.ndarray)
-                return whole[python_slices(op.params["index"])] if is_known else None
-            case "cast" | "checked":
-                return self.value(scope, op.operands[0])
-            case "cond" | "switch":
-                return self._branches(scope, op, position)
-            case "scan":
-                return self._scan(scope, op, position)
-            case "while":
-                return self._while(scope, op, position)
-        ufunc = op.params["fn"] if op.primitive.name == "exact" else op.primitive.ufunc
+        primitive = op.primitive
+        if primitive is constant:
+            data = np.frombuffer(op.params["data"], op.params["type"].dtype)
+            is_integer = data.size == 1 and data.dtype.kind in "iu"
+            return _Range(None, int(data[0]), int(data[0])) if is_integer else None
+        if primitive is iota:
+            length = op.params["length"]
+            return np.arange(length) if isinstance(length, int) else None
+        if primitive is slice_:
+            whole = self.value(scope, op.operands[0])
+            is_known = isinstance(whole, np.ndarray)
+            return whole[python_slices(op.params["index"])] if is_known else None
+        if primitive is cast or primitive is checked:
+            return self.value(scope, op.operands[0])
+        if primitive in BRANCHES:
+            return self._branches(scope, op, position)
+        if primitive in LOOPS:
+            follow = self._scan if primitive is scan else self._while
+            return follow(scope, op, position)
+        ufunc = op.params["fn"] if primitive is exact else primitive.ufunc
         if ufunc not in (np.add, np.subtract, np.maximum):
             return None
         first, second = (self.value(scope, operand) for operand in op.operands)
@@ -203,7 +206,7 @@ class _Follower:
             ufunc = made.primitive.ufunc
             if ufunc in (np.logical_and, np.bitwise_and):
                 parts += made.operands
-            elif made.primitive.name == "cond" and _is_and(made, part):
+            elif made.primitive is cond and _is_and(made, part):
                 parts.append(made.operands[0])
             elif ufunc in _COMPARISONS:
                 is_swapped, margin = _COMPARISONS[ufunc]

@@ -12,13 +12,13 @@ from typing import Any
 
 from lanewise.ir.graph import Graph
 from lanewise.ops.custom import again, checkpoint
-from lanewise.ops.derivatives import is_linear
+from lanewise.ops.derivatives import OfRegions, is_linear
 from lanewise.trace.tensor import Tensor
 from lanewise.transforms.derivation import Derivation
-from lanewise.transforms.linearize import FORWARD, MOVES, SPLIT, jvp, linearize, moves
+from lanewise.transforms.linearize import jvp, linearize, moves
 from lanewise.transforms.regions import Tangents, are_active, picked, present, spread
 from lanewise.transforms.tables import has_begun
-from lanewise.transforms.transpose import TRANSPOSED, transpose
+from lanewise.transforms.transpose import transpose
 
 
 def _forward(
@@ -59,5 +59,6 @@ def _transposed(d: Derivation, op: Any, operands: Sequence[Any], cts: Tangents) 
     return spread(found, linear)
 
 
-FORWARD[checkpoint], SPLIT[checkpoint], TRANSPOSED[checkpoint] = _forward, _split, _transposed
-MOVES[checkpoint] = lambda op, active: moves(op.regions[0], active)
+checkpoint.of_regions = OfRegions(
+    lambda op, active: moves(op.regions[0], active), _forward, _split, _transposed
+)

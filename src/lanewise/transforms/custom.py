@@ -8,11 +8,12 @@ from typing import Any
 
 from lanewise.errors import UnsupportedError
 from lanewise.ops.custom import custom, custom_linear, custom_vmap
+from lanewise.ops.derivatives import OfRegions
 from lanewise.trace.tensor import Tensor
 from lanewise.transforms.derivation import Derivation, is_differentiable
-from lanewise.transforms.linearize import FORWARD, MOVES, SPLIT, jvp, linearize, moves
+from lanewise.transforms.linearize import jvp, linearize, moves
 from lanewise.transforms.regions import Tangents, are_active, picked, present, spread
-from lanewise.transforms.transpose import TRANSPOSED, transpose
+from lanewise.transforms.transpose import transpose
 
 
 def _tangents(
@@ -80,8 +81,10 @@ def _mapped_split(
     return d.call(custom_vmap, operands, op.params, op.regions), spread(moved, lin.moved)
 
 
-FORWARD[custom_vmap], SPLIT[custom_vmap] = _mapped_forward, _mapped_split
-MOVES[custom_vmap] = lambda op, active: moves(op.regions[0], active)
-FORWARD[custom] = SPLIT[custom] = _tangents
-TRANSPOSED[custom_linear] = _transposed
-MOVES[custom] = lambda op, active: [is_differentiable(value.type) for value in op.results]
+custom_vmap.of_regions = OfRegions(
+    lambda op, active: moves(op.regions[0], active), _mapped_forward, _mapped_split
+)
+custom.of_regions = OfRegions(
+    lambda op, active: [is_differentiable(value.type) for value in op.results], _tangents, _tangents
+)
+custom_linear.of_regions = OfRegions(transposed=_transposed)

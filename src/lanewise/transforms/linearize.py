@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,13 +19,6 @@ from lanewise.transforms.derivation import (
     is_differentiable,
     is_table,
 )
-
-#: For each operation with regions, the rule of its tangents: as one operation that computes both
-#: (forward mode), and as two of which the second is linear. Filled by `transforms.regions`.
-FORWARD: dict[Any, Callable[..., Any]] = {}
-SPLIT: dict[Any, Callable[..., Any]] = {}
-#: And what tells which of its results have a tangent, given which operands have one.
-MOVES: dict[Any, Callable[[Operation, Sequence[bool]], Sequence[bool]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ def moves(graph: Graph, active: Sequence[bool]) -> list[bool]:
         given = [value in moving for value in op.operands]
         if any(given):
             if op.regions:
-                found = MOVES[op.primitive](op, given)
+                found = op.primitive.of_regions.moves(op, given)
             else:
                 found = [has_tangent(op, value) for value in op.results]
             moving.update(v for v, is_moved in zip(op.results, found, strict=True) if is_moved)
@@ -117,9 +110,8 @@ def jvp(
         moving = [v for v, is_active in zip(graph.inputs, active, strict=True) if is_active]
         tangents = dict(zip(moving, trace.tensors([v.type for v in moving]), strict=True))
         values = {v: x._value for v, x in zip(graph.inputs, inputs, strict=True)}
-        rules = SPLIT if split else FORWARD
         for op in graph.operations:
-            push(trace, op, values, tangents, rules)
+            push(trace, op, values, tangents, split)
         moved = tuple([v in tangents for v in graph.outputs]) if wanted is None else tuple(wanted)
         outputs = [values[v] for v in graph.outputs]
         for value, is_moved in zip(graph.outputs, moved, strict=True):
@@ -154,7 +146,7 @@ def push(
     op: Operation,
     values: dict[Value, Value],
     tangents: dict[Value, Any],
-    rules: dict[Any, Callable[..., Any]],
+    split: bool,
 ) -> None:
     """Record one operation again, and the tangents of its results."""
     given = [tangents.get(value) for value in op.operands]
@@ -165,7 +157,9 @@ def push(
     operands = [trace.tensor(values[value]) for value in op.operands]
     if op.regions:
         trace.place = op._place
-        results, moved = rules[op.primitive](trace, op, operands, given)
+        rules = op.primitive.of_regions
+        rule = rules.split if split else rules.forward
+        results, moved = rule(trace, op, operands, given)
         values.update({v: x._value for v, x in zip(op.results, results, strict=True)})
     else:
         if op.must_run or any([value not in values for value in op.results]):

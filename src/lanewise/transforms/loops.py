@@ -19,11 +19,11 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import while_
 from lanewise.ops.creation import constant
-from lanewise.ops.derivatives import is_linear
+from lanewise.ops.derivatives import OfRegions, is_linear
 from lanewise.ops.lists import INTP, list_append, list_arena, list_read
 from lanewise.trace.tensor import Tensor, emit
 from lanewise.transforms.derivation import Derivation, is_table
-from lanewise.transforms.linearize import FORWARD, MOVES, SPLIT, hoisted, jvp, linearize
+from lanewise.transforms.linearize import hoisted, jvp, linearize
 from lanewise.transforms.regions import (
     Tangents,
     are_active,
@@ -35,7 +35,7 @@ from lanewise.transforms.regions import (
 )
 from lanewise.transforms.residuals import recomputed
 from lanewise.transforms.tables import added_up, captured_tables, first_totals
-from lanewise.transforms.transpose import TRANSPOSED, transpose
+from lanewise.transforms.transpose import transpose
 
 
 def _inlined(trace: Derivation, graph: Graph, inputs: Sequence[Tensor]) -> list[Any]:
@@ -272,7 +272,11 @@ def _transposed(d: Derivation, op: Any, operands: Sequence[Any], cts: Tangents) 
     return spread(results[1:], linear)
 
 
-FORWARD[while_], SPLIT[while_], TRANSPOSED[while_] = _forward, _split, _transposed
-MOVES[while_] = lambda op, active: carried(
-    op.regions[1], active, op.params["captures"], len(op.operands) - op.params["captures"]
-)[op.params["captures"] :]
+while_.of_regions = OfRegions(
+    lambda op, active: carried(
+        op.regions[1], active, op.params["captures"], len(op.operands) - op.params["captures"]
+    )[op.params["captures"] :],
+    _forward,
+    _split,
+    _transposed,
+)

@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.graph import Graph, Value
-from lanewise.ops.control import BRANCHES, scan
-from lanewise.ops.derivatives import is_linear
+from lanewise.ops.control import cond, scan, switch
+from lanewise.ops.derivatives import OfRegions, is_linear
 from lanewise.ops.lists import list_arena
 from lanewise.ops.regions import map_
 from lanewise.trace.tensor import Tensor
 from lanewise.transforms.derivation import Derivation, is_table
 from lanewise.transforms.linearize import (
-    FORWARD,
-    MOVES,
-    SPLIT,
     Linearized,
     hoisted,
     jvp,
@@ -38,7 +35,7 @@ from lanewise.transforms.tables import (
     total_of_examples,
 )
 from lanewise.transforms.totals import product_of
-from lanewise.transforms.transpose import TRANSPOSED, transpose
+from lanewise.transforms.transpose import transpose
 
 #: Of the operands of an operation; None is zero.
 Tangents = Sequence[Any]
@@ -523,12 +520,13 @@ def _scan_moves(op: Any, active: Sequence[bool]) -> list[bool]:
     return [*_parts(op.params, active)[1], *moves(body, active)[count:]]
 
 
-for primitive in BRANCHES:
-    FORWARD[primitive] = _branches_forward
-    SPLIT[primitive] = _branches_split
-    TRANSPOSED[primitive] = _branches_transposed
-    MOVES[primitive] = lambda op, active: _moved_by_any(op.regions, active[1:])
-FORWARD[scan], SPLIT[scan], TRANSPOSED[scan] = _scan_forward, _scan_split, _scan_transposed
-FORWARD[map_], SPLIT[map_], TRANSPOSED[map_] = _map_forward, _map_split, _map_transposed
-MOVES[map_] = lambda op, active: moves(op.regions[0], active)
-MOVES[scan] = _scan_moves
+cond.of_regions = switch.of_regions = OfRegions(
+    moves=lambda op, active: _moved_by_any(op.regions, active[1:]),
+    forward=_branches_forward,
+    split=_branches_split,
+    transposed=_branches_transposed,
+)
+scan.of_regions = OfRegions(_scan_moves, _scan_forward, _scan_split, _scan_transposed)
+map_.of_regions = OfRegions(
+    lambda op, active: moves(op.regions[0], active), _map_forward, _map_split, _map_transposed
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +27,6 @@ class Transposed:
 
     graph: Graph
     is_masked: bool
-
-
-#: The rules of operations with regions. Filled by `transforms.regions`.
-TRANSPOSED: dict[Any, Callable[..., Any]] = {}
 
 
 class Cotangents:
@@ -145,7 +141,7 @@ def pull(
     if len(set(tables)) != len(tables) or (tables and not is_known):
         check_no_table(tables[0].type, op._place)
     if op.regions:
-        parts = TRANSPOSED[op.primitive](trace, op, operands, found)
+        parts = op.primitive.of_regions.transposed(trace, op, operands, found)
     else:
         rule = trace.rule(op, "transposed")
         parts = rule(trace, found[0] if len(found) == 1 else found, *operands, **op.params)
