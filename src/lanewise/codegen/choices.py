@@ -188,7 +188,7 @@ def only_indexed(body: Graph, number: int) -> bool:
             if operand is not value:
                 continue
             found = True
-            if op.primitive.kind is Kind.LOOKUP and place in op.primitive.reads_at_data:
+            if op.primitive.indices == 1 and place == 0:  # gather: a run of places is many
                 continue
             if op.primitive is map_ or not op.regions:
                 return False

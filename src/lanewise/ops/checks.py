@@ -35,9 +35,9 @@ LIMITS = {
 class checked:
     """x as it is, once every element of `ok` holds; else the error of that name is raised."""
 
-    kind, may_fail, shares, repeats = Kind.ELEMENTWISE, True, True, False
-    along_rows = False
-    conditions = ""
+    kind, conditions = Kind.ELEMENTWISE, ""
+    may_fail = shares = any_size = True
+    repeats = along_rows = False
 
     def type(x, ok, *, error: str, message: str):
         if ok.dtype != np.dtype(bool):
@@ -54,8 +54,6 @@ class checked:
     def batch(b: Batch, x, ok, *, error, message):
         (x,) = repeat_unmapped(Batch(b.size, b.mapped[:1]), x)
         return checked(x, ok, error=error, message=message)
-
-    any_size = True
 
     def raises(x, ok, *, error, message):
         is_limit = message in LIMITS or error == "CutOffError"
@@ -86,8 +84,9 @@ class check:
     that raise the same are the same.
     """
 
-    repeats = False
     conditions = ""
+    any_size = True
+    repeats = False
 
     must_run = True
 
@@ -108,8 +107,6 @@ class check:
 
     def batch(b: Batch, ok, *operands, make):
         return check(*repeat_unmapped(b, ok, *operands), make=make)
-
-    any_size = True
 
     def lanes(k, types, ok, *operands, make):
         k.require(ok)

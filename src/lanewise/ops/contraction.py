@@ -44,7 +44,9 @@ class dot_general:
     first, then the free axes of x, then the free axes of y.
     """
 
-    kind, repeats, one_call, products = Kind.CONTRACTION, False, True, _products
+    kind, products = Kind.CONTRACTION, _products
+    one_call = any_size = True
+    repeats = False
 
     def along_rows(op, inputs):
         y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]
@@ -107,8 +109,6 @@ class dot_general:
         at = len(batch) if in_x else rank_of(result) - _count_free(y, batch, contract)
         axes = (at, *(axis for axis in range(rank_of(result)) if axis != at))
         return result if at == 0 else transpose(result, axes=axes)
-
-    any_size = True
 
     def lanes(k, types, x, y, *, batch, contract):
         axes_x, axes_y, nx, _ = _layout(x.ndim, y.ndim, batch, contract)

@@ -14,7 +14,8 @@ from lanewise.ops.registry import absent, op
 class constant:
     """An array written into the graph, as bytes; meant for scalars and small tables."""
 
-    kind, held, is_literal = Kind.SOURCE, Held.NUMBERS, True
+    kind, held = Kind.SOURCE, Held.NUMBERS
+    is_literal = True
 
     def type(*, data: bytes, type: ArrayType):
         if len(data) != type.nbytes:
@@ -37,14 +38,13 @@ class iota:
     """The integers 0, 1, ..., length - 1."""
 
     kind, held = Kind.SOURCE, Held.NOWHERE
+    any_size = True
 
     def type(*, length: DimLike, dtype: np.dtype):
         return array_type(dtype, (length,))
 
     def numpy(*, length, dtype):
         return np.arange(length, dtype=dtype)
-
-    any_size = True
 
     def lanes(k, types, *, length, dtype):
         return k.lazy(dtype, (length,), lambda i: k.convert(k.index(i), dtype), ready=True)
@@ -59,14 +59,13 @@ class dimension:
 
     kind = Kind.SOURCE
     recompute = None  # another graph may not know the symbol
+    any_size = True
 
     def type(*, size: DimLike):
         return array_type(np.dtype(np.intp), ())
 
     def numpy(*, size):
         return np.intp(size)
-
-    any_size = True
 
     def lanes(k, types, *, size):
         return k.elements(types[0].dtype, (), [k.index(size)])

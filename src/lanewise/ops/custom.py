@@ -15,8 +15,8 @@ from lanewise.ops.registry import Batch, absent, op, sample
 class stop_gradient:
     """x as it is, and constant to derivatives."""
 
-    may_fail = False
     conditions = ""
+    may_fail = False
 
     def type(x):
         return x

@@ -192,8 +192,8 @@ def elementwise(fn: np.ufunc) -> Primitive:
 class where:
     """Elements of x where the condition holds, of y elsewhere."""
 
-    kind, allocates, recompute = Kind.ELEMENTWISE, True, 1
-    conditions = ""
+    kind, recompute, conditions = Kind.ELEMENTWISE, 1, ""
+    allocates = any_size = True
 
     def type(condition, x, y):
         shape = broadcast_shapes(condition.shape, x.shape, y.shape)
@@ -204,8 +204,6 @@ class where:
 
     def batch(b: Batch, condition, x, y):
         return where(*align(b, condition, x, y))
-
-    any_size = True
 
     def lanes(k, types, condition, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -239,6 +237,7 @@ class masked_product:
     """
 
     kind, instructions = Kind.ELEMENTWISE, 2
+    any_size = True
 
     def type(x, y):
         shape = broadcast_shapes(x.shape, y.shape)
@@ -251,8 +250,6 @@ class masked_product:
 
     def batch(b: Batch, x, y):
         return masked_product(*align(b, x, y))
-
-    any_size = True
 
     def lanes(k, types, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -294,8 +291,9 @@ class masked_product:
 class real:
     """The real part."""
 
-    kind, flops = Kind.ELEMENTWISE, 0
-    conditions = ""
+    kind = Kind.ELEMENTWISE
+    flops, conditions = 0, ""
+    any_size = True
 
     def type(x):
         return array_type(x.dtype.type(0).real.dtype, x.shape)
@@ -305,8 +303,6 @@ class real:
 
     def batch(b: Batch, x):
         return real(x)
-
-    any_size = True
 
     def lanes(k, types, x):
         return k.lazy(types[0].dtype, x.shape, lambda *i: k.parts(x.at(*i))[0], (x,))
@@ -323,8 +319,9 @@ class real:
 class imag:
     """The imaginary part, zero for real numbers."""
 
-    kind, flops = Kind.ELEMENTWISE, 0
-    conditions = ""
+    kind = Kind.ELEMENTWISE
+    flops, conditions = 0, ""
+    any_size = True
 
     def type(x):
         return array_type(x.dtype.type(0).imag.dtype, x.shape)
@@ -334,8 +331,6 @@ class imag:
 
     def batch(b: Batch, x):
         return imag(x)
-
-    any_size = True
 
     def lanes(k, types, x):
         zero = k.constant(types[0].dtype, 0)
@@ -353,8 +348,9 @@ class imag:
 class complex_:
     """The complex numbers that have x as real and y as imaginary part."""
 
-    kind, flops = Kind.ELEMENTWISE, 0
-    conditions = ""
+    kind = Kind.ELEMENTWISE
+    flops, conditions = 0, ""
+    any_size = True
 
     def type(x, y):
         if x.dtype != y.dtype or x.dtype.kind != "f":
@@ -368,8 +364,6 @@ class complex_:
 
     def batch(b: Batch, x, y):
         return complex_(*align(b, x, y))
-
-    any_size = True
 
     def lanes(k, types, x, y):
         a, b = (aligned(v, len(types[0].shape)) for v in (x, y))
@@ -396,8 +390,8 @@ class root:
     the subgradient 0, as absolute values have.
     """
 
-    kind, instructions = Kind.ELEMENTWISE, 8
-    conditions = "sqrt"
+    kind, instructions, conditions = Kind.ELEMENTWISE, 8, "sqrt"
+    any_size = True
 
     def type(x):
         return array_type(loop_dtypes(np.sqrt, (x.dtype,), None)[1], x.shape)
@@ -407,8 +401,6 @@ class root:
 
     def batch(b: Batch, x):
         return root(x)
-
-    any_size = True
 
     def lanes(k, types, x):
         loop = loop_dtypes(np.sqrt, (x.dtype,), None)
@@ -431,6 +423,7 @@ class sinc:
     """sin(x) / x, at zero that of a tiny number: what ``np.sinc`` takes of pi times its operand."""
 
     kind, instructions = Kind.ELEMENTWISE, 50
+    any_size = True
 
     def type(x):
         return array_type(loop_dtypes(np.sin, (x.dtype,), None)[1], x.shape)
@@ -441,8 +434,6 @@ class sinc:
 
     def batch(b: Batch, x):
         return sinc(x)
-
-    any_size = True
 
     def lanes(k, types, x):
         dtype = x.dtype
@@ -480,6 +471,7 @@ class i0:
     """The modified Bessel function of the first kind, order 0 (``np.i0``)."""
 
     kind, instructions = Kind.ELEMENTWISE, 80
+    any_size = True
 
     def type(x):
         if x.dtype.kind == "c":
@@ -491,8 +483,6 @@ class i0:
 
     def batch(b: Batch, x):
         return i0(x)
-
-    any_size = True
 
     def lanes(k, types, x):
         dtype = types[0].dtype

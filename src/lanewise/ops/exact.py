@@ -42,9 +42,10 @@ _LIMIT = 2.0**63
 class exact:
     """A ufunc on 64-bit integers that raises `OverflowError` where Python's int would be larger."""
 
-    kind, may_fail, along_rows = Kind.ELEMENTWISE, True, False
-    flops = flops_of_fn
-    conditions = ""
+    kind = Kind.ELEMENTWISE
+    flops, conditions = flops_of_fn, ""
+    may_fail = any_size = True
+    along_rows = False
 
     def type(*operands, fn: np.ufunc):
         if fn not in PYTHON or any(x.dtype != np.dtype(np.int64) for x in operands):
@@ -64,8 +65,6 @@ class exact:
 
     def batch(b: Batch, *operands, fn):
         return exact(*align(b, *operands), fn=fn)
-
-    any_size = True
 
     def lanes(k, types, *operands, fn):
         shape = types[0].shape

@@ -268,8 +268,14 @@ _MOVES = {"may_fail": False, "conditions": "", "flops": 0}
 #: What follows from the kind of an operation, if it says nothing else.
 OF_KIND: dict[Kind, dict[str, Any]] = {
     Kind.SOURCE: {**_MOVES, "instructions": 0, "along_rows": True, "recompute": 0},
-    Kind.VIEW: {**_MOVES, "held": Held.NOWHERE, "instructions": 0, "recompute": 0},
-    Kind.COPY: {**_MOVES, "along_rows": True, "allocates": True},
+    Kind.VIEW: {
+        **_MOVES,
+        "held": Held.NOWHERE,
+        "instructions": 0,
+        "recompute": 0,
+        "repeats": False,
+    },
+    Kind.COPY: {**_MOVES, "along_rows": True, "allocates": True, "repeats": False},
     Kind.LOOKUP: {"conditions": "", "reads_at_data": (0,), "instructions": 4, "flops": 0},
     Kind.UPDATE: {"conditions": "", "flops": 0, "allocates": True},
     Kind.ELEMENTWISE: {"may_fail": False, "held": Held.NUMBERS, "along_rows": True},

@@ -50,7 +50,8 @@ def _weights(d: Any, n: int, like: Any, axis: int, inner: float) -> Any:
 class fft:
     """The complex transform of n points (the axis is cut or zero-padded to n), or its inverse."""
 
-    may_fail, one_call = False, True
+    one_call = True
+    may_fail = False
 
     def type(x, *, n: int, axis: int, norm: str | None, inverse: bool):
         _check(n, norm)
@@ -83,7 +84,8 @@ class fft:
 class rfft:
     """The transform of n real points: the n // 2 + 1 terms of non-negative frequency."""
 
-    may_fail, one_call = False, True
+    one_call = True
+    may_fail = False
 
     def type(x, *, n: int, axis: int, norm: str | None):
         _check(n, norm)
@@ -117,7 +119,8 @@ class rfft:
 class irfft:
     """The inverse of `rfft`: n real points."""
 
-    may_fail, one_call = False, True
+    one_call = True
+    may_fail = False
 
     def type(x, *, n: int, axis: int, norm: str | None):
         _check(n, norm)

@@ -64,7 +64,8 @@ class gather:
     """
 
     kind, indices, held = Kind.LOOKUP, 1, Held.NOWHERE
-    one_call, along_rows, recompute = True, True, 2
+    recompute = 2
+    one_call = along_rows = any_size = True
 
     def step(params, count):
         return "place", params["axis"], count
@@ -93,8 +94,6 @@ class gather:
         result = gather(x, *indices, axis=0)  # batch, index axes, axes before, axes behind
         at = max(map(rank_of, indices)) - 1
         return _move_axis(result, 1, at, 1 + axis)
-
-    any_size = True
 
     def lanes(k, types, x, *indices, axis):
         x = k.addressable(x)
@@ -171,8 +170,9 @@ class scatter:
     repeats, the last value written stays, and combining counts every one (``ufunc.at``).
     """
 
-    kind, takes, reads_at_data, indices = Kind.UPDATE, gather, (0,), 2
-    one_call = True
+    kind, takes, reads_at_data = Kind.UPDATE, gather, (0,)
+    indices = 2
+    one_call = any_size = True
 
     def type(x, values, *indices, axis: int, fn: np.ufunc | None):
         shape = _gathered_shape(x, indices, axis)
@@ -197,8 +197,6 @@ class scatter:
         values = _move_axis(values, axis + 1, at, 1)
         result = scatter(x, values, *_batch_indices(b, indices), axis=0, fn=fn)
         return _move_axis(result, 1, len(indices), 1 + axis)
-
-    any_size = True
 
     def lanes(k, types, x, values, *indices, axis, fn):
         indices = [k.ready(index) for index in indices]
@@ -297,7 +295,8 @@ def _product_of_others(d: Any, x: Any, values: Any, indices: Any, axis: int) -> 
 class take_along_axis:
     """Elements of x at `indices` along one axis, example axes matching one by one."""
 
-    kind, allocates = Kind.LOOKUP, True
+    kind = Kind.LOOKUP
+    allocates = True
 
     def type(x, indices, *, axis: int):
         if indices.dtype.kind not in "iu":

@@ -239,8 +239,8 @@ def _counted(d: Any, arena: Any, lists: Any, index: Any) -> Any:
 class list_arena:
     """An arena without lists. Another `name` is another arena, though all else is the same."""
 
-    kind, may_fail, held = Kind.STORE, False, Held.NUMBERS
-    conditions = ""
+    kind, held, conditions = Kind.STORE, Held.NUMBERS, ""
+    may_fail = False
 
     def type(*, name: str):
         return array_type(np.dtype(object), ())
@@ -260,8 +260,9 @@ class list_arena:
 class list_append:
     """Lists of an arena with a value appended to each."""
 
-    kind, may_fail, continues, tangent_of_last = Kind.LISTS, False, True, True
-    conditions = ""
+    kind, conditions = Kind.LISTS, ""
+    continues = tangent_of_last = True
+    may_fail = False
 
     def type(arena, lists, value):
         check_lists(lists, value)
@@ -290,8 +291,8 @@ class list_append:
 class list_length:
     """The numbers of elements of lists."""
 
-    may_fail, held = False, Held.NUMBERS
-    conditions = ""
+    held, conditions = Held.NUMBERS, ""
+    may_fail = False
 
     def type(arena, lists):
         check_lists(lists)
@@ -314,8 +315,8 @@ class list_length:
 class list_write:
     """Lists of an arena with the element at an index replaced; beyond the end, zeros come first."""
 
-    kind, tangent_of_last = Kind.LISTS, True
-    conditions = ""
+    kind, conditions = Kind.LISTS, ""
+    tangent_of_last = True
 
     def type(arena, lists, index, value):
         check_lists(lists, index, value)

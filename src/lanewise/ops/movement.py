@@ -21,7 +21,8 @@ AxisSlice = tuple[DimLike, DimLike, int] | None
 class reshape:
     """The same elements in row-major order under another shape; the sizes must agree."""
 
-    kind, shares, repeats = Kind.VIEW, True, False
+    kind = Kind.VIEW
+    shares = any_size = True
 
     def step(params, count):
         return "reshape", params["shape"]
@@ -43,8 +44,6 @@ class reshape:
     def batch(b: Batch, x, *, shape):
         return reshape(x, shape=(b.size, *shape))
 
-    any_size = True
-
     def lanes(k, types, x, *, shape):
         return k.reshaped(x, shape)
 
@@ -60,7 +59,8 @@ class reshape:
 class transpose:
     """Axes in another order: axis i of the result is axis ``axes[i]`` of x."""
 
-    kind, shares, repeats = Kind.VIEW, True, False
+    kind = Kind.VIEW
+    shares = any_size = True
 
     def step(params, count):
         return "transpose", params["axes"]
@@ -75,8 +75,6 @@ class transpose:
 
     def batch(b: Batch, x, *, axes):
         return transpose(x, axes=(0, *(axis + 1 for axis in axes)))
-
-    any_size = True
 
     def lanes(k, types, x, *, axes):
         where = [axes.index(axis) for axis in range(len(axes))]
@@ -94,7 +92,8 @@ class transpose:
 class broadcast_to:
     """Elements repeated along new and along size-1 axes."""
 
-    kind, along_rows = Kind.VIEW, True
+    kind = Kind.VIEW
+    repeats = along_rows = any_size = True
 
     def type(x, *, shape: Shape):
         if not broadcasts_to(x.shape, shape):
@@ -109,8 +108,6 @@ class broadcast_to:
 
     def batch(b: Batch, x, *, shape):
         return broadcast_to(pad_rank(x, len(shape)), shape=(b.size, *shape))
-
-    any_size = True
 
     def lanes(k, types, x, *, shape):
         x = k.ready(x)
@@ -137,7 +134,8 @@ class broadcast_to:
 class slice_:
     """A basic slice: of each axis the elements that ``range(start, stop, step)`` names."""
 
-    kind, shares, repeats, along_rows = Kind.VIEW, True, False, True
+    kind = Kind.VIEW
+    shares = along_rows = any_size = True
 
     def step(params, count):
         return "slice", params["index"]
@@ -152,8 +150,6 @@ class slice_:
 
     def batch(b: Batch, x, *, index):
         return slice_(x, index=(None, *index))
-
-    any_size = True
 
     def lanes(k, types, x, *, index):
         return k.view(x, types[0].shape, lambda *i: k.sliced_at(index, i))
@@ -175,8 +171,9 @@ class slice_:
 class update_slice:
     """A copy of x in which the elements that a basic slice names are those of `values`."""
 
-    kind, takes, may_fail, repeats = Kind.UPDATE, slice_, False, False
-    held, along_rows = Held.NUMBERS, True
+    kind, takes, held = Kind.UPDATE, slice_, Held.NUMBERS
+    along_rows = any_size = True
+    may_fail = repeats = False
 
     def type(x, values, *, index: tuple[AxisSlice, ...]):
         if not may_agree(values.shape, sliced_shape(x.shape, index)):
@@ -194,8 +191,6 @@ class update_slice:
     def batch(b: Batch, x, values, *, index):
         x, values = repeat_unmapped(b, x, values)
         return update_slice(x, values, index=(None, *index))
-
-    any_size = True
 
     def lanes(k, types, x, values, *, index):
         return k.updated(
@@ -219,7 +214,8 @@ class update_slice:
 class concatenate:
     """Arrays joined along an existing axis; dtypes promote."""
 
-    kind, along, held, repeats = Kind.COPY, "axis", Held.NUMBERS, False
+    kind, along, held = Kind.COPY, "axis", Held.NUMBERS
+    any_size = True
 
     def type(*operands, axis: int):
         first = operands[0]
@@ -249,8 +245,6 @@ class concatenate:
     def batch(b: Batch, *operands, axis):
         return concatenate(*repeat_unmapped(b, *operands), axis=axis + 1)
 
-    any_size = True
-
     def lanes(k, types, *operands, axis):
         return k.concatenated(types[0], operands, axis)
 
@@ -272,7 +266,8 @@ class concatenate:
 class pad:
     """Constant padding: `value` before and after the elements, ``widths[i]`` for axis i."""
 
-    kind, repeats = Kind.COPY, False
+    kind = Kind.COPY
+    any_size = True
 
     def type(x, value, *, widths: tuple[tuple[DimLike, DimLike], ...]):
         if value.ndim or value.dtype != x.dtype:
@@ -307,8 +302,6 @@ class pad:
         )
         return update_slice(border, x, index=(None, *index))
 
-    any_size = True
-
     def lanes(k, types, x, value, *, widths):
         return k.padded(types[0], x, value.at(), [before for before, _ in widths])
 
@@ -333,7 +326,8 @@ class pad:
 class diagonal:
     """The diagonal of the last two axes, shifted by `offset`, as the last axis."""
 
-    kind, repeats = Kind.VIEW, False
+    kind = Kind.VIEW
+    any_size = True
 
     def type(x, *, offset: int):
         *lead, rows, columns = x.shape
@@ -345,8 +339,6 @@ class diagonal:
 
     def batch(b: Batch, x, *, offset):
         return diagonal(x, offset=offset)
-
-    any_size = True
 
     def lanes(k, types, x, *, offset):
         down, right = max(-offset, 0), max(offset, 0)
@@ -373,8 +365,9 @@ class diagonal:
 class cast:
     """Elements converted to another dtype, unsafely, as ``ndarray.astype`` does."""
 
-    kind, allocates, repeats, recompute = Kind.ELEMENTWISE, True, False, 0
-    conditions = "cast"
+    kind, recompute, conditions = Kind.ELEMENTWISE, 0, "cast"
+    allocates = any_size = True
+    repeats = False
 
     def quiet(op):  # of floats not even to more bits: a signaling NaN is reported
         new = op.params["dtype"]
@@ -388,8 +381,6 @@ class cast:
 
     def batch(b: Batch, x, *, dtype):
         return cast(x, dtype=dtype)
-
-    any_size = True
 
     def lanes(k, types, x, *, dtype):
         return k.lazy(dtype, x.shape, lambda *i: k.convert(x.at(*i), dtype), (x,))
@@ -409,8 +400,9 @@ class bitcast:
     Where the sizes differ, the last axis is longer or shorter for it.
     """
 
-    may_fail, held, flops = False, Held.NUMBERS, 0
-    conditions = ""
+    held = Held.NUMBERS
+    flops, conditions = 0, ""
+    may_fail = False
 
     def type(x, *, dtype: np.dtype):
         old, new = x.dtype.itemsize, dtype.itemsize

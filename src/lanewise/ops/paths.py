@@ -93,7 +93,8 @@ class update_view:
     written, and the integers of the path.
     """
 
-    kind, reads_at_data, along_rows = Kind.UPDATE, (0,), True
+    kind, reads_at_data = Kind.UPDATE, (0,)
+    along_rows = True
 
     def type(x, values, *integers, path: Path, span: int | None):
         shape = x.shape
@@ -147,7 +148,8 @@ class update_view:
 class between:
     """x where ``low <= i < high`` for the index i along an axis, and elsewhere a number."""
 
-    may_fail, along_rows = False, True
+    along_rows = True
+    may_fail = False
 
     def type(x, low, high, fill, *, axis: int):
         if low.ndim or high.ndim or fill.ndim or fill.dtype != x.dtype:

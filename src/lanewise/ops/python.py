@@ -132,8 +132,7 @@ class integer_of:
     A number beyond 64 bits is an `OverflowError` too.
     """
 
-    held = Held.NUMBERS
-    conditions = ""
+    held, conditions = Held.NUMBERS, ""
 
     def type(x):
         if x.dtype.kind != "f":

@@ -33,9 +33,9 @@ def reduction_dtype(fn: np.ufunc, method: str, given: np.dtype, dtype: np.dtype 
 class reduce:
     """``fn.reduce`` over several axes, which go; ``dtype`` chooses the accumulator."""
 
-    kind, held, one_call = Kind.REDUCTION, Held.NUMBERS, True
-    may_fail, flops = fn_may_fail, flops_of_fn
-    conditions = "reduce"
+    kind, held, may_fail = Kind.REDUCTION, Held.NUMBERS, fn_may_fail
+    flops, conditions = flops_of_fn, "reduce"
+    one_call = any_size = True
 
     def allocates(op):
         return bool(op.params["axes"])
@@ -57,8 +57,6 @@ class reduce:
 
     def batch(b: Batch, x, *, fn, axes, dtype):
         return reduce(x, fn=fn, axes=tuple([axis + 1 for axis in axes]), dtype=dtype)
-
-    any_size = True
 
     def lanes(k, types, x, *, fn, axes, dtype):
         return k.reduced(types[0], x, fn, axes)
@@ -87,9 +85,9 @@ class reduce:
 class accumulate:
     """``fn.accumulate`` along one axis: running sums, products, maxima."""
 
-    kind, along, one_call = Kind.ALONG, "axis", True
-    may_fail, flops = fn_may_fail, flops_of_fn
-    conditions = "accumulate"
+    kind, along, may_fail = Kind.ALONG, "axis", fn_may_fail
+    flops, conditions = flops_of_fn, "accumulate"
+    one_call = any_size = True
 
     def type(x, *, fn: np.ufunc, axis: int, dtype: np.dtype | None = None):
         return array_type(reduction_dtype(fn, "accumulate", x.dtype, dtype), x.shape)
@@ -99,8 +97,6 @@ class accumulate:
 
     def batch(b: Batch, x, *, fn, axis, dtype):
         return accumulate(x, fn=fn, axis=axis + 1, dtype=dtype)
-
-    any_size = True
 
     def lanes(k, types, x, *, fn, axis, dtype):
         return k.accumulated(types[0], x, fn, axis)
@@ -135,8 +131,7 @@ class accumulate:
 class reduceat:
     """``fn.reduceat``: reductions over runs of one axis that start at static `indices`."""
 
-    flops = flops_of_fn
-    conditions = "reduceat"
+    flops, conditions = flops_of_fn, "reduceat"
 
     def type(
         x, *, fn: np.ufunc, indices: tuple[int, ...], axis: int, dtype: np.dtype | None = None
@@ -294,8 +289,8 @@ def _repeated(whole: Shape, shape: Shape) -> tuple[int, ...]:
 class argreduce:
     """The index of the first greatest (``argmax``) or least (``argmin``) element along an axis."""
 
-    kind, along, one_call = Kind.REDUCTION, "axis", True
-    conditions = ""
+    kind, along, conditions = Kind.REDUCTION, "axis", ""
+    one_call = any_size = True
 
     def type(x, *, fn: str, axis: int):
         if x.shape[axis] == 0:
@@ -307,8 +302,6 @@ class argreduce:
 
     def batch(b: Batch, x, *, fn, axis):
         return argreduce(x, fn=fn, axis=axis + 1)
-
-    any_size = True
 
     def lanes(k, types, x, *, fn, axis):
         return k.found_best(types[0], x, fn == "argmax", axis)

@@ -31,8 +31,9 @@ class slice_bound:
     going backward the places before the first and at the last element, -1 and ``size - 1``.
     """
 
-    may_fail, held = False, Held.NUMBERS
-    conditions = ""
+    held, conditions = Held.NUMBERS, ""
+    any_size = True
+    may_fail = False
 
     def type(bound, size, *, backward: bool):
         if bound.dtype.kind not in "iu" or size.dtype != _INTP:
@@ -48,8 +49,6 @@ class slice_bound:
 
     def batch(b: Batch, bound, size, *, backward):
         return slice_bound(*align(b, bound, size), backward=backward)
-
-    any_size = True
 
     def lanes(k, types, bound, size, *, backward):
         b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))
@@ -72,7 +71,9 @@ class take_slice:
     it raises `CutOffError`.
     """
 
-    kind, held, repeats = Kind.LOOKUP, Held.NOWHERE, False
+    kind, held = Kind.LOOKUP, Held.NOWHERE
+    any_size = True
+    repeats = False
 
     def step(params, count):
         return "window", params["axis"], params["step"], params["length"]
@@ -93,8 +94,6 @@ class take_slice:
         at = _places(*ends, size, step, length)
         mapped = (b.mapped[0], True)
         return gather.batch(Batch(b.size, mapped), x, at, axis=axis)  # ty: ignore[not-callable]
-
-    any_size = True
 
     def lanes(k, types, x, start, stop, *, axis, step, length):
         x = k.addressable(x)
@@ -123,7 +122,9 @@ class take_slice:
 class put_slice:
     """A copy of x in which `values` are what ``x[start:stop:step]`` along one axis holds."""
 
-    kind, takes, reads_at_data, repeats = Kind.UPDATE, take_slice, (0,), False
+    kind, takes, reads_at_data = Kind.UPDATE, take_slice, (0,)
+    any_size = True
+    repeats = False
 
     def type(x, values, start, stop, *, axis: int, step: int, length: int):
         shape = _sliced_shape(x, start, stop, axis, length)
@@ -146,8 +147,6 @@ class put_slice:
         at = _places(*ends, shape_of(x)[axis + 1], step, length)
         every = Batch(b.size, (True,) * 3)
         return scatter.batch(every, x, values, at, axis=axis, fn=None)  # ty: ignore[not-callable]
-
-    any_size = True
 
     def lanes(k, types, x, values, start, stop, *, axis, step, length):
         first = k.slice_start(start.at(), stop.at(), x.shape[axis], step, length)

@@ -22,8 +22,9 @@ def _comparisons(op: Operation) -> float:
 class sort:
     """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
 
-    kind, along, one_call, flops = Kind.ALONG, "axis", True, _comparisons
-    conditions = ""
+    kind, along = Kind.ALONG, "axis"
+    flops, conditions = _comparisons, ""
+    one_call = True
 
     def type(x, *, axis: int, kind: str | None):
         return x
@@ -47,8 +48,9 @@ class sort:
 class argsort:
     """The indices that would sort."""
 
-    kind, along, one_call, flops = Kind.ALONG, "axis", True, _comparisons
-    conditions, numpy_ns = "", 4.0
+    kind, along = Kind.ALONG, "axis"
+    flops, conditions, numpy_ns = _comparisons, "", 4.0
+    one_call = True
 
     def type(x, *, axis: int, kind: str | None):
         return array_type(np.dtype(np.intp), x.shape)
@@ -69,8 +71,8 @@ class argsort:
 class partition:
     """Elements arranged so that those at `kth` are where sorting would put them."""
 
-    may_fail, flops = False, _comparisons
-    conditions = ""
+    flops, conditions = _comparisons, ""
+    may_fail = False
 
     def type(x, *, kth: tuple[int, ...], axis: int):
         _check_kth(kth, x, axis)
@@ -95,8 +97,8 @@ class partition:
 class argpartition:
     """The indices that would partition."""
 
-    may_fail, flops = False, _comparisons
-    conditions = ""
+    flops, conditions = _comparisons, ""
+    may_fail = False
 
     def type(x, *, kth: tuple[int, ...], axis: int):
         _check_kth(kth, x, axis)

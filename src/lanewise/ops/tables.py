@@ -230,7 +230,8 @@ class list_tangents:
     It is the same store wherever it is asked for, and another one for another `order`.
     """
 
-    kind, may_fail, held = Kind.STORE, False, Held.NUMBERS
+    kind, held = Kind.STORE, Held.NUMBERS
+    may_fail = False
 
     def type(arena, *, order: int):
         return arena
@@ -284,8 +285,9 @@ class table_get:
 class table_add:
     """Tables with a value added to the element at a place."""
 
-    kind, may_fail, continues, tangent_of_last = Kind.LISTS, False, True, True
-    overwrites = True
+    kind = Kind.LISTS
+    continues = tangent_of_last = overwrites = True
+    may_fail = False
 
     def type(store, tables, place, value):
         check_lists(tables, place, value)
@@ -323,8 +325,9 @@ class table_add:
 class table_put:
     """Tables with the element at a place replaced."""
 
-    kind, may_fail, continues, tangent_of_last = Kind.LISTS, False, True, True
-    overwrites = True
+    kind = Kind.LISTS
+    continues = tangent_of_last = overwrites = True
+    may_fail = False
 
     def type(store, tables, place, value):
         check_lists(tables, place, value)
@@ -356,7 +359,9 @@ class table_put:
 class table_sum:
     """The sums of tables and other tables."""
 
-    kind, may_fail, tangent_of_last = Kind.LISTS, False, True
+    kind = Kind.LISTS
+    tangent_of_last = True
+    may_fail = False
 
     def type(store, tables, others):
         check_lists(tables, others)
@@ -384,7 +389,9 @@ class table_sum:
 class table_total:
     """The sums of tables along the last axis."""
 
-    kind, may_fail, tangent_of_last = Kind.LISTS, False, True
+    kind = Kind.LISTS
+    tangent_of_last = True
+    may_fail = False
 
     def type(store, tables):
         check_lists(tables)
@@ -477,7 +484,9 @@ class table_of:
     The first `rank` axes are those of the tables.
     """
 
-    kind, may_fail, tangent_of_last = Kind.LISTS, False, True
+    kind = Kind.LISTS
+    tangent_of_last = True
+    may_fail = False
 
     def type(store, rows, like, *, rank: int = 0):
         if rows != like:
