@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import lanewise as lw
 from lanewise.ops.ufuncs import SCIPY_ROWS
