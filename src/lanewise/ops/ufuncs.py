@@ -322,8 +322,8 @@ ROWS = (
     Row("degrees", range=(-4.0, 4.0), partial=(1 / _DEGREE,)),
     Row("radians", range=(-180.0, 180.0), partial=(_DEGREE,)),
     # comparison and logic
-    Row("equal", scalar=(("{0} == {1}", "biufc"),), quiet="biuf", recompute=1),
-    Row("not_equal", scalar=(("{0} != {1}", "biufc"),), quiet="biuf", recompute=1),
+    Row("equal", range=(-2, 2), scalar=(("{0} == {1}", "biufc"),), quiet="biuf", recompute=1),
+    Row("not_equal", range=(-2, 2), scalar=(("{0} != {1}", "biufc"),), quiet="biuf", recompute=1),
     Row("less", scalar=(("{0} < {1}", "biuf"),), quiet="biuf", recompute=1),
     Row("less_equal", scalar=(("{0} <= {1}", "biuf"),), quiet="biuf", recompute=1),
     Row("greater", scalar=(("{0} > {1}", "biuf"),), quiet="biuf", recompute=1),
