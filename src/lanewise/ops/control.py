@@ -25,6 +25,7 @@ class cond:
     """
 
     region_names = ("if", "else")
+    may_fail = False  # itself
 
     def type(pred: Any, *operands: Any, regions: tuple[Graph, ...]) -> Any:
         if len(regions) != 2:
@@ -64,6 +65,7 @@ class while_:
     """
 
     region_names = ("test", "body")
+    may_fail = False
 
     def type(*operands: Any, regions: tuple[Graph, ...], captures: int) -> Any:
         if len(regions) != 2:
@@ -94,6 +96,8 @@ class scan:
     results are the last carry, then the ys, stacked along a new axis 0. With `reverse` the turns
     go from the last slice to the first; the slice of a y stands where that of the xs was read.
     """
+
+    may_fail = False
 
     def type(
         *operands: Any,

@@ -11,7 +11,7 @@ from typing import Any
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ops.control import BRANCHES
-from lanewise.ops.facts import may_fail
+from lanewise.ops.facts import Kind, may_fail
 from lanewise.ops.movement import slice_, update_slice
 
 
@@ -50,8 +50,8 @@ def along(rank: int, axis: int, part: tuple[int, int, int]) -> tuple[Any, ...]:
 
 def is_total(op: Operation) -> bool:
     """Whether an operation may run on any data: it does not fail, nor go on for ever."""
-    if op.must_run:
+    if op.must_run or may_fail(op) or op.primitive.kind in (Kind.LISTS, Kind.STORE):
         return False
     if op.primitive in BRANCHES:
         return all(is_total(inner) for region in op.regions for inner in region.operations)
-    return not op.regions and not may_fail(op)
+    return not op.regions

@@ -306,7 +306,7 @@ def _needed(
 
 def _may_fail(op: Operation) -> bool:
     """Whether an operation may raise, for whatever reason but a floating-point condition."""
-    if op.primitive in CONTROL:
+    if op.primitive in CONTROL and not may_fail(op):
         return any(_may_fail(inner) for region in op.regions for inner in region.operations)
     values = (*op.operands, *op.results)
     has_known_sizes = not has_dim((*[v.type for v in values], *op.params.values()))

@@ -279,7 +279,7 @@ class Executable:
         plan = self.native
         if not isinstance(error, KernelFailed) or plan is None or error.first is None:
             return None
-        ops = [op for op in plan.graph.operations if may_fail(op)]
+        ops = [op for op in plan.graph.operations if op.regions or may_fail(op)]
         if error.op not in ops:  # one of turns, or elements
             return None
         return slice(error.first if ops[-1] is error.op else 0, error.first + 1)
