@@ -18,8 +18,8 @@ import numpy as np
 from lanewise.ir.dims import Dim, DimLike, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import BRANCHES, CONTROL, cond, while_
-from lanewise.ops.facts import is_made_anew
+from lanewise.ops.control import CONTROL, cond, scan, switch, while_
+from lanewise.ops.creation import constant, iota
 from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
 from lanewise.ops.regions import NATIVE
@@ -170,7 +170,7 @@ class Source:
         filled = set(filling.values())
         for op in graph.operations:
             self._op = op
-            if is_made_anew(op) and not has_dim(op.params):
+            if op.primitive in (constant, iota) and not has_dim(op.params):
                 variables[op.results[0]] = self._constant(op)
                 continue
             for result in op.results:
@@ -220,7 +220,8 @@ class Source:
         dying: Sequence[Value],
     ) -> None:
         if op.primitive in CONTROL and depth < MAX_DEPTH:
-            self._write_of(op)(op, memory, variables, depth, dying)
+            write = {cond: self._cond, switch: self._switch, while_: self._while, scan: self._scan}
+            write[op.primitive](op, memory, variables, depth, dying)
             self._learn_sizes(op, variables, depth)
             return
         arrays = [variables[value] for value in op.operands]
@@ -252,12 +253,6 @@ class Source:
             if is_scalar(value.type) and not is_scalar_already:
                 self._line(depth, f"{name} = {name}[()]")
         self._learn_sizes(op, variables, depth)
-
-    def _write_of(self, op: Operation) -> Callable[..., None]:
-        """Return what writes an operation of control flow."""
-        if op.primitive in BRANCHES:
-            return self._cond if op.primitive is cond else self._switch
-        return self._while if op.primitive is while_ else self._scan
 
     def _elsewhere(self, expression: str, place: Place) -> str:
         """Return the call of a function that is an expression, at a place in another file."""
