@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from lanewise.ir.location import Location, _is_own, is_of_lanewise
+from lanewise.ir.location import Location, Place, _is_own, is_of_lanewise
 
 
 class ConcretizationError(TypeError):
@@ -269,7 +269,7 @@ def function_name(func: Any) -> str:
     return getattr(func, "__qualname__", None) or type(func).__name__
 
 
-def at(place: tuple[Any, int] | None) -> str:
+def at(place: Place | None) -> str:
     """Return ``" (file:line: source)"`` for a message, empty where the place is unknown."""
     if place is None:
         return ""

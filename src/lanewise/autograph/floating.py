@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.graph import Value
-from lanewise.ir.location import here
+from lanewise.ir.graph import Operation, Value
+from lanewise.ir.location import Location, here, states_at
 from lanewise.ops.checks import CONDITIONS, SCALAR_OPERATORS, condition
 from lanewise.ops.movement import cast
 from lanewise.trace.table.checks import required
@@ -43,7 +43,7 @@ class FloatingErrors:
         outer = () if self._outer is None else self._outer.flags
         asked: dict[str, Any] = dict(np.geterr())
         if "call" in asked.values():
-            self.__exit__(None, None, None)
+            self._leave(None, None, None)
             raise UnsupportedError(
                 f"np.errstate(...='call') is used in a traced function{at(here())}, where nothing "
                 "is computed yet. Put it around the call"
@@ -57,8 +57,25 @@ class FloatingErrors:
             ]
         )
         state.floating = self if self.flags else None
+        # What is an error is checked for by itself: nothing else is to tell of it.
+        told = {flag: what for flag, what in asked.items() if what != "print"}
+        told |= dict.fromkeys(self.flags, "ignore")
+        self._states = tuple(sorted(told.items()))
+        self._trace = require_trace("np.errstate")
+        self._before = len(self._trace.operations)
 
     def __exit__(self, *error: Any) -> None:
+        within, trace = [], state.trace
+        while trace is not None and trace is not self._trace:  # regions opened in the block
+            within.append(trace)
+            trace = trace.parent
+        if trace is not None:
+            set_states(trace.operations[self._before :], self._states)
+            for region in within:
+                set_states(region.operations, self._states)
+        self._leave(*error)
+
+    def _leave(self, *error: Any) -> None:
         state.floating = self._outer
         self._manager.__exit__(*error)
         self._around.__exit__(None, None, None)
@@ -122,6 +139,16 @@ class FloatingErrors:
                     required(found != number, problem)
         finally:
             state.floating = self
+
+
+def set_states(operations: Sequence[Operation], states: tuple[tuple[str, str], ...]) -> None:
+    """Note of operations, and of those within, what is asked of floating-point conditions."""
+    for op in operations:
+        if op._place is not None:
+            merged = dict(states) | dict(states_at(op._place))
+            op._place = Location(*op._place[:2], tuple(sorted(merged.items())))
+        for region in op.regions:
+            set_states(region.operations, states)
 
 
 def _is_exact(operand: Value, params: dict[str, Any]) -> bool:

@@ -24,7 +24,7 @@ import numpy as np
 
 from lanewise.ir.dims import Dim, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value
-from lanewise.ir.location import Written
+from lanewise.ir.location import Location, Written
 from lanewise.ir.text import parse_type
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType, Type
 from lanewise.ir.verify import verify
@@ -55,7 +55,7 @@ class GraphWriter:
     ) -> None:
         self._encode, self._name, self._refuse = encode, name, refuse
         self._types: dict[Any, int] = {}
-        self._places: dict[tuple[str, int], int] = {}
+        self._places: dict[tuple[Any, ...], int] = {}
         self._signatures: dict[Any, int] = {}
         self._graphs: list[Any] = []
         self._rows: dict[str, list[Any]] = {"types": [], "places": [], "signatures": []}
@@ -114,8 +114,11 @@ class GraphWriter:
         location = op.location
         if location is None:
             return -1
-        key = location.file, location.line
-        return self._entered("places", self._places, key, lambda: [*key, location.source])
+        key = location.file, location.line, location.states
+        states = [[*pair] for pair in location.states]
+        return self._entered(
+            "places", self._places, key, lambda: [*key[:2], location.source, states]
+        )
 
 
 class GraphReader:
@@ -146,7 +149,7 @@ class GraphReader:
         self.named: set[str] = set()
         self._types = [_type(text) for text in listed(data["types"])]
         self.sizes |= all_symbols(self._types)
-        self._places = [(Written(*_place(row)), 0) for row in listed(data["places"])]
+        self._places = [_place(row) for row in listed(data["places"])]
         self._signatures = [self._signature(row) for row in listed(data["signatures"])]
         self._graphs: list[Graph | None] = []
         for number, rows in enumerate(listed(data["graphs"])):
@@ -208,7 +211,7 @@ class GraphReader:
             values += results
         return builder.finish([values[index(i, len(values))] for i in listed(rows["outputs"])])
 
-    def _place(self, number: Any) -> tuple[Any, int] | None:
+    def _place(self, number: Any) -> Location | None:
         return None if number == -1 else self._places[index(number, len(self._places))]
 
     def _region(self, number: Any) -> Graph:
@@ -252,9 +255,21 @@ def index(value: Any, count: int) -> int:
     return value
 
 
-def _place(row: Any) -> tuple[str, int, str]:
-    file, line, text = listed(row)
-    return text_of(file), index(line, 2**31), text_of(text)
+def _place(row: Any) -> Location:
+    file, line, text, *more = listed(row)
+    written = Written(text_of(file), index(line, 2**31), text_of(text))
+    states = []
+    for pair in listed(more[0]) if more else ():
+        flag, what = listed(pair)
+        if flag not in _CONDITIONS or what not in _ANSWERS:
+            raise ValueError(f"{pair!r:.60} says nothing of floating-point conditions")
+        states.append((flag, what))
+    return Location(written, 0, tuple(states))
+
+
+#: Of `Location.states`.
+_CONDITIONS = ("divide", "over", "under", "invalid")
+_ANSWERS = ("ignore", "warn", "raise", "print", "log")
 
 
 def _type(text: Any) -> Type:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lanewise.ir.location import Location
+from lanewise.ir.location import Location, Place
 from lanewise.ir.types import TOKEN, TokenType, Type
 
 _new = object.__new__
@@ -86,14 +86,14 @@ class Operation:
     signature: Signature
     operands: tuple[Value, ...]
     results: tuple[Value, ...]
-    _place: tuple[Any, int] | None
+    _place: Place | None
 
     def __init__(
         self,
         signature: Signature,
         operands: tuple[Value, ...],
         index: int,
-        place: tuple[Any, int] | None = None,
+        place: Place | None = None,
     ) -> None:
         self.signature = signature
         self.operands = operands
@@ -193,7 +193,7 @@ class Builder:
     def __init__(self) -> None:
         self.inputs: list[Value] = []
         self.operations: list[Operation] = []
-        self.location: tuple[Any, int] | None = None
+        self.location: Place | None = None
         self.count = 0
 
     def input(self, type: Type) -> Value:

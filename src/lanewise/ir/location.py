@@ -168,10 +168,15 @@ class Written:
 
 
 class Location(NamedTuple):
-    """A place in a code object; file and line are worked out only when somebody asks."""
+    """A place in a code object; file and line are worked out only when somebody asks.
+
+    ``states`` says what ``np.errstate`` around it asks of floating-point conditions: pairs of a
+    condition and "ignore" or another word of NumPy's.
+    """
 
     code: CodeType | Written
     instruction: int
+    states: tuple[tuple[str, str], ...] = ()
 
     @property
     def file(self) -> str:
@@ -220,6 +225,15 @@ def here() -> tuple[CodeType, int] | None:
             return code, frame.f_lasti
         frame = frame.f_back
     return None
+
+
+#: A place as it is recorded: a code object and an instruction, or a `Location`.
+Place = tuple[Any, int] | Location
+
+
+def states_at(place: Place | None) -> tuple[tuple[str, str], ...]:
+    """Return what is asked of floating-point conditions at a place (`Location.states`)."""
+    return place.states if type(place) is Location else ()
 
 
 def is_of_user(code: CodeType) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.location import states_at
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import CONTROL, cond, scan, switch, while_
 from lanewise.ops.creation import constant, iota
@@ -86,6 +87,8 @@ class Source:
         self._scalars: dict[str, str] = {}
         self._count = 0
         self._op: Operation | None = None
+        #: What is asked of floating-point conditions where lines are written now.
+        self._states: tuple[tuple[str, str], ...] = ()
         self._needs_sizes = False
         self._sizes: dict[Dim, str] = {}
         self._clock = clock
@@ -168,8 +171,15 @@ class Source:
         inputs = set(graph.inputs).difference(dropped)
         filling = filled_by(graph)
         filled = set(filling.values())
+        outside, states = depth, self._states
         for op in graph.operations:
             self._op = op
+            if (around := states_at(op._place)) != self._states:
+                self._states, depth = around, outside + (around != states)
+                if around != states:
+                    told = dict.fromkeys(dict(states), "warn") | dict(around)
+                    self._line(outside, f"with {self._refer(partial(np.errstate, **told))}():")
+                    self._line(depth, "pass")
             if op.primitive in (constant, iota) and not has_dim(op.params):
                 variables[op.results[0]] = self._constant(op)
                 continue
@@ -192,8 +202,9 @@ class Source:
             self._drop(depth, [variables[v] for v in dying if variables[v] not in results])
             if self._clock is not None:
                 self._line(depth, f"{self._refer(self._clock.reading(op))}()")
+        self._states = states
         if len(self._lines) == first:
-            self._line(depth, "pass")
+            self._line(outside, "pass")
 
     def _drop(self, depth: int, names: Sequence[str]) -> None:
         if names:

@@ -14,9 +14,7 @@ from functools import cache, lru_cache, partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from lanewise.ir.location import PLAN, Written, is_of_lanewise
-
-Place = tuple[CodeType | Written, int]
+from lanewise.ir.location import PLAN, Place, Written, is_of_lanewise
 
 
 def line_of(place: Place) -> int:
