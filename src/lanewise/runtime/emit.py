@@ -19,8 +19,8 @@ from lanewise.ir.dims import Dim, DimLike, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import states_at
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import CONTROL, cond, scan, switch, while_
-from lanewise.ops.creation import constant, iota
+from lanewise.ops.control import BRANCHES, CONTROL, cond, while_
+from lanewise.ops.facts import is_made_anew
 from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
 from lanewise.ops.regions import NATIVE
@@ -180,7 +180,7 @@ class Source:
                     told = dict.fromkeys(dict(states), "warn") | dict(around)
                     self._line(outside, f"with {self._refer(partial(np.errstate, **told))}():")
                     self._line(depth, "pass")
-            if op.primitive in (constant, iota) and not has_dim(op.params):
+            if is_made_anew(op) and not has_dim(op.params):
                 variables[op.results[0]] = self._constant(op)
                 continue
             for result in op.results:
@@ -231,8 +231,10 @@ class Source:
         dying: Sequence[Value],
     ) -> None:
         if op.primitive in CONTROL and depth < MAX_DEPTH:
-            write = {cond: self._cond, switch: self._switch, while_: self._while, scan: self._scan}
-            write[op.primitive](op, memory, variables, depth, dying)
+            branch = self._cond if op.primitive is cond else self._switch
+            loop = self._while if op.primitive is while_ else self._scan
+            write = branch if op.primitive in BRANCHES else loop
+            write(op, memory, variables, depth, dying)
             self._learn_sizes(op, variables, depth)
             return
         arrays = [variables[value] for value in op.operands]
