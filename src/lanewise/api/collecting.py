@@ -155,7 +155,7 @@ class _Collecting(Attempt):
             return None  # of the map that is within: the whole is run in parts
         return super().catching(error)
 
-    def number(self, error: Any, make: Any, operands: Any) -> int:
+    def number(self, error: Any, make: Any, operands: Any, shapes: Any = ()) -> int:
         place = here()
         types = tuple([(x.dtype, x.shape, x._weak) for x in operands])
         for number, kind in enumerate(self.kinds):

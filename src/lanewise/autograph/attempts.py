@@ -12,28 +12,27 @@ it is raised there, and Python finds the handler.
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.branches import Fork, deliver
+from lanewise.autograph.keeping import Keeper, Shapes
 from lanewise.autograph.state import DONT_CARE, Undefined, called
 from lanewise.autograph.templates import Templates
 from lanewise.errors import REFUSALS, UnsupportedError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here, place_of
 from lanewise.ops.checks import fails
-from lanewise.ops.control import cond, switch
+from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise, where
-from lanewise.trace.formatting import Text, deferred, finish
-from lanewise.trace.regions import Continuation, Region, resume, settled, unwind
+from lanewise.trace.formatting import deferred, finish
+from lanewise.trace.regions import Continuation, Region
 from lanewise.trace.slots import HeldSlot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, lift
-from lanewise.trace.trace import Stop, Trace, require_trace, state
+from lanewise.trace.trace import Trace, require_trace, state
 
 Make = Callable[..., BaseException]
 
@@ -51,6 +50,7 @@ class Kind(NamedTuple):
     error: type[BaseException]
     make: Make | None  # None: the handler does not look at it
     types: tuple[Any, ...]
+    shapes: Shapes = ()
 
 
 class Attempt:
@@ -60,8 +60,8 @@ class Attempt:
     ----------
     code : int or Tensor
         0 where nothing was raised, else the number of a kind of exception.
-    titles : dict of str to str
-        What messages call what the attempt holds.
+    keeper : Keeper
+        What it keeps for the examples that raised.
     """
 
     #: Whether all that an example has done is given up when it raises.
@@ -78,12 +78,12 @@ class Attempt:
         self.prints = prints
         self.frame: Any = None
         self.kinds: list[Kind] = []
-        self.titles = {f"held {name}": called(name) for name in names}
         self.code: Any = 0
+        self.keeper = Keeper(self)
+        for name in names:
+            self.keeper.enter(name, called(name))
         #: What the ``with`` blocks in the body hold that is entered now.
         self.managers: list[Any] = []
-        for name in self.titles:
-            setattr(self, name, DONT_CARE)
         self.base = require_trace("a try statement")
         if isinstance(self.base, Region):
             self.base.bear(self)
@@ -126,14 +126,15 @@ class Attempt:
             return False
         attempt.refuse_boundaries(error)
         self.refuse_managers(attempt, error)
-        number = attempt.number(error, make, operands)
-        known = attempt.frame.f_locals if attempt.names else {}
-        held = {n: settle(known.get(n, Undefined(n))) for n in attempt.names}
+        held = attempt.held_now()
+        shapes = tuple([(label, n) for label, (n, _) in held.items() if n])
+        number = attempt.number(error, make, operands, shapes)
 
         def failed() -> None:
             attempt.put("code", number + 1)
-            for name, value in held.items():
-                attempt.put(f"held {name}", value)
+            attempt.put(f"raised {number}", True)
+            for label, (structure, value) in held.items():
+                attempt.put_in(attempt.keeper.slot(label, structure), value)
             for position, _ in enumerate(attempt.kinds[number].types):
                 attempt.put(f"operand {number} {position}", operands[position])
 
@@ -142,6 +143,17 @@ class Attempt:
         else:
             go_on(ok, failed, test=True)
         return True
+
+    def held_now(self) -> dict[str, tuple[int, Any]]:
+        """Return what variables and places hold now, each with the number of its structure."""
+        if self.drops:
+            return {}
+        keeper = self.keeper
+        keeper.track_changed(self.base)
+        known = self.frame.f_locals if self.names else {}
+        values = {name: settle(known.get(name, Undefined(name))) for name in self.names}
+        values |= {label: settle(slot.get()) for label, slot in keeper.slots.values()}
+        return {label: (keeper.number(label, value), value) for label, value in values.items()}
 
     def refuse_boundaries(self, error: type[BaseException]) -> None:
         """Raise where a trace that is no region stands between what raises and the ``try``."""
@@ -180,17 +192,25 @@ class Attempt:
             trace = trace.parent
         return False
 
-    def number(self, error: type[BaseException], make: Make, operands: Sequence[Tensor]) -> int:
+    def number(
+        self,
+        error: type[BaseException],
+        make: Make,
+        operands: Sequence[Tensor],
+        shapes: Shapes = (),
+    ) -> int:
         """Return the number of a kind of exception, from 0 on."""
         handler = self.handler_of(error)
         assert handler is not None
         if handler < len(self.handlers) and not self.handlers[handler].uses_it:
             for number, kind in enumerate(self.kinds):
-                if kind.make is None and self.handler_of(kind.error) == handler:
+                is_it = kind.make is None and kind.shapes == shapes
+                if is_it and self.handler_of(kind.error) == handler:
                     return number
-            kind = Kind(error, None, ())
+            kind = Kind(error, None, (), shapes)
         else:
-            kind = Kind(error, make, tuple([(x.dtype, x.shape, x._weak) for x in operands]))
+            types = tuple([(x.dtype, x.shape, x._weak) for x in operands])
+            kind = Kind(error, make, types, shapes)
             if kind in self.kinds:
                 return self.kinds.index(kind)
         return self.enter_kind(kind)
@@ -199,16 +219,47 @@ class Attempt:
         """Enter a kind of exception, and return its number."""
         self.kinds.append(kind)
         number = len(self.kinds) - 1
+        setattr(self, f"raised {number}", DONT_CARE)
         for position, _ in enumerate(kind.types):
             setattr(self, f"operand {number} {position}", DONT_CARE)
         return number
 
     def put(self, name: str, value: Any) -> None:
         """Change what the attempt holds, for the examples of the region that is recorded."""
-        trace = state.trace
-        if isinstance(trace, Region):
-            trace.log(HeldSlot(self, name, self.titles.get(name, "what is raised")))
-        setattr(self, name, value)
+        self.put_in(HeldSlot(self, name, "what is raised"), value)
+
+    def put_in(self, slot: HeldSlot, value: Any) -> None:
+        """Change a place of the attempt, for the examples of the region that is recorded."""
+        if isinstance(state.trace, Region):
+            state.trace.log(slot)
+        slot.set(value)
+
+    def has_raised(self, number: int) -> bool:
+        """Whether an example may have raised a kind of exception in what is recorded."""
+        return getattr(self, f"raised {number}") is not DONT_CARE
+
+    def forget(self) -> None:
+        """Go on with examples that have raised nothing that this attempt catches."""
+        self.put("code", 0)
+        for number, _ in enumerate(self.kinds):
+            if self.has_raised(number):
+                self.put(f"raised {number}", DONT_CARE)
+
+    def joins(self, fork: Fork) -> None:
+        """Keep what branches leave for those that raised, before they are joined."""
+        if not self.drops:
+            raised: list[list[Shapes]] = [[] for _ in fork.regions]
+            for number, kind in enumerate(self.kinds):
+                key = HeldSlot(self, f"raised {number}", "").key
+                for found, changes in zip(raised, fork.changes, strict=True):
+                    has_raised = (
+                        changes[key][1] is not DONT_CARE
+                        if key in changes
+                        else self.has_raised(number)
+                    )
+                    if has_raised:
+                        found.append(kind.shapes)
+            self.keeper.keep(fork, raised)
 
     # --- what traces ask
 
@@ -266,7 +317,7 @@ class Attempt:
         trace = require_trace("raise")
         while trace is not region:
             if type(trace) is not Continuation:
-                raise _in_expression(place_of(error.__traceback__)) from error
+                raise in_expression(place_of(error.__traceback__)) from error
             assert trace.parent is not None
             trace = trace.parent
         require_trace("raise").location = place_of(error.__traceback__)
@@ -290,7 +341,7 @@ class Attempt:
             elementwise(np.equal), (code, trace.scalar(0, code.type.dtype)), {"dtype": None}
         )
         go_on(ok, None, test=False)
-        self.put("code", 0)
+        self.forget()
 
     def leave(self) -> None:
         """End the body: what is raised from here on is not for the handlers."""
@@ -299,7 +350,7 @@ class Attempt:
         self.frame = None
 
 
-def _in_expression(place: Any) -> UnsupportedError:
+def in_expression(place: Any) -> UnsupportedError:
     return UnsupportedError(
         "an exception is raised within an expression that the data decide, and caught by a try "
         f"around it{at(place)}, which is not followed there. Write an if statement"
@@ -344,230 +395,3 @@ def flattened(kinds: Any) -> tuple[type, ...]:
     if isinstance(kinds, tuple):
         return tuple([kind for part in kinds for kind in flattened(part)])
     return (kinds,)
-
-
-# --- the statement --------------------------------------------------------------------------------
-
-
-class PlainTry:
-    """A ``try`` outside of traces: Python's own."""
-
-    __slots__ = ()
-    foreign: tuple[type[BaseException], ...] = (Stop,)
-
-    def __iter__(self) -> Iterator[None]:
-        return iter((None,))
-
-    def enter(self) -> None:
-        """Begin the body."""
-
-    def leave(self) -> None:
-        """End the body."""
-
-    def last(self) -> bool:
-        """Return whether to run what stands behind ``finally``."""
-        return True
-
-    def handle(self) -> None:
-        """Begin a handler."""
-
-    def end(self, state: tuple[Any, ...], rest: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-        """Return the variables as they are."""
-        return state + rest if rest else state
-
-    def stop(self, error: BaseException) -> bool:
-        """Let what was raised go on: return True."""
-        return True
-
-
-_PLAIN = PlainTry()
-
-
-class Try:
-    """A ``try`` statement that is traced; see the head of the module."""
-
-    def __init__(
-        self,
-        names: tuple[str, ...],
-        rest: tuple[str, ...],
-        handlers: Sequence[Handler],
-        is_final: bool,
-        prints: bool,
-        frame: Any,
-    ) -> None:
-        self._names = names
-        self._rest = rest
-        self._attempt = Attempt((*names, *rest), handlers, is_final, prints)
-        self._frame = frame
-        self._turn = 0
-        self._fork: Fork | None = None
-        self._has_stopped = False
-        self._is_done = False
-
-    def __iter__(self) -> Iterator[None]:
-        while not self._is_done:
-            yield None
-            self._turn += 1
-
-    @property
-    def foreign(self) -> tuple[type[BaseException], ...]:
-        """What no handler catches."""
-        for handler in self._attempt.handlers:
-            if any([issubclass(kind, REFUSALS) for kind in flattened(handler.kinds())]):
-                return (Stop,)
-        return (Stop, *REFUSALS)
-
-    def enter(self) -> None:
-        """Begin the body; in a later turn, raise what the turn is for."""
-        if not self._turn:
-            self._refuse_warnings()
-            self._attempt.frame = self._frame
-            state.attempt = self._attempt
-            return
-        raise self._exception(self._turn - 1)
-
-    def _refuse_warnings(self) -> None:
-        """Raise where a handler waits for warnings that are turned into errors."""
-        if not any([entry[0] == "error" for entry in warnings.filters]):
-            return
-        for handler in self._attempt.handlers:
-            try:
-                kinds = flattened(handler.kinds())
-            except Exception:  # Python evaluates them only where something is raised
-                continue
-            if any([isinstance(kind, type) and issubclass(kind, Warning) for kind in kinds]):
-                raise UnsupportedError(
-                    f"a try catches warnings that are errors{at(here())}, which NumPy gives when "
-                    "the examples run, for all at once. Check the numbers instead: if x == 0"
-                )
-
-    def _exception(self, number: int) -> BaseException:
-        kind = self._attempt.kinds[number]
-        if kind.make is None:
-            return kind.error.__new__(kind.error)
-        operands = [
-            getattr(self._attempt, f"operand {number} {position}")
-            for position, _ in enumerate(kind.types)
-        ]
-        handle = deferred()
-        error = kind.make(*operands)
-        fields = finish(handle)
-        if fields:
-            error.args = tuple(
-                [Text(part, fields) if type(part) is str else part for part in error.args]
-            )
-        return error
-
-    def leave(self) -> None:
-        """End the body."""
-        self._attempt.leave()
-        self._frame = None
-
-    def last(self) -> bool:
-        """End the body; return whether any example gets to what stands behind ``finally`` now."""
-        self.leave()
-        return sys.exc_info()[0] is not Stop
-
-    def handle(self) -> None:
-        """Begin a handler: leave the regions that the exception has left."""
-        self.leave()
-        if self._turn:
-            return
-        chain, trace = [], state.trace
-        while trace is not None and trace is not self._attempt.base:
-            chain.append(trace)
-            trace = trace.parent
-        last: Trace | None = self._attempt.base
-        for region in reversed(chain):
-            if type(region) is not Continuation:
-                break
-            last = region
-        lost = last is not (chain[0] if chain else self._attempt.base)
-        unwind(last)
-        if lost:
-            raise _in_expression(here())
-
-    def stop(self, error: BaseException) -> bool:
-        """Take what leaves the statement; True if it must go on as it is."""
-        self.leave()
-        if isinstance(error, Stop):
-            if not self._attempt.kinds:
-                return True
-        elif isinstance(error, REFUSALS) or state.trace is self._attempt.base:
-            return True
-        else:
-            self.handle()
-            trace = require_trace("raise")
-            trace.location = place_of(error.__traceback__)
-            deliver(error)
-            if not self._attempt.kinds:
-                raise Stop
-        self._has_stopped = True
-        return False
-
-    def end(self, values: tuple[Any, ...], rest: tuple[Any, ...] = ()) -> tuple[Any, ...]:
-        """End a turn; return what the variables hold before the next, or after the last."""
-        attempt = self._attempt
-        self.leave()
-        if not attempt.kinds:
-            self._is_done = True
-            return values + rest
-        ends: tuple[Any, ...] | None = None if self._has_stopped else values
-        if not self._turn:
-            ends = settled(attempt.base, self._names, ends)
-            self._fork = Fork([called(name) for name in self._names])
-            self._fork.open()
-        self._has_stopped = False
-        fork = self._fork
-        assert fork is not None
-        fork.close(ends, is_live=not self._turn)
-        if self._turn < len(attempt.kinds):
-            held = tuple([getattr(attempt, f"held {name}") for name in (*self._names, *self._rest)])
-            fork.open()
-            outer = attempt.outer
-            while outer is not None:  # what was raised here was raised by nobody further out
-                if isinstance(outer.code, Tensor):
-                    outer.put("code", 0)
-                outer = outer.outer
-            return held
-        self._is_done = True
-        code = attempt.code
-        trace = require_trace("a try statement")
-        if len(attempt.kinds) == 1:
-            zero = trace.scalar(0, np.dtype(np.int64))
-            (index,) = trace.record(elementwise(np.equal), (lift(code), zero), {"dtype": None})
-            result = fork.join(cond, index)
-        else:
-            result = fork.join(switch, lift(code))
-        if fork.stopped == len(fork.regions):
-            raise Stop
-        resume()
-        return result + tuple([DONT_CARE] * len(self._rest))
-
-
-def try_(
-    names: tuple[str, ...],
-    rest: tuple[str, ...],
-    handlers: tuple[tuple[Callable[[], Any], bool], ...],
-    is_final: bool,
-    prints: bool,
-) -> Any:
-    """Return the turns of a ``try`` statement.
-
-    Parameters
-    ----------
-    names, rest
-        The variables that it may change; and those that nobody reads after it.
-    handlers
-        For each handler, what gives the classes that it catches, and whether it has a use for the
-        exception itself.
-    is_final
-        Whether there is a ``finally``.
-    prints
-        Whether that prints, so that it matters though nobody catches what is raised.
-    """
-    trace = state.trace
-    if trace is None or trace.is_eager:
-        return _PLAIN
-    made = [Handler(*handler) for handler in handlers]
-    return Try(names, rest, made, is_final, prints, sys._getframe(1))

@@ -23,6 +23,7 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
+from lanewise.autograph.keeping import keep
 from lanewise.autograph.merge import Merge
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
@@ -94,6 +95,8 @@ class Fork:
         self.ends: list[Any] = []
         self.changes: list[dict[Any, tuple[Slot, Any]]] = []
         self.left: list[Left] = []
+        #: Of each branch whether none of its examples comes to its end.
+        self.is_over: list[bool] = []
         self.origins: dict[int, Tensor] = {}
         self.stopped = 0
 
@@ -112,6 +115,7 @@ class Fork:
         """
         state = settled(self.regions[-1], self.names, state)
         self.stopped += state is None
+        self.is_over.append(state is None)
         if state is not None:
             state = tuple([settle(value) for value in state])
         elif is_live or _is_caught(self.regions[-1]):
@@ -150,6 +154,7 @@ class Fork:
 
     def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
         """Record the operation, carry out what the branches changed, and return the variables."""
+        keep(self)
         merge = Merge(self.regions, lead)
         builders = []
         for position, name in enumerate(self.names):
@@ -160,7 +165,7 @@ class Fork:
             slots.update({key: slot for key, (slot, _) in changes.items()})
         slot_builders = []
         for key, slot in slots.items():
-            before = next(r.changes[key][1] for r in self.regions if key in r.changes)
+            before = slot.get()
             before = settle(before) if is_place(slot) else before
             if is_place(slot):
                 self._hold(key, before)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from lanewise.autograph.attempts import try_
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
 from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
@@ -29,6 +28,7 @@ from lanewise.autograph.subscripts import (
     setitem,
 )
 from lanewise.autograph.templates import Templates
+from lanewise.autograph.tries import try_
 from lanewise.autograph.values import compare
 from lanewise.trace.regions import born
 from lanewise.trace.tensor import lift

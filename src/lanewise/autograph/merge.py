@@ -5,6 +5,7 @@ A variable may hold a tree: its leaves that are data become results, all else mu
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Value
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
-from lanewise.trace.regions import Region, is_plain, lend, resumed
+from lanewise.trace.regions import Region, born, is_plain, lend, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
@@ -140,11 +141,14 @@ class Merge:
         if not alive:
             return lambda results: DONT_CARE
         first = alive[0]
-        if len(alive) == len(ends) and all(end is first for end in alive):
+        if all(end is first for end in alive) and (
+            len(alive) == len(ends) or self._is_outer(first)
+        ):
             return lambda results: first
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
         sealed = set.intersection(*[tree.lists_within(end) for end in alive])
+        sealed -= {id(each) for region in self.regions for each in region.made()}
         leaves, structure = flatten(first, sealed)
         rows = []
         for end in ends:
@@ -165,9 +169,11 @@ class Merge:
 
         def whole(results: Sequence[Tensor]) -> Any:
             value = unflatten(structure, [build(results) for build in builders])
+            own = [x for x in tree.containers(value) if id(x) not in sealed]
             if outer:
-                own = [x for x in tree.containers(value) if id(x) not in sealed]
                 lend([*outer, *own], name)
+            for container in own:
+                born(container)
             return value
 
         return whole
@@ -239,6 +245,12 @@ class Merge:
         trace = state.trace
         if isinstance(trace, Region) and trace.is_trial and is_plain(self.lead, trace):
             raise IterationDecides
+
+    def _is_outer(self, value: Any) -> bool:
+        """Whether a value is a container that holds nothing made in one of the branches."""
+        if not isinstance(value, (list, dict, set, deque)):
+            return False
+        return not any(map(self._is_inner, flatten(value)[0]))
 
     def _is_inner(self, leaf: Any) -> bool:
         """Whether a leaf was made in one of the branches, and means nothing outside of it."""

@@ -243,10 +243,12 @@ class Statements:
     def AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:  # noqa: N802
         target, before = node.target, []
         if isinstance(target, ast.Name) and not self.expressions.is_elsewhere(target.id):
-            node.value = self.visit(node.value)
+            node.value = place(
+                hook("changing", load(target.id), self.visit(node.value)), node.value
+            )
             if target in self.analysis.unsure and target.id in self.analysis.undefinable:
                 before = [assign(target.id, hook("defined", load(target.id)))]
-            return [*before, place(statement(hook("changing", load(target.id))), node), node]
+            return [*before, node]
         if isinstance(target, ast.Name):
             old = self.visit(load(target.id))
             kept_target: ast.expr = store(target.id)
@@ -262,10 +264,10 @@ class Statements:
                 old = hook("getitem", load(owner), load(key))
                 kept_target = ast.Subscript(load(owner), load(key), ast.Store())
         value = self.names.fresh("t")
-        change = place(ast.AugAssign(store(value), node.op, self.visit(node.value)), node)
+        by = place(hook("changing", load(value), self.visit(node.value)), node.value)
+        change = place(ast.AugAssign(store(value), node.op, by), node)
         stored = self.store(kept_target, load(value))
-        changing = place(statement(hook("changing", load(value))), node)
-        return [*before, assign(value, place(old, target)), changing, change, *stored]
+        return [*before, assign(value, place(old, target)), change, *stored]
 
     def Delete(self, node: ast.Delete) -> list[ast.stmt]:  # noqa: N802
         return [made for target in node.targets for made in self.delete(target)]

@@ -50,9 +50,10 @@ def getitem(a: Any, k: Any) -> Any:
     if type(method) is FunctionType:
         return fn(method)(a, k)
     if not is_traced(k) and type(k) is not TracedRange:
-        if isinstance(a, defaultdict) and k not in a:
-            note_default(a)
+        home = note_default(a) if isinstance(a, defaultdict) and k not in a else None
         found = a[k]
+        if home is not None:
+            home.bear(found)
         return born(found) if type(found) is list and type(k) is slice else found
     if isinstance(a, np.ndarray):
         return as_tensor(a)[k]
@@ -161,10 +162,10 @@ def delitem(a: Any, k: Any) -> None:
     del a[k]
 
 
-def changing(x: Any) -> None:
-    """Note that ``x += v`` and the like come next, which may change x in place."""
+def changing(x: Any, by: Any) -> Any:
+    """Return v of ``x += v`` and the like, noting that x may be changed in place next."""
     if not is_watched():
-        return
+        return by
     if isinstance(x, (list, dict, set, deque, bytearray)):
         note_container(x)
     elif type(x) is np.ndarray:
@@ -173,6 +174,7 @@ def changing(x: Any) -> None:
         note_array(x)
     else:
         follow_operators(type(x))
+    return by
 
 
 # --- attributes and cells -------------------------------------------------------------------------
@@ -224,7 +226,7 @@ def closure(f: Any) -> Any:
 
 def _in_place(function: Any) -> Any:
     def call(x: Any, y: Any) -> Any:
-        changing(x)
+        changing(x, None)
         return function(x, y)
 
     return call

@@ -8,7 +8,7 @@ that holds the region decides for which examples they happen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -94,6 +94,10 @@ class Watched(Trace):
     def has_born(self, container: Any) -> bool:
         """Whether a container was made in the trace."""
         return id(container) in self._born
+
+    def made(self) -> Collection[Any]:
+        """Return the containers that were made in the trace, in their order."""
+        return self._born.values()
 
     def bear(self, container: Any) -> None:
         """Remember that a container was made in the trace: its changes are nobody else's."""
@@ -373,13 +377,18 @@ def note_container(container: Any) -> None:
     note(ContainerSlot, container)
 
 
-def note_default(container: Any) -> None:
-    """Log that a dict is about to get the default of a key: that is no change of a region's."""
+def note_default(container: Any) -> Watched | None:
+    """Log that a dict is about to get the default of a key: that is no change of a region's.
+
+    Returns the trace in which the dict was made, if any: the default is made there, too.
+    """
     trace = state.trace
     while isinstance(trace, Region) and not trace.has_born(container):
         trace = trace.parent
-    if isinstance(trace, Watched):
-        trace.log(ContainerSlot(container))
+    if not isinstance(trace, Watched):
+        return None
+    trace.log(ContainerSlot(container))
+    return trace if trace.has_born(container) else None
 
 
 def note_array(array: Any) -> None:
