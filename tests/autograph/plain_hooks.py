@@ -260,12 +260,20 @@ def raise_(handle, error, cause=_NOT_GIVEN):
     return error
 
 
-def suppressed(function, *kinds):
-    return kinds
-
-
 def managed(manager):
     return manager
+
+
+class following:  # noqa: N801
+    """The manager itself, which sees to exceptions."""
+
+    caught = ()
+
+    def __init__(self, manager):
+        self.outer = manager
+
+    def end(self):
+        pass
 
 
 class try_:  # noqa: N801
@@ -273,7 +281,7 @@ class try_:  # noqa: N801
 
     foreign = (Stop,)
 
-    def __init__(self, names, rest, handlers, is_final, prints):
+    def __init__(self, names, rest, handlers, is_final, prints, manager=None):
         assert all(callable(kinds) and type(uses_it) is bool for kinds, uses_it in handlers)
         self.names = names + rest
         self.turns = (None,)

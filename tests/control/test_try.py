@@ -644,7 +644,7 @@ def test_finally_after_all_have_raised():
     np.testing.assert_array_equal(lw.vmap(func)(XS), [func(x) for x in XS])
 
 
-def test_a_with_block_that_does_something_at_its_end_is_refused():
+def test_a_with_block_that_does_something_at_its_end():
     class Counter:
         ended = 0.0
 
@@ -654,17 +654,26 @@ def test_a_with_block_that_does_something_at_its_end_is_refused():
         def __exit__(self, *error):
             self.ended += 10
 
-    def func(x):
+    @contextlib.contextmanager
+    def counting(counter):
+        yield
+        counter.ended += 1
+
+    def func(x, manager):
         counter = Counter()
         try:
-            with counter:
+            with manager(counter):
                 y = math.sqrt(x)
         except ValueError:
             y = -1.0
         return y + counter.ended
 
-    with pytest.raises(lw.UnsupportedError, match="with block of a Counter"):
-        lw.vmap(func)(XS)
+    def simple(x):
+        return func(x, lambda counter: counter)
+
+    np.testing.assert_array_equal(lw.vmap(simple)(XS), [simple(x) for x in XS])
+    with pytest.raises(lw.UnsupportedError, match="with block of a _GeneratorContextManager"):
+        lw.vmap(lambda x: func(x, counting))(XS)
 
 
 def test_warnings_that_are_errors_are_refused():

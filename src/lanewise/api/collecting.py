@@ -155,8 +155,7 @@ class _Collecting(Attempt):
             return None  # of the map that is within: the whole is run in parts
         return super().catching(error)
 
-    def number(self, error: Any, make: Any, operands: Any, shapes: Any = ()) -> int:
-        place = here()
+    def number(self, error: Any, make: Any, operands: Any, shapes: Any, place: Any) -> int:
         types = tuple([(x.dtype, x.shape, x._weak) for x in operands])
         for number, kind in enumerate(self.kinds):
             known = (kind.error, kind.make, kind.types, self.places[number])

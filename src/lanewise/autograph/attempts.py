@@ -35,6 +35,10 @@ from lanewise.trace.tensor import Tensor, as_tensor, emit, lift
 from lanewise.trace.trace import Trace, require_trace, state
 
 Make = Callable[..., BaseException]
+#: Names of what has an effect.
+_SHOWING = frozenset(
+    "print print_ write warn warning info debug error log exception critical".split()
+)
 
 
 class Handler(NamedTuple):
@@ -51,6 +55,7 @@ class Kind(NamedTuple):
     make: Make | None  # None: the handler does not look at it
     types: tuple[Any, ...]
     shapes: Shapes = ()
+    place: Any = None  # the user's, if the exception may go on from there
 
 
 class Attempt:
@@ -116,6 +121,7 @@ class Attempt:
         ok: Value | None,
         make: Make,
         operands: Sequence[Tensor] = (),
+        place: Any = None,
     ) -> bool:
         """Go on with the examples for which `ok` holds; return False if nobody catches the error.
 
@@ -128,7 +134,7 @@ class Attempt:
         self.refuse_managers(attempt, error)
         held = attempt.held_now()
         shapes = tuple([(label, n) for label, (n, _) in held.items() if n])
-        number = attempt.number(error, make, operands, shapes)
+        number = attempt.number(error, make, operands, shapes, place or here())
 
         def failed() -> None:
             attempt.put("code", number + 1)
@@ -166,20 +172,23 @@ class Attempt:
     def refuse_managers(self, last: Attempt, error: type[BaseException]) -> None:
         """Raise where a ``with`` block that does something at its end stands between."""
         attempt: Attempt | None = self
+        caught = "on_error='collect'" if last.drops else "a try around"
         while attempt is not None:
             if attempt.managers and attempt.swallows:
                 kind = type(attempt.managers[-1]).__name__
                 raise UnsupportedError(
                     f"{error.__name__} may be raised{at(here())} in a with block of a {kind}, "
                     "which may go on as if nothing had been raised: that is not followed for the "
-                    "examples that raise. Write try and except, or contextlib.suppress(...), there"
+                    "examples that raise. Write a class with __enter__ and __exit__, "
+                    "contextlib.suppress(...), or try and except there"
                 )
-            if attempt.managers and not last.drops:
+            if attempt.managers and (not last.drops or _shows(attempt.managers[-1])):
                 kind = type(attempt.managers[-1]).__name__
                 raise UnsupportedError(
                     f"{error.__name__} may be raised{at(here())} in a with block of a {kind}, "
-                    "and a try around catches it: what the block does at its end is not followed "
-                    "for the examples that raise. Write the try in the block"
+                    f"and {caught} catches it: what the block does at its end is not followed "
+                    "for the examples that raise. Write the try in the block, or a class with "
+                    "__enter__ and __exit__"
                 )
             attempt = None if attempt is last else attempt.outer
 
@@ -197,7 +206,8 @@ class Attempt:
         error: type[BaseException],
         make: Make,
         operands: Sequence[Tensor],
-        shapes: Shapes = (),
+        shapes: Shapes,
+        place: Any,
     ) -> int:
         """Return the number of a kind of exception, from 0 on."""
         handler = self.handler_of(error)
@@ -210,7 +220,7 @@ class Attempt:
             kind = Kind(error, None, (), shapes)
         else:
             types = tuple([(x.dtype, x.shape, x._weak) for x in operands])
-            kind = Kind(error, make, types, shapes)
+            kind = Kind(error, make, types, shapes, place)
             if kind in self.kinds:
                 return self.kinds.index(kind)
         return self.enter_kind(kind)
@@ -348,6 +358,12 @@ class Attempt:
         if state.attempt is self:
             state.attempt = self.outer
         self.frame = None
+
+
+def _shows(manager: Any) -> bool:
+    """Whether a generator that is a context manager may have an effect at its end."""
+    code = getattr(getattr(manager, "gen", None), "gi_code", None)
+    return code is not None and not _SHOWING.isdisjoint(code.co_names)
 
 
 def in_expression(place: Any) -> UnsupportedError:

@@ -307,7 +307,7 @@ def deliver(error: BaseException, fields: dict[str, Any] | None = None, place: A
     templates = Templates(fields or {})
     make = templates.exception(error)
     if state.attempt is not None and state.attempt.fails(
-        type(error), None, make, templates.operands
+        type(error), None, make, templates.operands, place
     ):
         return
     trace = require_trace("raise")

@@ -9,16 +9,21 @@ from __future__ import annotations
 import ast
 
 from lanewise.autograph.build import (
+    MANAGER,
     Names,
     assign,
     attribute,
     call,
     constant,
+    hook,
     if_,
     load,
+    method,
     negate,
     place,
     place_all,
+    statement,
+    store,
 )
 from lanewise.autograph.comprehensions import Reductions
 from lanewise.autograph.patterns import lower_match
@@ -47,14 +52,8 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
         return [*before, *lower_match(node, names)]
     if isinstance(node, ast.Assert):
         return [*before, *_assert(node)]
-    if isinstance(node, ast.With) and _is_suppress(node):
-        (item,) = node.items
-        asked = item.context_expr
-        assert isinstance(asked, ast.Call)
-        kinds = call(attribute("ag__", "suppressed"), asked.func, *asked.args)
-        handler = place(ast.ExceptHandler(kinds, None, [ast.Pass()]), node)
-        made = place(ast.Try(node.body, [handler], [], []), node)
-        return [*before, made]
+    if isinstance(node, ast.With):
+        return [*before, *_with(node, names)]
     if isinstance(node, ast.Try) and node.handlers and node.finalbody:
         inner = place(ast.Try(node.body, node.handlers, node.orelse, []), node)
         return [*before, place(ast.Try([inner], [], [], node.finalbody), node)]
@@ -63,15 +62,24 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
     return [*before, node]
 
 
-def _is_suppress(node: ast.With) -> bool:
-    """Return whether a statement is ``with contextlib.suppress(...):``, as far as names tell."""
-    asked = node.items[0].context_expr
-    if len(node.items) > 1 or node.items[0].optional_vars or not isinstance(asked, ast.Call):
-        return False
-    named = asked.func.attr if isinstance(asked.func, ast.Attribute) else asked.func
-    named = named.id if isinstance(named, ast.Name) else named
-    plain = not asked.keywords and not any(isinstance(x, ast.Starred) for x in asked.args)
-    return named == "suppress" and plain
+def _with(node: ast.With, names: Names) -> list[ast.stmt]:
+    """Return a block with a handler, for managers that may end what data raise in it."""
+    made: list[ast.stmt] = []
+    for item in reversed(node.items):
+        manager, value, error = names.fresh("m"), names.fresh("v"), names.fresh("x")
+        body: list[ast.stmt] = made if made else node.body
+        if item.optional_vars is not None:
+            body = [place(ast.Assign([item.optional_vars], load(value)), item.optional_vars), *body]
+        handled = place(statement(method(manager, "handle", load(error))), node)
+        handler = place(ast.ExceptHandler(attribute(manager, "caught"), error, [handled]), node)
+        ended = place(statement(method(manager, "end")), node)
+        guarded = place(ast.Try(body, [handler], [ended], []), node)
+        guarded.__dict__[MANAGER] = manager
+        block = ast.With([ast.withitem(attribute(manager, "outer"), store(value))], [guarded])
+        block.__dict__[MANAGER] = manager
+        asked = place(hook("following", item.context_expr), item.context_expr)
+        made = place_all([assign(manager, asked), block], node)
+    return made
 
 
 def _reductions(node: ast.stmt, names: Names) -> list[ast.stmt]:

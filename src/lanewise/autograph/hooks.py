@@ -8,13 +8,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from lanewise.autograph.blocks import following
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
 from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.loops import Failure, For, While
-from lanewise.autograph.managers import managed, suppressed
+from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
 from lanewise.autograph.subscripts import (
@@ -53,6 +54,7 @@ __all__ = [
     "fn",
     "fold",
     "foldable",
+    "following",
     "for_",
     "getitem",
     "ifexp",
@@ -73,7 +75,6 @@ __all__ = [
     "shown",
     "size_of",
     "slice",
-    "suppressed",
     "text",
     "try_",
     "while_",

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lanewise.autograph.build import (
+    MANAGER,
     Names,
     Unconvertible,
     assign,
@@ -240,6 +241,7 @@ class Lowered:
         with self.at(not node.orelse):
             node.body = self.block(node.body, within + 1)
         orelse = node.orelse
+        jumps = jumps and MANAGER not in node.__dict__  # which ends whichever way that is
         node.orelse = self.guarded(orelse, node, within) if jumps else self.block(orelse, within)
         for handler in node.handlers:
             handler.body = self.block(handler.body, within + 2) or [place(ast.Pass(), handler)]

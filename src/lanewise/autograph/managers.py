@@ -15,8 +15,8 @@ import numpy as np
 
 from lanewise.autograph.attempts import Attempt
 from lanewise.autograph.floating import FloatingErrors
-from lanewise.errors import REFUSALS, UnsupportedError, at
-from lanewise.ir.location import _is_own, here
+from lanewise.errors import REFUSALS
+from lanewise.ir.location import _is_own
 from lanewise.trace.trace import Stop, state
 
 #: Those whose end means nothing to the examples that raise.
@@ -29,11 +29,11 @@ def _nothing() -> Generator[None]:
 
 
 #: What ``@contextlib.contextmanager`` makes.
-_OF_GENERATORS: Any = type(_nothing())
+OF_GENERATORS: Any = type(_nothing())
 
 
 #: Where packages are installed: what theirs end, such as ``pytest.raises``, they end on purpose.
-_INSTALLED = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+INSTALLED = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 
 
 class Managed:
@@ -80,7 +80,7 @@ def _may_swallow(manager: Any) -> bool:
     """Whether a context manager may go on as if nothing had been raised."""
     if isinstance(manager, contextlib.suppress):
         return True
-    if type(manager) is _OF_GENERATORS:
+    if type(manager) is OF_GENERATORS:
         steps = dis.get_instructions(manager.gen.gi_code)
         return any(step.opname == "CHECK_EXC_MATCH" for step in steps)
     exit_: Any = getattr(type(manager), "__exit__", None)
@@ -88,10 +88,10 @@ def _may_swallow(manager: Any) -> bool:
     if type(exit_) is not FunctionType:
         return False
     file = exit_.__code__.co_filename
-    return not _is_own(file) and not file.startswith(_INSTALLED) and _gives(exit_)
+    return not _is_own(file) and not file.startswith(INSTALLED) and gives(exit_)
 
 
-def _gives(function: FunctionType) -> bool:
+def gives(function: FunctionType) -> bool:
     """Whether a function may return anything but None and False."""
     before = None
     for step in dis.get_instructions(function):
@@ -103,16 +103,6 @@ def _gives(function: FunctionType) -> bool:
             return True
         before = step
     return False
-
-
-def suppressed(function: Any, *kinds: Any) -> Any:
-    """Return what ``with contextlib.suppress(...)`` catches, as the handler of a ``try``."""
-    if function is contextlib.suppress:
-        return kinds
-    raise UnsupportedError(
-        f"a function is called suppress{at(here())} that is not contextlib.suppress, in a with "
-        "statement. Give it another name"
-    )
 
 
 def managed(manager: Any) -> Any:

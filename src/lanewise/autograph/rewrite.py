@@ -59,6 +59,7 @@ from collections.abc import Callable, Sequence
 from lanewise.autograph.analysis import Analysis
 from lanewise.autograph.build import (
     HOOKS,
+    MANAGER,
     Names,
     assign,
     attribute,
@@ -317,23 +318,8 @@ class Statements:
         return [node]
 
     def With(self, node: ast.With) -> list[ast.stmt]:  # noqa: N802
-        body = self.block(node.body)
-        for item in reversed(node.items):
-            item.context_expr = place(
-                hook("managed", self.visit(item.context_expr)), item.context_expr
-            )
-        if all(item.optional_vars is None or self.is_simple(item.optional_vars)
-               for item in node.items):  # fmt: skip
-            node.body = body
-            return [node]
-        for item in reversed(node.items):
-            target = item.optional_vars
-            if target is not None and not self.is_simple(target):
-                kept = self.names.fresh("t")
-                item.optional_vars = store(kept)
-                body = [*place_all(self.store(target, load(kept)), target), *body]
-            body = [place(ast.With([item], body), node)]
-        return body
+        node.body = self.block(node.body)
+        return [node]
 
     def Try(self, node: ast.Try) -> list[ast.stmt]:  # noqa: N802
         turn, driver = self.names.fresh("i"), self.names.fresh("a")
@@ -370,6 +356,7 @@ class Statements:
             ast.Tuple(caught, ast.Load()),
             constant(bool(node.finalbody)),
             constant(prints),
+            *([load(node.__dict__[MANAGER])] if MANAGER in node.__dict__ else []),
         )
         turns: list[ast.stmt] = [
             self.guarded([node], driver),

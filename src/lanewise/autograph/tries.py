@@ -82,6 +82,7 @@ class Try:
         base = self._attempt.base
         self._count = len(base.made()) if isinstance(base, Watched) else 0
         self._fork: Fork | None = None
+        self._raised: BaseException | None = None
         self._has_stopped = False
         self._is_done = False
 
@@ -105,7 +106,8 @@ class Try:
             self._attempt.frame = self._frame
             state.attempt = self._attempt
             return
-        raise self._exception(self._turn - 1)
+        self._raised = self._exception(self._turn - 1)
+        raise self._raised
 
     def _refuse_warnings(self) -> None:
         """Raise where a handler waits for warnings that are turned into errors."""
@@ -179,8 +181,11 @@ class Try:
         else:
             self.handle()
             trace = require_trace("raise")
-            trace.location = place_of(error.__traceback__)
-            deliver(error)
+            place = place_of(error.__traceback__)
+            if error is self._raised:  # which has gone on
+                place = self._attempt.kinds[self._turn - 1].place or place
+            trace.location = place
+            deliver(error, place=place)
             if not self._attempt.kinds:
                 raise Stop
         self._has_stopped = True
@@ -246,6 +251,7 @@ def try_(
     handlers: tuple[tuple[Callable[[], Any], bool], ...],
     is_final: bool,
     prints: bool,
+    manager: Any = None,
 ) -> Any:
     """Return the turns of a ``try`` statement.
 
@@ -260,9 +266,11 @@ def try_(
         Whether there is a ``finally``.
     prints
         Whether that prints, so that it matters though nobody catches what is raised.
+    manager
+        Of the body of a ``with`` block, what `lanewise.autograph.managers.following` gave.
     """
     trace = state.trace
-    if trace is None or trace.is_eager:
+    if trace is None or trace.is_eager or (manager is not None and not manager.caught):
         return _PLAIN
     made = [Handler(*handler) for handler in handlers]
     return Try(names, rest, made, is_final, prints, sys._getframe(1))
