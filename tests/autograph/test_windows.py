@@ -269,3 +269,26 @@ def test_long_loops_are_recorded_still():
 
 def f_plain(a):
     return sum(a[i : i + 4].sum() for i in range(len(a)))
+
+
+def in_a_loop(a):
+    n = 0
+    for i in range(len(a)):
+        n += len(list(a[i : i + 4])) + len([*a[i : i + 3]]) + len(sorted(a[i : i + 2]))
+    return n
+
+
+def test_lists_of_windows_of_which_only_the_length_is_asked_for():
+    xs = np.random.default_rng(1).normal(size=(2, 40))
+    assert lw.vmap(in_a_loop)(xs).tolist() == [in_a_loop(x) for x in xs]
+
+
+@pytest.mark.parametrize("listed", [list, tuple, sorted, lambda w: (lambda *v: v)(*w),
+                                    lambda w: list(map(float, w)), lambda w: [*w][1:]])  # fmt: skip
+def test_lists_of_windows_that_data_place(listed):
+    def f(i):
+        return len(listed(np.arange(10.0)[i : i + 4] * i))
+
+    assert lw.vmap(f)(np.array([0, 6])).tolist() == [f(0), f(6)]
+    with pytest.raises(lw.UnsupportedError, match="a slice of 4 elements"):
+        lw.vmap(f)(np.array([0, 8]))

@@ -35,7 +35,7 @@ from lanewise.trace.extents import (
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.provenance import cut_off, distance, made_of
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read, stack_nested
+from lanewise.trace.tensor import ITERATED, Tensor, as_tensor, contains_tensor, emit, read, stack_nested
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import (
     as_stored,
@@ -282,6 +282,9 @@ def require_whole(x: Tensor) -> None:
         start, stop = ends(slice(*[Tensor(node.trace, end) for end in bounds], step), size, step)
         is_whole = Span(size, start, stop, step, what="a slice").count() == length
         require_trace("a slice").record(check, (read(is_whole),), {"make": _CutOff(length, size)})
+
+
+ITERATED.append(require_whole)
 
 
 def _root(trace: Trace) -> Trace:

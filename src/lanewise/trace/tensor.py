@@ -39,6 +39,10 @@ AS_ARRAY: dict[type, Callable[[Any], np.ndarray]] = {}
 TAKES_OVER: list[type] = []
 
 
+#: Told of each tensor of which Python asks for the rows, and so how many there are.
+ITERATED: list[Callable[[Tensor], None]] = []
+
+
 class Tensor:
     """An array in a traced function: dtype, shape, and a place in the graph being recorded.
 
@@ -134,6 +138,8 @@ class Tensor:
         if not self._type.shape:
             raise TypeError("iteration over a 0-d array")
         count = known_size(self._type.shape[0], "the number of its rows")
+        for see_to in ITERATED:
+            see_to(self)
         return map(self.__getitem__, range(count))
 
     def __repr__(self) -> str:
