@@ -52,12 +52,18 @@ class Analysis:
     """
 
     def __init__(
-        self, body: Sequence[ast.stmt], scope: Scope, flags: Mapping[ast.stmt, str], result: str
+        self,
+        body: Sequence[ast.stmt],
+        scope: Scope,
+        flags: Mapping[ast.stmt, str],
+        result: str,
+        keeps_all: bool = False,
     ) -> None:
         self._bound: dict[ast.AST, Set] = {}
         made = NOTHING.union(*[bound(node, self._bound) for node in body])
         self.locals = (scope.locals | made) - scope.globals - scope.nonlocals
         self.flags = flags
+        self.keeps_all = keeps_all  # as there are jumps: what is live is not known
         self.state: dict[ast.stmt, tuple[str, ...]] = {}
         self.restored: dict[ast.stmt, tuple[str, ...]] = {}
         self.unsure: set[ast.Name] = set()
@@ -310,7 +316,8 @@ class Analysis:
         if isinstance(node, (ast.Try, ast.TryStar)):
             names = self.bound(node)
         names |= self.bound(node.target) if isinstance(node, ast.For) else NOTHING
-        self.state[node] = self.carried(names & (live | self._later[node]))
+        kept = names if self.keeps_all else names & (live | self._later[node])
+        self.state[node] = self.carried(kept)
         return self.state[node]
 
     def assigned(self, body: Sequence[ast.stmt]) -> Set:

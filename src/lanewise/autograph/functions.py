@@ -16,7 +16,7 @@ from lanewise.autograph.build import (
     place_all,
 )
 from lanewise.autograph.desugar import desugar
-from lanewise.autograph.generators import Suspending
+from lanewise.autograph.generators import Suspending, Whole, suspends
 from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
 from lanewise.autograph.outline import Outline
 from lanewise.autograph.rewrite import Statements
@@ -24,12 +24,9 @@ from lanewise.autograph.scopes import (
     COMPREHENSIONS,
     FUNCTIONS,
     Scope,
-    own_nodes,
     scope_of,
     targets,
 )
-
-_SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
 class Functions:
@@ -68,7 +65,7 @@ class Functions:
             start, body = body[:1], body[1:]
         if not body:
             return
-        if suspends(node):
+        if suspends(node.body):
             node.body = [*start, *self._suspending(body, scope, outer, owner)]
             return
         first = first_line(body)
@@ -78,7 +75,7 @@ class Functions:
         def inner(node: ast.stmt, undefinable: frozenset[str]) -> None:
             self.inner(node, undefinable, owner)
 
-        statements = Statements(self.names, scope, lowered, analysis, outer, owner, inner)
+        statements = Statements(self.names, scope, lowered.flags, analysis, outer, owner, inner)
         unset = sorted(analysis.undefinable - scope.parameters)
         made = place_all([statements.undefine(name) for name in unset], first)
         made += statements.block(lowered.body)
@@ -94,10 +91,15 @@ class Functions:
         def inner(node: ast.stmt, undefinable: frozenset[str]) -> None:
             self.inner(node, undefinable, owner)
 
-        nothing = Lowered([ast.Pass()], self.names)  # jumps stay, and no variable is without value
-        analysis = Analysis([ast.Pass()], scope, {}, RETURN_VALUE)
-        statements = Statements(self.names, scope, nothing, analysis, outer, owner, inner)
-        return Suspending(statements).block(body)
+        first = first_line(body)
+        whole = Whole(body, self.names)
+        analysis = Analysis(whole.body, scope, whole.flags, RETURN_VALUE, keeps_all=True)
+        flags = whole.flags
+        statements = Statements(self.names, scope, flags, analysis, outer, owner, inner)
+        defined = _Defined(analysis.undefinable).visit
+        unset = sorted(analysis.undefinable - scope.parameters - {RETURN_VALUE})
+        made = place_all([statements.undefine(name) for name in unset], first)
+        return [*made, *Suspending(statements, whole, defined).block(whole.body)]
 
     def inner(self, node: ast.stmt, undefinable: frozenset[str], owner: str | None) -> None:
         """Convert the functions in a nested definition; the statements of classes stay."""
@@ -111,11 +113,6 @@ class Functions:
                 _Defined(undefinable).inside(node)
         elif undefinable:
             _Defined(undefinable).visit(node)
-
-
-def suspends(node: ast.FunctionDef) -> bool:
-    """Return whether a function is a generator."""
-    return any(isinstance(part, _SUSPENDING) for part in own_nodes(node.body))
 
 
 class _Defined(ast.NodeTransformer):

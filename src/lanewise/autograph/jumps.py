@@ -77,6 +77,8 @@ class Lowered:
         self.levels = [function]
         if self.value and completes(body):
             body = [*body, place(ast.Return(none()), body[-1])]
+        # Whether control gets to its end only where a context manager ends an exception.
+        self.may_fall = self.value and not exits(body)
         self.body = self.block(body, 0)
         if RETURN_FLAG in function.used:
             self.body.insert(0, place(assign(RETURN_FLAG, constant(False)), first_line(body)))
@@ -238,6 +240,7 @@ class Lowered:
             raise Unconvertible  # it would also swallow the exception under way
         within = depth + 2 + bool(node.finalbody)  # in the turns of a driver
         jumps = self.jumps(node.body)
+        may_end = MANAGER in node.__dict__ and self.may_fall and ast.Return in leaving(node.body)
         with self.at(not node.orelse):
             node.body = self.block(node.body, within + 1)
         orelse = node.orelse
@@ -245,6 +248,8 @@ class Lowered:
         node.orelse = self.guarded(orelse, node, within) if jumps else self.block(orelse, within)
         for handler in node.handlers:
             handler.body = self.block(handler.body, within + 2) or [place(ast.Pass(), handler)]
+            if may_end:  # what the function gives unless another `return` follows
+                handler.body.append(place(assign(RETURN_VALUE, none()), handler))
         node.finalbody = self.block(node.finalbody, depth + 3)
 
 
@@ -329,6 +334,8 @@ def _exits(node: ast.stmt, lenient: bool) -> bool:
     if isinstance(node, ast.While):
         forever = isinstance(node.test, ast.Constant) and node.test.value
         return bool(forever) and ast.Break not in leaving(node.body)
+    if isinstance(node, ast.Try) and MANAGER in node.__dict__:
+        return lenient and exits(node.body, lenient)
     if isinstance(node, TRIES):
         normal = exits(node.body, lenient) or exits(node.orelse, lenient)
         caught = all(exits(handler.body, lenient) for handler in node.handlers)

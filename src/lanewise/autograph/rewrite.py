@@ -54,7 +54,7 @@ A function stays one function. What is emitted around the user's statements (``a
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lanewise.autograph.analysis import Analysis
 from lanewise.autograph.build import (
@@ -78,7 +78,6 @@ from lanewise.autograph.build import (
     walrus,
 )
 from lanewise.autograph.expressions import Expressions
-from lanewise.autograph.jumps import Lowered
 from lanewise.autograph.scopes import Scope, mangle
 
 #: The exception in the handlers of branches and loops.
@@ -92,7 +91,7 @@ class Statements:
         self,
         names: Names,
         scope: Scope,
-        lowered: Lowered,
+        flags: Mapping[ast.stmt, str],
         analysis: Analysis,
         outer: frozenset[str],
         owner: str | None,
@@ -100,7 +99,7 @@ class Statements:
     ) -> None:
         self.names = names
         self.scope = scope
-        self.flags = lowered.flags
+        self.flags = flags
         self.analysis = analysis
         self.outer = outer - scope.locals
         self.owner = owner

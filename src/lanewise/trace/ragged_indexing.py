@@ -35,7 +35,15 @@ from lanewise.trace.extents import (
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.provenance import cut_off, distance, made_of
 from lanewise.trace.ragged import Ragged, assign, filled, pack, ragged
-from lanewise.trace.tensor import ITERATED, Tensor, as_tensor, contains_tensor, emit, read, stack_nested
+from lanewise.trace.tensor import (
+    ITERATED,
+    Tensor,
+    as_tensor,
+    contains_tensor,
+    emit,
+    read,
+    stack_nested,
+)
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import (
     as_stored,
