@@ -19,7 +19,7 @@ import numpy as np
 
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.branches import Fork, deliver
-from lanewise.autograph.keeping import Keeper, Shapes
+from lanewise.autograph.keeping import Keeper, Shapes, living
 from lanewise.autograph.state import DONT_CARE, Undefined, called
 from lanewise.autograph.templates import Templates
 from lanewise.errors import REFUSALS, UnsupportedError, at
@@ -158,7 +158,10 @@ class Attempt:
         keeper.track_changed(self.base)
         known = self.frame.f_locals if self.names else {}
         values = {name: settle(known.get(name, Undefined(name))) for name in self.names}
-        values |= {label: settle(slot.get()) for label, slot in keeper.slots.values()}
+        for label, slot in keeper.slots.values():
+            value = living(settle(slot.get()))
+            if value is not DONT_CARE:
+                values[label] = value
         return {label: (keeper.number(label, value), value) for label, value in values.items()}
 
     def refuse_boundaries(self, error: type[BaseException]) -> None:

@@ -23,7 +23,7 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
-from lanewise.autograph.keeping import keep
+from lanewise.autograph.keeping import keep, living
 from lanewise.autograph.merge import Merge
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
@@ -166,7 +166,7 @@ class Fork:
         slot_builders = []
         for key, slot in slots.items():
             before = slot.get()
-            before = settle(before) if is_place(slot) else before
+            before = living(settle(before)) if is_place(slot) else before
             if is_place(slot):
                 self._hold(key, before)
             left = [changes[key][1] if key in changes else before for changes in self.changes]
@@ -189,7 +189,8 @@ class Fork:
         values = record(primitive, parts, lead=(lead,))
         results = [tensor_of(v, kind) for v, kind in zip(values, merge.kinds, strict=True)]
         for slot, build in slot_builders:
-            set_slot(slot, build(results))
+            value = build(results)
+            set_slot(slot, slot.get() if value is DONT_CARE else value)
         state = tuple([build(results) for build in builders])
         join_guards(self.regions)
         exports.finish(results)

@@ -36,6 +36,7 @@ from lanewise.trace.slots import (
     ItemSlot,
     Slot,
 )
+from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Keeper:
         for key, slot in slots.items():
             if not is_kept(slot):
                 continue
-            before = settle(slot.get())
+            before = living(settle(slot.get()))
             label = self.track(slot, before)
             for branch, kinds in enumerate(raised):
                 changes = fork.changes[branch]
@@ -209,6 +210,20 @@ def unreachable(region: Region, base: Any, count: int, ends: Any) -> list[Slot]:
         elif kind_of(node) is None and node is not None and not isinstance(node, _SIMPLE):
             return []  # an object, which may hold whatever it likes
     return [slot for slot in asked if id(slot.owner) not in reached]
+
+
+def living(value: Any) -> Any:
+    """Return what a place holds, unless it is of a region that was left: then nobody has it."""
+    if type(value) is not Tensor and kind_of(value) is not None:
+        return value
+    chain = set()
+    trace = state.trace
+    while trace is not None:
+        chain.add(id(trace))
+        trace = trace.parent
+    leaves = tree.flatten(value)[0]
+    is_gone = any([type(x) is Tensor and id(x._trace) not in chain for x in leaves])
+    return DONT_CARE if is_gone else value
 
 
 def _is_open(value: Any) -> bool:

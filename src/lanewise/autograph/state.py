@@ -180,6 +180,7 @@ class _DontCare:
     __lt__ = __le__ = __gt__ = __ge__ = _nothing
     __matmul__ = __rmatmul__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _nothing
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _nothing
+    __iter__ = None  # which would never end
     __array_ufunc__ = None  # so that tensors and NumPy leave operators to it
 
 
