@@ -732,7 +732,41 @@ def k20(x):
     return out + np.array(idx)
 
 
+def r2(x):
+    d = {}
+    try:
+        if x > 1:
+            d["a"] = 2 * x
+            raise ValueError
+        d["a"] = 1.0
+        d["a"] = 2.0
+        y = 1 / int(x)
+        d["a"] = 3.0 + y
+    except (ValueError, ZeroDivisionError):
+        d["b"] = 1.0
+    else:
+        d["b"] = 2.0
+    return d
+
+
+def r3(x):
+    out = [x]
+    try:
+        if x > 1:
+            out.append(2 * x)
+            raise ValueError
+        out.append(1.0)
+        out[1] = 7.0 + x
+        1 / int(x)
+        out[0] = 9.0
+    except (ZeroDivisionError, ValueError):
+        out[0] += 100
+    return np.array(out)
+
+
 PROGRAMS = [
+    r2,
+    r3,
     a1,
     a2,
     a3,

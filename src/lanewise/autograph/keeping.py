@@ -107,16 +107,17 @@ class Keeper:
             trace = trace.parent
         for region in reversed(chain):
             if isinstance(region, Region):
-                for slot, before in region.changes.values():
+                for slot, _ in region.changes.values():
                     if is_kept(slot):
-                        self.track(slot, before)
+                        whole = whole_of(slot)
+                        known = region.changes.get(whole.key)
+                        self.track(whole, whole.get() if known is None else known[1])
 
     def restore(self, shapes: Shapes) -> None:
         """Let places hold what they held when a kind of exception was raised."""
         region = state.trace
         assert isinstance(region, Region)
-        found = sorted(self.slots.values(), key=lambda entry: type(entry[1]) is not ContainerSlot)
-        for label, slot in found:  # what is in a container behind that itself
+        for label, slot in self.slots.values():
             value = self.kept(label, shapes)
             if value is not DONT_CARE:
                 region.log(slot)
@@ -127,10 +128,11 @@ class Keeper:
 
         ``raised`` are for each branch the structures that go with what may have been raised there.
         """
-        slots = {key: slot for changes in fork.changes for key, (slot, _) in changes.items()}
+        changed = [slot for changes in fork.changes for slot, _ in changes.values()]
+        slots = {
+            whole.key: whole for slot in changed if is_kept(slot) for whole in [whole_of(slot)]
+        }
         for key, slot in slots.items():
-            if not is_kept(slot):
-                continue
             before = living(settle(slot.get()))
             label = self.track(slot, before)
             for branch, kinds in enumerate(raised):
@@ -163,6 +165,13 @@ def is_kept(slot: Slot) -> bool:
     """Whether what a place holds may be another thing for the examples that raised."""
     kinds = (ContainerSlot, ItemSlot, AttributeSlot, CellSlot)
     return isinstance(slot, kinds) and not isinstance(slot, HeldSlot)
+
+
+def whole_of(slot: Slot) -> Slot:
+    """Return what is kept of a place: of an entry, all that its list or dict holds."""
+    if isinstance(slot, ItemSlot) and isinstance(slot.owner, (list, dict, deque)):
+        return ContainerSlot(slot.owner)
+    return slot
 
 
 def keep(fork: Fork) -> None:
