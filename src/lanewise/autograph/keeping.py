@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +38,6 @@ from lanewise.trace.slots import (
 )
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
-
-if TYPE_CHECKING:
-    from lanewise.autograph.branches import Fork
 
 #: By the name of a variable, or the number of a place: the number of its structure, if not 0.
 Shapes = tuple[tuple[str, int], ...]
@@ -123,7 +120,7 @@ class Keeper:
                 region.log(slot)
                 slot.set(value)
 
-    def keep(self, fork: Fork, raised: list[list[Shapes]]) -> None:
+    def keep(self, fork: Any, raised: list[list[Shapes]]) -> None:
         """Keep what branches leave for the examples that raised in them.
 
         ``raised`` are for each branch the structures that go with what may have been raised there.
@@ -174,7 +171,7 @@ def whole_of(slot: Slot) -> Slot:
     return slot
 
 
-def keep(fork: Fork) -> None:
+def keep(fork: Any) -> None:
     """Keep what branches that are about to be joined leave for the examples that raised in them.
 
     What goes on behind the join holds nothing of branches in which all examples have raised.
