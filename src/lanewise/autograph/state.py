@@ -275,9 +275,13 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
 def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
     """Return the kind with a dtype that Python numbers among the leaves fit into, as the default.
 
-    A literal gives way to a narrower dtype, but not at the price of another value.
+    A literal gives way to a narrower dtype, but not at the price of another value, and a number
+    that is data does not.
     """
     for leaf in leaves:
+        if kind.weak is None and type(leaf) is Tensor and leaf._weak and leaf._mixed is None:
+            dtype = np.result_type(kind.dtype, WEAK_DTYPES[leaf._weak])
+            kind = Kind(dtype, kind.shape, None, kind.mixed)
         if kind.weak is None and type(leaf) in (int, float) and not _fits(leaf, kind.dtype):
             dtype = np.result_type(kind.dtype, WEAK_DTYPES[type(leaf)])
             kind = Kind(dtype, kind.shape, None, kind.mixed)

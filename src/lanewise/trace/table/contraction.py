@@ -35,6 +35,7 @@ def flat(a: Any) -> Any:
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     x: Any = as_tensor(a)
     y: Any = as_tensor(b)
+    x, y = [t if t._weak is None else t.copy() for t in (x, y)]  # numbers become arrays
     if x.ndim and y.ndim:
         pair = (x.ndim - 1, max(y.ndim - 2, 0))
         result = contract(x, y, np.result_type(x.dtype, y.dtype), [], [pair])

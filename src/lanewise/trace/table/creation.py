@@ -49,9 +49,15 @@ def number_or_array(x: Any) -> Any:
 
 def promoted(*operands: Any) -> np.dtype:
     """Return NumPy's ``result_type`` of tensors, arrays, dtypes and Python numbers."""
-    return np.result_type(
-        *[x.dtype if isinstance(x, (Tensor, np.ndarray)) else x for x in operands]
-    )
+    return np.result_type(*[_promoting(x) for x in operands])
+
+
+def _promoting(x: Any) -> Any:
+    """Return the dtype of an array, or a Python number of the kind that x is, which gives way."""
+    kind = as_tensor(x)._weak if isinstance(x, Tensor) else None
+    if kind is not None and kind is not bool:
+        return kind(0)
+    return x.dtype if isinstance(x, (Tensor, np.ndarray)) else x
 
 
 def converted(x: Any, dtype: np.dtype, *, set_alone: bool = False) -> Tensor:

@@ -23,7 +23,8 @@ from lanewise.trace.table.creation import array_like, number_or_array, promoted
 from lanewise.trace.table.registry import implements, refuse
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.ufuncs import NO_VALUE, apply
-from lanewise.trace.views import as_stored, imag_view, real_view, store
+from lanewise.trace.views import as_stored, store
+from lanewise.trace.weak import weak_kind
 
 _TO_WHERE = "Use np.where(condition, x, y), or a reduction with where=condition"
 
@@ -37,7 +38,7 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
     x, y = number_or_array(x), number_or_array(y)
     dtype = promoted(x, y)
     if NUMPY >= (2, 5) or dtype.kind in "fc":  # before, an int too large for an integer wraps
-        x, y = (as_stored(v, dtype) if type(v) is int else v for v in (x, y))
+        x, y = (as_stored(v, dtype) if weak_kind(v) is int else v for v in (x, y))
     operands = [as_tensor(v) for v in (x, y)]
     cast_to = [t if t.dtype == dtype else emit(cast, t, dtype=dtype) for t in operands]
     return emit(where_op, condition, *cast_to)
@@ -69,6 +70,7 @@ def clip(
             "forbidden."
         )
     x = as_tensor(a)
+    x = x if x._weak is None else x.copy()  # a number becomes an array
     low, high = (None if v is None else number_or_array(v) for v in (a_min, a_max))
     if x.dtype.kind in "iu":  # a Python integer beyond the dtype bounds nothing
         if type(low) is int and low <= np.iinfo(x.dtype).min:
@@ -135,7 +137,7 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Tensor:
     x = as_tensor(x)
-    if not x.shape and x._view is None and x.dtype.kind in "fc":  # a scalar is not written to
+    if not x.shape and (copy or x._view is None) and x.dtype.kind in "fc":  # gives a scalar
         return nan_to_num(x.reshape(1), True, nan, posinf, neginf)[0]
     result = x.copy() if copy else x
     if x.dtype.kind not in "fc":
@@ -156,12 +158,12 @@ def nan_to_num(
 
 @implements(np.real)
 def real(val: Any) -> Tensor:
-    return real_view(as_tensor(val))
+    return as_tensor(val).real
 
 
 @implements(np.imag)
 def imag(val: Any) -> Tensor:
-    return imag_view(as_tensor(val))
+    return as_tensor(val).imag
 
 
 @implements(np.angle)

@@ -316,7 +316,7 @@ def _clip(self: Tensor, min: Any = None, max: Any = None, out: Any = None, **kwa
 def _conjugate(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The complex conjugate; of real numbers the tensor itself."""
     if self.dtype.kind != "c" and not args and not kwargs:
-        return self
+        return weak(self, int) if self._weak is bool else self
     return np.conjugate(self, *args, **kwargs)
 
 
@@ -379,6 +379,22 @@ for _name, _instead in REFUSED_METHODS.items():
     setattr(Tensor, _name, _refused(_name, _instead))
 
 
+def _real(self: Tensor) -> Tensor:
+    """The real part."""
+    if self._weak is None:
+        return real_view(self)
+    kind = {bool: int, complex: float}.get(self._weak, self._weak)
+    return weak(np.real(self.copy()), kind)
+
+
+def _imag(self: Tensor) -> Tensor:
+    """The imaginary part."""
+    if self._weak is None:
+        return imag_view(self)
+    kind = float if self._weak in (float, complex) else int
+    return weak(np.imag(self.copy()), kind)
+
+
 def _set_real(self: Tensor, values: Any) -> None:
     store(real_view(writable(self)), values)
 
@@ -401,8 +417,8 @@ def _set_flat(self: Tensor, values: Any) -> None:
 
 Tensor.T = property(np.transpose, doc="The axes reversed.")  # type: ignore[attr-defined]
 Tensor.mT = property(np.matrix_transpose, doc="The last two axes swapped.")  # type: ignore[attr-defined]
-Tensor.real = property(real_view, _set_real, doc="The real part.")  # type: ignore[attr-defined]
-Tensor.imag = property(imag_view, _set_imag, doc="The imaginary part.")  # type: ignore[attr-defined]
+Tensor.real = property(_real, _set_real)  # type: ignore[attr-defined]
+Tensor.imag = property(_imag, _set_imag)  # type: ignore[attr-defined]
 Tensor.flat = property(_flat, _set_flat, doc="The elements in a row, as a view.")  # type: ignore[attr-defined]
 Tensor.device = "cpu"  # type: ignore[attr-defined]
 
