@@ -77,20 +77,9 @@ class Watched(Trace):
     def log(self, slot: Slot) -> None:
         """Remember what a place holds before it is changed for the first time."""
         if slot.key not in self.changes and id(slot.owner) not in self._born:
-            if self._has_made(slot.owner):
-                self.bear(slot.owner)
-                return
             self.changes[slot.key] = (slot, slot.get())
             self.lines[slot.key] = here()
             touch()
-
-    def _has_made(self, owner: Any) -> bool:
-        """Whether a list that was not changed until now holds what was computed in the trace."""
-        if type(owner) is not list or any(
-            [slot.owner is owner for slot, _ in self.changes.values()]
-        ):
-            return False
-        return any([type(item) is Tensor and item._trace is self for item in owner])
 
     def put_back(self, only_tensors: bool = False) -> None:
         """Put back what was changed outside of the trace, or what holds traced values now."""
