@@ -589,3 +589,36 @@ def test_what_is_computed_of_one_array_shares_its_code():
     for row in ROWS:
         got, _ = outcome(lw.function(f), row)
         assert_alike(got, outcome(f, row)[0])
+
+
+def in_a_branch_of_try(x):
+    m = 0 if x[0] > 0 else 1.25
+    try:
+        if x[1] > 0:
+            m %= 9
+    except ZeroDivisionError:
+        m = 3
+    return m
+
+
+def in_turns_of_try(x):
+    m, n = 0 if x[0] > 0 else 1.25, int(x[2]) + 6
+    while n < 9:
+        try:
+            if n == 6:
+                m %= 3
+            elif n == 7:
+                m = m / (n - 7)
+            else:
+                m = m * 2
+        except ZeroDivisionError:
+            m = m // 1 + 1
+        n += 1
+    return m
+
+
+@pytest.mark.parametrize("program", [in_a_branch_of_try, in_turns_of_try])
+def test_codes_leave_the_branches_of_a_try(program):
+    for row in ROWS:
+        assert_alike(outcome(lw.function(program), row)[0], outcome(program, row)[0])
+    np.testing.assert_array_equal(lw.vmap(program)(ROWS), [program(row) for row in ROWS])

@@ -254,9 +254,9 @@ def _say_by_code(leaf: Tensor, chosen: Tensor, found: Sequence[tuple[Class, ...]
     if any([each is not None and len(each) > 1 for each in found]):
         return
     classes = leaf._mixed.classes
-    table = [0 if each is None else classes.index(each[0]) for each in found]
-    code = _mapped([chosen], table)
-    leaf._mixed = Mixed(classes, Tensor(require_trace("a number"), code))
+    table = [n if each is None else classes.index(each[0]) for n, each in enumerate(found)]
+    if table == [*range(len(classes))]:
+        leaf._mixed = Mixed(classes, chosen._mixed.code)
 
 
 def _leaves(x: Any) -> list[Any]:
