@@ -35,3 +35,23 @@ def test_choices_among_choices(first, second, backend, monkeypatch):
     )
     want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)])
     np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
+
+
+def decided_by_an_element(p, v, a):
+    if p:
+        if a[-1]:
+            v[1] = 1
+        v = v + 0
+    return v
+
+
+def test_what_decides_within_a_branch_may_be_an_element_of_an_array():
+    v, a = np.arange(12.0).reshape(3, 4), np.zeros((3, 17), bool)
+    a[1:, -1] = True
+    for p in ([True, False, True], [False, True, True], [True, True, False], [False] * 3):
+        given = np.array(p)
+        expected = np.stack(
+            [decided_by_an_element(*row) for row in zip(given, v.copy(), a, strict=True)]
+        )
+        for function in (decided_by_an_element, lw.function(decided_by_an_element)):
+            np.testing.assert_array_equal(lw.vmap(function)(given, v.copy(), a), expected)

@@ -323,6 +323,13 @@ class _Rewriting:
     def divergent(self, op: Operation, position: int, scope: _Scope) -> bool:
         """Record a divergent map that takes whole arrays and their rows."""
         wholes = [scope.wholes.get(value) for value in op.operands]
+        region = op.regions[0]
+        inner = region.operations[-1]
+        if inner.primitive in BRANCHES:  # what decides is asked of these examples only
+            lead = region.inputs.index(inner.operands[0])
+            if (x := wholes[lead]) is not None:
+                rows = gather(x.value, scope.rows[x.base], axis=0)
+                scope.values[op.operands[lead]], wholes[lead] = rows, None
         types = list(op.signature.types)
         results: dict[int, int] = {}
         bases = [x.base for x in wholes if x]
