@@ -580,6 +580,15 @@ def test_classes_that_many_decide_are_joined_once():
         assert_alike(got, outcome(f, row)[0])
 
 
+def test_arrays_that_are_put_together_by_name():
+    def f(x):
+        y = integers_or_floats(x)
+        return np.stack(arrays=[y, y * 2])
+
+    for row in ROWS:
+        assert_alike(outcome(lw.function(f), row)[0], outcome(f, row)[0])
+
+
 def test_what_is_computed_of_one_array_shares_its_code():
     def f(x):
         y = integers_or_floats(x)

@@ -84,7 +84,7 @@ def _carry_out(func: Any, implementation: Callable[..., Any], args: Any, kwargs:
     written = [x for x in written_by(func, args, kwargs) if is_mixed(x)]
     if written:
         return _write(func, implementation, args, kwargs, written)
-    if func in _JOINING and type(args[0]) in (tuple, list):
+    if func in _JOINING and args and type(args[0]) in (tuple, list):
         has_dtype = kwargs.get("dtype") is not None or (func is np.array and len(args) > 1)
         if not has_dtype:
             return joined(lambda parts: implementation(parts, *args[1:], **kwargs), args[0])
