@@ -481,11 +481,33 @@ def k12(x):
 
 # --- the comparison -------------------------------------------------------------------------------
 
+
+def k13(x):  # a mask without elements
+    v = np.array([-4.5, 3.5, 0.0, 4.5])
+    try:
+        v[:] = -0.25
+        if x > 0:
+            v[v > 1] = 0.5
+    finally:
+        x += 2.0
+    return v + x
+
+
+def k14(x):  # an index without entries
+    v = np.zeros(4)
+    try:
+        v[np.array([], int)] = x
+        y = 1 / int(x)
+    except ZeroDivisionError:
+        y = 2.0
+    return v + y
+
+
 PROGRAMS = [
     *[(f, XS) for f in (f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)],
     *[(f, MATRICES) for f in (g1, g2, g3, g4, g5, g6)],
     *[(f, ODD) for f in (h1, h2, h3, h4, h5, h6, h7, h8, h9, h10, h11, h12, h13, h14)],
-    *[(f, SMALL) for f in (k3, k4, k5, k6, k7, k8, k10, k11, k12)],
+    *[(f, SMALL) for f in (k3, k4, k5, k6, k7, k8, k10, k11, k12, k13, k14)],
 ]
 
 

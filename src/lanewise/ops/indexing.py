@@ -49,7 +49,7 @@ def _in_range(index: Any, axis: int, size: Any) -> tuple[Any, IndexError]:
     """Return whether all of an index is in range, and what NumPy raises if not."""
     inside = (index >= -size) & (index < size)
     first = index
-    if index.shape:
+    if np.size(index) and np.shape(index):
         first = np.reshape(index, (-1,))[np.argmin(np.reshape(inside, (-1,)))]
     message = f"index {first} is out of bounds for axis {axis} with size {size}"
     return np.all(inside), IndexError(message)
