@@ -1,15 +1,12 @@
-"""Shared setting of all tests: `oracle` can be imported, graphs are verified, faults are raised."""
+"""Shared setting of all tests: graphs are verified, faults are raised, nothing is cached."""
 
 import gc
 import os
 import signal
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
 os.environ["LANEWISE_VERIFY"] = "1"
 os.environ["LANEWISE_STRICT"] = "1"
 os.environ["LANEWISE_TRACEBACK"] = "full"

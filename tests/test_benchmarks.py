@@ -8,7 +8,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import math
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +18,12 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from benchmarks.suite import measure, memory, report, results
 from benchmarks.suite.chart import MARKS, chart
 from benchmarks.suite.peers import PEERS
 from benchmarks.suite.workload import Workload, leaves
 from benchmarks.suite.workloads import workloads
+from support.oracle import assert_same
 
 ROOT = Path(__file__).parents[1]
 WORKLOADS = {workload.name: workload for workload in workloads()}

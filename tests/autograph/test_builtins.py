@@ -17,7 +17,7 @@ import lanewise as lw
 from lanewise.autograph.builtins import contains
 from lanewise.autograph.calls import fn
 from lanewise.errors import ConcretizationError, UnsupportedError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 # Outside of a trace `fn` returns what it is given, so that a function is its own oracle.
 

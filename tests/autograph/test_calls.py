@@ -19,7 +19,7 @@ import lanewise as lw
 from lanewise.autograph import calls
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 XS = np.array([-2.0, -0.5, 0.5, 3.0])
 

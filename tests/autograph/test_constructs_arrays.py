@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
+from support.control_flow_oracle import assert_follows
 
 N = np.array([0, 3, 1, 6, 2, 4])
 ROWS = (np.arange(30.0).reshape(6, 5) * 7) % 11 - 4

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
+from support.control_flow_oracle import assert_follows
 
 X = np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0, np.nan])
 N = np.array([-3, -1, 0, 1, 2, 3, 8])

@@ -11,7 +11,7 @@ import pytest
 import scipy.special
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
+from support.control_flow_oracle import assert_follows
 
 X = np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0])
 N = np.array([0, 3, 1, 6, 2, 4])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from control_flow_oracle import assert_follows
+from support.control_flow_oracle import assert_follows
 
 N = np.array([0, 1, 5, 2, 9, 3, 40, 1])
 ROWS = (np.arange(40.0).reshape(8, 5) * 7) % 11 - 4

@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
+from support.control_flow_oracle import assert_follows
 
 N = np.array([0, 1, 5, 2, 9, 3, 40, 1])
 X = np.array([0.5, -3.0, 7.0, 2.5, 0.0, 1.0, 30.0, -0.25])

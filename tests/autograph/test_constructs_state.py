@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
+from support.control_flow_oracle import assert_follows
 
 N = np.array([0, 3, 1, 6, 2, 4])
 X = np.array([0.5, -1.0, 2.0, -0.25, 0.0, 4.0])

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograph.comparing import HOOKS, same, same_lines
 from lanewise.autograph.convert import convert
+from support.comparing import HOOKS, same, same_lines
 
 
 class Noisy:

@@ -17,11 +17,11 @@ import weakref
 
 import pytest
 
-from autograph import plain_hooks
-from autograph.comparing import define, same
 from lanewise.autograph import convert as conversion
 from lanewise.autograph import source
 from lanewise.autograph.convert import convert, is_converted
+from support import plain_hooks
+from support.comparing import define, same
 
 SWITCH = 0
 

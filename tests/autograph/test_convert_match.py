@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograph.comparing import same, same_lines
+from support.comparing import same, same_lines
 
 Pair = namedtuple("Pair", "first second")
 

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograph import plain_hooks
-from autograph.comparing import define, same, same_lines
 from lanewise.autograph.convert import convert
+from support import plain_hooks
+from support.comparing import define, same, same_lines
 
 # --- branches -------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ import warnings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograph import plain_hooks
-from autograph.comparing import define, same, same_lines
 from lanewise.autograph.convert import convert
-from searching import searching
+from support import plain_hooks
+from support.comparing import define, same, same_lines
+from support.searching import searching
 
 NAMES = ["a", "b", "c", "d"]
 

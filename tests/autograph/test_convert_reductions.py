@@ -10,8 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from autograph import plain_hooks
-from autograph.comparing import define, same
+from support import plain_hooks
+from support.comparing import define, same
 
 
 @pytest.fixture(params=[False, True], ids=["native", "folded"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
 from lanewise.errors import ControlFlowError, UnsupportedError
+from support.control_flow_oracle import assert_follows
 
 N = np.array([3, 1, 7, 3, 0])
 X = np.array([0.5, -1.0, 2.0, 9.0, 1.0])

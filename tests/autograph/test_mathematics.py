@@ -14,7 +14,7 @@ import lanewise as lw
 from lanewise.autograph.calls import ROWS, fn
 from lanewise.autograph.mathematics import CONSTANTS
 from lanewise.errors import UnsupportedError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 SPECIAL = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 1.5, 2.0, -2.0, 3.0, 7.25, -3.5, 170.5, 1e-300, 5e-324,
            709.78, 710.0, -745.0, 1024.0, 1e300, -1e300, np.inf, -np.inf, np.nan]  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from asserting import in_a_loop, with_message, without_message
+from support.asserting import in_a_loop, with_message, without_message
 
 XS = np.array([1.0, 2.5, -3.0, -4.0])
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import lanewise as lw
 from lanewise.errors import ControlFlowError
-from random_aliases import compose, function, source
-from searching import searching
+from support.random_aliases import compose, function, source
+from support.searching import searching
 
 ARRAYS = np.array([[7.0, 1, 2], [0, 5, 3], [2, 2, 9], [1, 4, 0]])
 MATRICES = (np.arange(24.0).reshape(4, 2, 3)[:, :, ::-1] % 7).copy()

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
 from lanewise.errors import ControlFlowError
+from support.control_flow_oracle import assert_follows
 
 ROWS = (np.arange(96).reshape(6, 4, 4) * 37) % 11 - 5
 K = np.array([0, 3, -1, 2, 1, 3])

@@ -10,7 +10,7 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.sequences import as_sequence
 from lanewise.autograph.subscripts import delitem, getitem, setattr, setitem
 from lanewise.errors import ConcretizationError, UnsupportedError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 INTS = np.array([0, 2, 1, -1, -3])
 ROWS = np.arange(12.0).reshape(3, 4)

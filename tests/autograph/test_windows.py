@@ -5,7 +5,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.trace.trace import state
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 
 def window(a):

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import assert_equal, assert_same_error, backend, outcome
-from codegen.guarded import PAGE, Block, assert_done, guarding, run_apart
+from support.backends import assert_equal, assert_same_error, backend, outcome
+from support.guarded import PAGE, Block, assert_done, guarding, run_apart
 
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 SIZES = (1, 7, 9, 33)

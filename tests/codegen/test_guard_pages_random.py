@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegen import test_random_native as native
-from codegen.backends import backend
-from codegen.guarded import assert_done, guarding, run_apart
 from control import test_random_writes
 from function import test_random, test_sizes, test_sizes_composed
 from numpy_api import test_indexing
-from searching import searching
+from support.backends import backend
+from support.guarded import assert_done, guarding, run_apart
+from support.searching import searching
 
 #: What draws programs, what checks one, and how many of them.
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Callable[..., Any], int]] = {

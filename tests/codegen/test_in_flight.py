@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import backend
 from lanewise.codegen.choices import MOST_FLIGHT
 from lanewise.codegen.llvm import machine
 from lanewise.runtime import dispatch
 from lanewise.runtime.kernels import KERNELS
+from support.backends import backend
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, 100)
 

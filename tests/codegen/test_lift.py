@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import assert_same_outcome
 from lanewise.codegen.lift import lift
 from lanewise.ir.text import parse_graph
 from lanewise.ops.registry import REGISTRY
 from lanewise.runtime import dispatch, kernels
+from support.backends import assert_same_outcome
 
 X = np.linspace(0.1, 3.0, 37)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-import oracle
-from codegen.backends import Kernels, watched
 from lanewise.runtime import dispatch
+from support import oracle
+from support.backends import Kernels, watched
 
 RNG = np.random.default_rng(14)
 COUNT = 21  # more than a block of lanes, and no multiple of one

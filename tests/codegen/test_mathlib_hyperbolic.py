@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from codegen import ulp
 from lanewise.codegen.mathlib import hyperbolic
+from support import ulp
 
 #: The largest error of each function in ULP, for float64 and float32.
 BOUNDS = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from codegen import ulp
 from lanewise.codegen.mathlib import power
+from support import ulp
 
 #: The largest error of each function in ULP, for float64 and float32.
 BOUNDS = {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import scipy.special
 
-from codegen import special_references, ulp
 from lanewise.codegen.elementwise.driver import compile_elementwise
 from lanewise.codegen.mathlib import special
+from support import special_references, ulp
 
 KINDS = (np.float64, np.float32)
 

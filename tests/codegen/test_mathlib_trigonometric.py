@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from codegen import ulp
 from lanewise.codegen.mathlib import trigonometric
+from support import ulp
 
 KINDS = (np.float64, np.float32)
 

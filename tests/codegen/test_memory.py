@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
-import random_control_flow
-from codegen.backends import assert_same_outcome
 from codegen.test_random_native import (
     check_control_flow,
     check_graph,
@@ -27,8 +25,10 @@ from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.memory import LINE, MOST_SCRATCH, Memory
 from lanewise.runtime import dispatch
 from lanewise.runtime.kernels import KERNELS
-from random_programs import cases
-from searching import searching
+from support import random_control_flow
+from support.backends import assert_same_outcome
+from support.random_programs import cases
+from support.searching import searching
 
 
 @searching(200)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codegen.adversarial import DTYPES, numbers, same
 from lanewise.codegen import llvm, support
 from lanewise.codegen.elementwise.driver import compile_all, compile_elementwise
 from lanewise.codegen.elementwise.ufuncs import lookup
@@ -28,6 +27,7 @@ from lanewise.codegen.numbers import (
     truth,
     vecs,
 )
+from support.adversarial import DTYPES, numbers, same
 
 is_x86 = platform.machine().lower() in ("x86_64", "amd64")
 

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import assert_close, assert_equal, backend, watched
 from lanewise.codegen.numbers import is_supported
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, building
@@ -25,6 +24,7 @@ from lanewise.ops.registry import REGISTRY, Absent, Primitive, Sample
 from lanewise.runtime.dispatch import compile
 from lanewise.runtime.failed import KernelFailed
 from ops.test_registry import samples_of, type_of, varied
+from support.backends import assert_close, assert_equal, backend, watched
 
 BATCH = Dim.symbol("batch")
 SIZES = (9, 1, 0)

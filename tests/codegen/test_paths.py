@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
-from codegen.backends import backend
 from lanewise.ir.graph import Graph
 from lanewise.ir.text import format_graph, parse_graph
 from lanewise.ops.registry import REGISTRY
@@ -19,7 +18,8 @@ from lanewise.passes.forward import forwarded
 from lanewise.passes.paths import bounded, direct
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.interpret import interpret
-from searching import searching
+from support.backends import backend
+from support.searching import searching
 
 ROWS, COLUMNS = 7, 9
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from codegen import on_processor
 from lanewise.codegen import llvm
+from support import on_processor
 
 V2 = "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
 V3 = f"{V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import assert_close, assert_same_outcome, backend
 from lanewise.runtime.kernels import KERNELS
+from support.backends import assert_close, assert_same_outcome, backend
 
 DTYPES = "? i1 i8 u4 f2 f4 f8 c8 c16".split()
 #: Rows and columns: written out, in whole blocks of sums, with rows left over, longer than both.

@@ -16,10 +16,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import lanewise as lw
-import random_control_flow
-import random_numerics
-import random_programs
-from codegen.backends import (
+from compose.test_random_control_flow import Notes
+from compose.test_random_programs import _assert_close, _cut
+from control import test_random_writes
+from lanewise.runtime.dispatch import compile
+from support import random_control_flow, random_numerics, random_programs
+from support.backends import (
     Kernels,
     assert_close,
     assert_equal,
@@ -30,12 +32,8 @@ from codegen.backends import (
     outcome,
     watched,
 )
-from compose.test_random_control_flow import Notes
-from compose.test_random_programs import _assert_close, _cut
-from control import test_random_writes
-from lanewise.runtime.dispatch import compile
-from random_graphs import random_graph
-from searching import EXAMPLES, searching
+from support.random_graphs import random_graph
+from support.searching import EXAMPLES, searching
 
 SIZES = (0, 1, 7, 8, 9, 31, 33, 100)
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()

@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import assert_equal, assert_same_error, backend, outcome, watched
-from codegen.guarded import guarding
 from lanewise.codegen import kernel, refill
 from lanewise.ir.graph import Graph
 from lanewise.runtime import dispatch, launch
 from lanewise.runtime.kernels import KERNELS, code_of
+from support.backends import assert_equal, assert_same_error, backend, outcome, watched
+from support.guarded import guarding
 
 #: Fewer examples than lanes, as many, a few more, and many times as many.
 SIZES = (0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 100, 1000)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import backend
 from lanewise.runtime.kernels import KERNELS
+from support.backends import backend
 
 
 @pytest.mark.parametrize("lanes", [8, 16, 24, 64])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-import oracle
-from codegen.backends import watched
 from lanewise.codegen.algorithms.sorting import merge_exchange, pairs
 from lanewise.runtime import dispatch
+from support import oracle
+from support.backends import watched
 
 RNG = np.random.default_rng(15)
 COUNT = 19

@@ -15,8 +15,8 @@ import numpy as np
 from hypothesis import event, given
 
 import lanewise as lw
-from random_control_flow import Case, Level, cases
-from searching import searching
+from support.random_control_flow import Case, Level, cases
+from support.searching import searching
 
 SCALAR = lw.TensorSpec((), float)
 #: An array that is bound anew in one branch and written to in another is not always followed.

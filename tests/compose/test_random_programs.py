@@ -15,9 +15,9 @@ import numpy as np
 from hypothesis import assume, given
 
 import lanewise as lw
-import random_numerics
-from random_programs import Case, Map, cases, example
-from searching import searching
+from support import random_numerics
+from support.random_programs import Case, Map, cases, example
+from support.searching import searching
 
 #: What a write can raise; which comes first, where several things are wrong, is left open.
 WRONG = (TypeError, ValueError, IndexError, OverflowError)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from autograph.comparing import define
+from support.comparing import define
 
 CHOICES = ["p", "q", "True", "False", "not p", "p and q"]
 P, Q = (x.ravel() for x in np.meshgrid([True, False], [True, False]))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import reference
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.text import format_graph, parse_graph
 from lanewise.ir.types import ArrayType
@@ -22,7 +21,8 @@ from lanewise.passes.simplify import eliminate_dead
 from lanewise.passes.vectorize import vectorize
 from lanewise.runtime import reference as meaning
 from lanewise.runtime.interpret import interpret
-from random_graphs import random_graph
+from support import reference
+from support.random_graphs import random_graph
 
 
 def parsed(text: str, named: dict[str, Any] | None = None) -> Graph:

@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_hand import I8, add, alone, for_, if_, less, loop, mapped, mod, number, run, set_at
 from lanewise.ir.types import array_type
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import reshape, slice_, transpose, update_slice
-from searching import searching
+from support.by_hand import I8, add, alone, for_, if_, less, loop, mapped, mod, number, run, set_at
+from support.searching import searching
 
 SIMPLE = ["set", "set at", "count", "add", "flip", "alias", "view", "swap", "rows"]
 NESTED = ["if", "for", "while"]

@@ -14,7 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
-from by_hand import (
+from lanewise.ir.graph import Builder, current_builder
+from lanewise.ir.types import TOKEN, array_type
+from lanewise.ops.checks import check, checked
+from lanewise.ops.control import switch
+from lanewise.ops.host import py_func
+from lanewise.ops.indexing import gather
+from lanewise.ops.movement import broadcast_to, cast, reshape, slice_, transpose, update_slice
+from lanewise.ops.regions import map_
+from lanewise.passes.pipeline import lower
+from lanewise.runtime.diagnose import explain_failure
+from lanewise.runtime.interpret import Plan
+from support.by_hand import (
     B1,
     F8,
     FLOAT,
@@ -44,18 +55,7 @@ from by_hand import (
     set_at,
     sub,
 )
-from lanewise.ir.graph import Builder, current_builder
-from lanewise.ir.types import TOKEN, array_type
-from lanewise.ops.checks import check, checked
-from lanewise.ops.control import switch
-from lanewise.ops.host import py_func
-from lanewise.ops.indexing import gather
-from lanewise.ops.movement import broadcast_to, cast, reshape, slice_, transpose, update_slice
-from lanewise.ops.regions import map_
-from lanewise.passes.pipeline import lower
-from lanewise.runtime.diagnose import explain_failure
-from lanewise.runtime.interpret import Plan
-from searching import searching
+from support.searching import searching
 
 
 def assert_as_alone(function, arguments, *types, in_dims=None):

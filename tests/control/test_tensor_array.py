@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(7, 40))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lanewise as lw
-from autograph.comparing import define
+from support.comparing import define
 
 XS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
 KINDS = ("ValueError", "ZeroDivisionError", "IndexError", "KeyError", "ArithmeticError",

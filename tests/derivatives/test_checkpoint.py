@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from differences import assert_close, jacobian
+from support.differences import assert_close, jacobian
 
 
 def turn(x: Any) -> Any:

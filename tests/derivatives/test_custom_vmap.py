@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from differences import assert_close
+from support.differences import assert_close
 
 
 @pytest.fixture(params=["interpret", "native"], autouse=True)

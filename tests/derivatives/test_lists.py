@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from differences import assert_close, jacobian
 from lanewise.ops.tables import Tables
+from support.differences import assert_close, jacobian
 
 
 def stacked(x):

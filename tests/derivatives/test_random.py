@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +10,10 @@ import pytest
 from hypothesis import given
 
 import lanewise as lw
-import random_control_flow
-import random_numerics
-import random_programs
-
-sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("compose", "function")]
-from test_random import first_examples, outcome  # noqa: E402
-from test_random_control_flow import REFUSED, Notes  # noqa: E402
-
-from searching import searching  # noqa: E402
+from compose.test_random_control_flow import REFUSED, Notes
+from function.test_random import first_examples, outcome
+from support import random_control_flow, random_numerics, random_programs
+from support.searching import searching
 
 #: Mostly what has derivatives.
 FLOATS = ("f8", "f8", "f8", "i8", "?")

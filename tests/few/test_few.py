@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from few.spreading import count, one_by_one, plainly, recorded
 from lanewise.ops.regions import NATIVE
 from lanewise.runtime import dispatch
 from lanewise.runtime.few import Few
 from lanewise.runtime.kernels import KERNELS, kernel_for
 from lanewise.runtime.tiers import Executable
+from support.spreading import count, one_by_one, plainly, recorded
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from few.loops_of_turns import DEPENDENT, SPREAD, time_steps
-from few.spreading import loops_left, of_one, one_by_one, plainly
-from searching import searching
+from support.loops_of_turns import DEPENDENT, SPREAD, time_steps
+from support.searching import searching
+from support.spreading import loops_left, of_one, one_by_one, plainly
 
 N = 80
 

@@ -11,7 +11,7 @@ import pytest
 import lanewise as lw
 from lanewise.runtime import kernels
 from lanewise.runtime.failed import KernelFailed
-from sized_programs import assert_same
+from support.sized_programs import assert_same
 
 SPEC = lw.TensorSpec
 RNG = np.random.default_rng(5)

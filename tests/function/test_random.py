@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import hypothesis
 import numpy as np
 
 import lanewise as lw
-import random_control_flow
-import random_programs
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "compose"))
-from test_random_control_flow import REFUSED, Notes
-
-from searching import searching
+from compose.test_random_control_flow import REFUSED, Notes
+from support import random_control_flow, random_programs
+from support.searching import searching
 
 #: By the bytes of a float: how far sums in another order may be off.
 TOLERANCE = {2: 0.05, 4: 1e-3, 8: 1e-8}

@@ -15,7 +15,7 @@ import optree
 import pytest
 
 import lanewise as lw
-from function.saved_functions import WEIGHTS, Point, State, TooLargeError, X, cases
+from support.saved_functions import WEIGHTS, Point, State, TooLargeError, X, cases
 
 CLASSES = [Point, State, TooLargeError]
 
@@ -70,7 +70,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import lanewise as lw
-assert "saved_functions" not in sys.modules
+assert "support.saved_functions" not in sys.modules
 for name in sys.argv[2:]:
     loaded = lw.load(f"{sys.argv[1]}/{name}")
     assert type(loaded).__name__ == "ConcreteFunction"

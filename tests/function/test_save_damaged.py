@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from function.saved_functions import X, cases
+from support.saved_functions import X, cases
 
 PROGRAM = "function.json"
 

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lanewise as lw
-from searching import searching
-from sized_programs import CORE, OTHERS, Program, arguments, assert_same, outcome
+from support.searching import searching
+from support.sized_programs import CORE, OTHERS, Program, arguments, assert_same, outcome
 
 SPEC = lw.TensorSpec
 SIZES = (5, 0, 1, 2, 3, 17)

@@ -10,7 +10,7 @@ import pytest
 import lanewise as lw
 from lanewise.errors import ConcretizationError, UnsupportedError
 from lanewise.runtime import kernels
-from sized_programs import CORE, OTHERS, arguments, assert_same, outcome
+from support.sized_programs import CORE, OTHERS, arguments, assert_same, outcome
 
 SPEC = lw.TensorSpec
 #: Of these the result has no floats, or is a number that depends on sizes only.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from random_control_flow import ARGS, Scope, Writer
+from support.random_control_flow import ARGS, Scope, Writer
 
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 FLOATS = ("f2", "f4", "f8")

@@ -13,7 +13,7 @@ from lanewise.ir.graph import Graph
 from lanewise.ir.text import parse_graph
 from lanewise.ops.registry import REGISTRY
 from lanewise.runtime.tiers import Choice
-from random_graphs import random_graph
+from support.random_graphs import random_graph
 
 
 def rows(graph: Graph, **sizes: int) -> list[Row]:

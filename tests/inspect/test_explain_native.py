@@ -17,8 +17,8 @@ from lanewise.ir.text import parse_graph
 from lanewise.ops.registry import REGISTRY, Absent
 from lanewise.runtime import dispatch, tiers
 from lanewise.runtime.interpret import read_sizes
-from random_control_flow import Case, cases
-from searching import searching
+from support.random_control_flow import Case, cases
+from support.searching import searching
 
 X = np.linspace(-1.0, 1.0, 32).reshape(8, 4)
 W = np.ones(4)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanewise.inspect.layout import GAP, RISE, WIDTH, layered
-from searching import searching
+from support.searching import searching
 
 sizes = st.tuples(st.floats(10, 300), st.floats(10, 200))
 

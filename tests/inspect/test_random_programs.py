@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 
 import lanewise as lw
-import random_control_flow
-import random_programs
-from searching import searching
+from support import random_control_flow, random_programs
+from support.searching import searching
 
 
 @pytest.fixture(params=["interpret", "native"], autouse=True)

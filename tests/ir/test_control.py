@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import reference
 from lanewise.errors import InvalidGraphError
 from lanewise.ir.graph import Builder
 from lanewise.ir.text import format_graph, parse_graph
@@ -13,6 +12,7 @@ from lanewise.ir.types import array_type
 from lanewise.ir.verify import verify
 from lanewise.ops.control import CONTROL
 from lanewise.ops.registry import REGISTRY
+from support import reference
 
 HOST = {"print": print, "ValueError": ValueError}
 

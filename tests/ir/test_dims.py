@@ -24,7 +24,7 @@ from lanewise.ir.dims import (
     substitute,
     symbols,
 )
-from searching import searching
+from support.searching import searching
 
 N, M = Dim.symbol("n"), Dim.symbol("m")
 SIZES = st.fixed_dictionaries({"n": st.integers(1, 9), "m": st.integers(1, 9)})

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-import random_graphs
-import reference
 from lanewise.inspect.explain import explain
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.text import format_graph, parse_graph
@@ -23,6 +21,7 @@ from lanewise.ops.ufuncs import ROWS
 from lanewise.passes.pipeline import lower
 from lanewise.passes.select import selected
 from lanewise.runtime.interpret import interpret
+from support import random_graphs, reference
 
 
 def branches(types: str, on_true: str, on_false: str) -> Operation:

@@ -24,7 +24,7 @@ from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.registry import REGISTRY
 from lanewise.passes import pipeline
 from lanewise.runtime.interpret import interpret
-from searching import searching
+from support.searching import searching
 
 N = Dim.symbol("n")
 

@@ -11,7 +11,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.runtime import dispatch
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.arange(12.0).reshape(4, 3)
 

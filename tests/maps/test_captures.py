@@ -7,7 +7,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.runtime import dispatch
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.arange(6.0).reshape(3, 2)
 TABLE = np.array([10.0, 20.0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.sin(np.arange(84.0)).reshape(7, 3, 4)
 W = np.arange(4.0)

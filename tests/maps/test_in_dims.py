@@ -13,7 +13,7 @@ import optree
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_same
+from support.oracle import assert_maps, assert_same
 
 X = np.arange(24.0).reshape(2, 3, 4)
 Y = np.arange(12.0).reshape(3, 4) - 5

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 A = np.arange(24.0).reshape(2, 3, 4)
 B = np.cos(A)

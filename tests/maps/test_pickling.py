@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from maps import pickled_forms as forms
+from support import pickled_forms as forms
 
 PICKLERS = {"pickle": pickle.dumps}
 try:

@@ -13,7 +13,7 @@ import optree
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.arange(12.0).reshape(4, 3)
 SPEC = lw.TensorSpec

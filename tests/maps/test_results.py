@@ -14,7 +14,7 @@ import optree
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.arange(24.0).reshape(4, 3, 2)
 TABLE = np.array([1.0, 2.0])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 RNG = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.arange(3.0)
 COLUMN = np.arange(4.0)[:, None]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_same
+from support.oracle import assert_same
 
 X = np.arange(12.0).reshape(4, 3) - 5
 MAPS = pytest.mark.parametrize("map_", [lw.vectorized_map, lw.map_fn])

@@ -16,7 +16,7 @@ import pytest
 import scipy.special
 
 import lanewise as lw
-from oracle import assert_maps, assert_same
+from support.oracle import assert_maps, assert_same
 
 X = np.linspace(-2, 3, 24).reshape(4, 3, 2)
 

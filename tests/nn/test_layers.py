@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from differences import assert_close, jacobian
+from support.differences import assert_close, jacobian
 
 RNG = np.random.default_rng(0)
 

@@ -12,7 +12,7 @@ import pytest
 import scipy.special
 
 import lanewise as lw
-from differences import assert_close, jacobian
+from support.differences import assert_close, jacobian
 
 RNG = np.random.default_rng(0)
 

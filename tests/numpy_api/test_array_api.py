@@ -11,7 +11,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.interop.array_api import VERSIONS
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 STANDARD = {
     "constants": "e inf nan newaxis pi",

@@ -8,7 +8,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import UnsupportedError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 XS = np.array([1.5, 2.0, -3.0])
 

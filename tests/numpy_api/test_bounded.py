@@ -9,7 +9,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, DataDependentShapeError
-from tests.oracle import assert_maps, assert_maps_everywhere, loop
+from support.oracle import assert_maps, assert_maps_everywhere, loop
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(6, 7))

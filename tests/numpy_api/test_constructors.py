@@ -8,7 +8,7 @@ from lanewise.errors import DataDependentShapeError, UnsupportedError
 from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
 from lanewise.trace.scratch import Scratch
 from lanewise.trace.tensor import Tensor, weak
-from oracle import assert_maps, assert_refused_alike
+from support.oracle import assert_maps, assert_refused_alike
 
 XS = np.array([[1.5, -2.0, 0.25], [3.0, 0.5, -1.0], [0.0, 4.0, 9.0], [2.0, 2.5, -3.5]])
 KS = np.array([[2, 5], [0, -1], [1, 7], [-2, 3]])

@@ -8,7 +8,7 @@ from scipy import special
 
 import lanewise as lw
 from lanewise.ir.types import NUMPY
-from oracle import assert_maps, assert_maps_everywhere, assert_refused_alike
+from support.oracle import assert_maps, assert_maps_everywhere, assert_refused_alike
 
 RNG = np.random.default_rng(7)
 

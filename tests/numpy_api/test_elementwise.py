@@ -8,7 +8,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import DataDependentShapeError, UnsupportedError
-from oracle import assert_maps, assert_maps_everywhere
+from support.oracle import assert_maps, assert_maps_everywhere
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_maps_everywhere, assert_refused_alike
+from support.oracle import assert_maps, assert_maps_everywhere, assert_refused_alike
 
 RNG = np.random.default_rng(5)
 NORMS = [None, "backward", "ortho", "forward"]

@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 import lanewise as lw
-from oracle import assert_maps_everywhere
+from support.oracle import assert_maps_everywhere
 
 RNG = np.random.default_rng(3)
 

@@ -5,7 +5,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import CutOffError, DataDependentShapeError
-from oracle import assert_maps, assert_maps_everywhere
+from support.oracle import assert_maps, assert_maps_everywhere
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Converting input from bool|invalid value)")
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, DataDependentShapeError, UnsupportedError
-from oracle import assert_maps, assert_maps_everywhere
-from searching import searching
+from support.oracle import assert_maps, assert_maps_everywhere
+from support.searching import searching
 
 X = np.arange(2 * 3 * 4 * 5, dtype=float).reshape(2, 3, 4, 5)
 MASK = np.array([True, False, True])

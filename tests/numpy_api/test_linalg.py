@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_maps_everywhere, assert_refused_alike, loop
+from support.oracle import assert_maps, assert_maps_everywhere, assert_refused_alike, loop
 
 RNG = np.random.default_rng(11)
 LinAlgError = np.linalg.LinAlgError

@@ -5,7 +5,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import DataDependentShapeError, UnsupportedError
-from oracle import assert_maps, assert_maps_everywhere
+from support.oracle import assert_maps, assert_maps_everywhere
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3, 2, 3, 4))

@@ -12,7 +12,7 @@ from numpy.polynomial import polynomial as poly
 
 import lanewise as lw
 from lanewise.errors import UnsupportedError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 XS = np.random.default_rng(7).normal(size=(3, 5))
 C = [1.0, 2.0, 3.0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_maps_everywhere
+from support.oracle import assert_maps, assert_maps_everywhere
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Mean of empty slice|Degrees of freedom|All-NaN|invalid value)"

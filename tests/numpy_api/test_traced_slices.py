@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from tests.oracle import assert_maps, assert_maps_everywhere, loop
+from support.oracle import assert_maps, assert_maps_everywhere, loop
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(size=(4, 8))

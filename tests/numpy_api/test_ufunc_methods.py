@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_maps_everywhere
+from support.oracle import assert_maps, assert_maps_everywhere
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4, 5))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps, assert_maps_everywhere, assert_same, loop
+from support.oracle import assert_maps, assert_maps_everywhere, assert_same, loop
 
 UFUNCS = sorted(
     {

@@ -5,7 +5,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import DataDependentShapeError
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 ROWS = np.array([[3, 1, 3, 2, 1, 3], [5, 5, 5, 5, 5, 5], [0, 1, 2, 3, 4, 5], [2, -1, 2, -1, 7, 0]])
 

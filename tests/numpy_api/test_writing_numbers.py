@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from oracle import assert_maps
+from support.oracle import assert_maps
 
 WAYS = {
     "element": lambda a, b: a.__setitem__(0, b),

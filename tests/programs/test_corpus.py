@@ -16,9 +16,9 @@ import optree
 import pytest
 
 import lanewise as lw
-from control_flow_oracle import assert_follows
-from oracle import example
 from programs.corpus.case import Case
+from support.control_flow_oracle import assert_follows
+from support.oracle import example
 
 FILES = sorted(Path(__file__).parent.glob("corpus/[a-z]*.py"))
 MODULES = [importlib.import_module(f"programs.corpus.{f.stem}") for f in FILES if f.stem != "case"]

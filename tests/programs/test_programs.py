@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from oracle import assert_maps_everywhere
+from support.oracle import assert_maps_everywhere
 
 RNG = np.random.default_rng(7)
 

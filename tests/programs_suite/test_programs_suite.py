@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import lanewise as lw
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks.programs import Program, leaves, programs
 from benchmarks.programs.run import LANEWISE, NUMPY, measure, report
 from benchmarks.suite.measure import Plan

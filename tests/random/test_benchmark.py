@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 import lanewise as lw
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks import randomness
 
 SIZES = randomness.Sizes(60, 300, 40, 5000)

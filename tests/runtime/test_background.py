@@ -14,9 +14,9 @@ import pytest
 
 from lanewise.codegen import background, llvm
 from lanewise.runtime.native import Library
-from searching import EXAMPLES
+from support.searching import EXAMPLES
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 #: Of the address space that a process may still take, in MB; LANEWISE_EXAMPLES=300 tries as many.
 #: Not less than 1, what CPython takes at once for small objects: without that it ends by itself
 #: ("Cannot recover from MemoryErrors while normalizing exceptions").
@@ -30,8 +30,8 @@ LIMITED = """
 import resource, sys, warnings
 import numpy as np
 import lanewise as lw
-import survivors
-from survivors import PROGRAMS, WS, XS, compare, expected
+from support import survivors
+from support.survivors import PROGRAMS, WS, XS, compare, expected
 
 warnings.simplefilter("error", lw.InternalErrorWarning)
 want = {p: (expected(p, "native"), expected(p, "function")) for p in PROGRAMS}
@@ -87,7 +87,7 @@ for k, delay in enumerate(map(float, sys.argv[1:])):
 
 
 def run(script: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    paths = [str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+    paths = [str(TESTS), os.environ.get("PYTHONPATH", "")]
     settings = {"PYTHONPATH": os.pathsep.join(paths), "LANEWISE_BACKEND": "native"}
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:  # functions need their source
         file.write(script)

@@ -16,7 +16,7 @@ from lanewise.runtime import dispatch
 from lanewise.runtime.dispatch import observing
 from lanewise.runtime.launch import CHUNK, INLINE, Entry
 from lanewise.runtime.pool import get_threads, set_threads
-from leaks import blocks_left
+from support.leaks import blocks_left
 
 
 @pytest.fixture(autouse=True)

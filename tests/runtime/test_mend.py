@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from codegen.backends import assert_equal, backend
 from lanewise.codegen import refill
 from lanewise.runtime import diagnose, dispatch, few, kernels, mend
 from lanewise.runtime.kernels import KERNELS
 from lanewise.runtime.pool import get_threads, set_threads
-from leaks import blocks_left
+from support.backends import assert_equal, backend
+from support.leaks import blocks_left
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import pytest
 import lanewise as lw
 from lanewise.runtime import pool
 from lanewise.runtime.pool import Pool, launcher
-from runtime.kernels import Context, Work, address, spinning, threads_of
+from support.pool_kernels import Context, Work, address, spinning, threads_of
 
 
 @pytest.fixture(autouse=True)
@@ -390,7 +390,7 @@ def test_a_handler_that_forks_in_the_middle_of_a_run():
         import os, signal
         import lanewise as lw
         from lanewise.runtime.pool import launcher
-        from runtime.kernels import Work, threads_of
+        from support.pool_kernels import Work, threads_of
         lw.set_num_threads(3)
         Work(60).run(launcher(), 1)
         children = []
@@ -416,7 +416,7 @@ def test_the_interpreter_exits_with_idle_workers_and_in_the_middle_of_a_kernel(c
         import threading, time
         import lanewise as lw
         from lanewise.runtime.pool import launcher
-        from runtime.kernels import Work, spinning
+        from support.pool_kernels import Work, spinning
         lw.set_num_threads(3)
         Work(60).run(launcher(), 1)
         threading.Thread(target=spinning, args=(launcher(), {count}), daemon=True).start()

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import warnings
 from contextlib import nullcontext
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lanewise as lw
+from codegen.test_operations import NATIVE, examples, program, reference, uses_of
 from lanewise.codegen import llvm
 from lanewise.ops.registry import REGISTRY
 from lanewise.passes import survive
 from lanewise.runtime import dispatch, kernels, tiers
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
-
-import faults
-import survivors
-from survivors import MODES, PROGRAMS, WS, XS, branches
-from test_operations import NATIVE, examples, program, reference, uses_of
-
-from searching import EXAMPLES
+from support import faults, survivors
+from support.searching import EXAMPLES
+from support.survivors import MODES, PROGRAMS, WS, XS, branches
 
 #: These cannot fail without there being nothing left: they are what survives, and what runs last.
 _LAST = ("survive.", "in_turn.")

@@ -2,7 +2,7 @@
 
 Up to 8 the power series in ``(x / 2)**2``, economized: its terms are all positive. Beyond,
 ``exp(x) / sqrt(x)`` times a polynomial in 1/x (M. Abramowitz and I. Stegun, Handbook of
-Mathematical Functions, 9.7.1). The polynomials are minimax ones, by `tests/codegen/minimax.py`.
+Mathematical Functions, 9.7.1). The polynomials are minimax ones, by `tests/support/minimax.py`.
 Single precision is computed in double precision.
 """
 

@@ -10,7 +10,7 @@ polynomial in ``(x - 4) / (x + 4)`` (M. Shepherd and J. Laframboise, Chebyshev a
 **erfinv** is x times a function of ``-log(1 - x**2)`` (M. Giles, Approximating the erfinv function,
 GPU Computing Gems, 2011).
 
-The polynomials are minimax ones, by `tests/codegen/minimax.py`.
+The polynomials are minimax ones, by `tests/support/minimax.py`.
 """
 
 from __future__ import annotations

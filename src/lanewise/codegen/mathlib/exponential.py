@@ -7,7 +7,7 @@ and scale by 2**n. Logarithms take ``x = m 2**k`` with m about 1; for float64 lo
 once (P. Tang, ACM TOMS 16, 1990; J.-M. Muller, Handbook of Floating-Point Arithmetic, chapter 10).
 
 Nothing branches: a lane that does not count may hold anything, and must not make the others slow.
-Coefficients are minimax fits (``tests/codegen/minimax.py``); the comments give the largest relative
+Coefficients are minimax fits (``tests/support/minimax.py``); the comments give the largest relative
 error of each.
 
 >>> import numpy as np

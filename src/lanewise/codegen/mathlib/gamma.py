@@ -12,7 +12,7 @@ five steps in one quotient below 8.
 
 Negative arguments are reflected (M. Abramowitz and I. Stegun, Handbook of Mathematical Functions,
 6.1.17 and 6.3.7) in code of its own. Poles are those of SciPy. The polynomials are minimax ones, by
-`tests/codegen/minimax.py`. Single precision is computed in double precision.
+`tests/support/minimax.py`. Single precision is computed in double precision.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ of two floats, good to 2**-54 of its value. Larger arguments are few, and are re
 the method of M. Payne and R. Hanek (Radian reduction for trigonometric functions, SIGNUM 18, 1983),
 with as many bits of 2/pi as the largest float64 needs.
 
-**Polynomials** are minimax ones, by `tests/codegen/minimax.py`: of degree 13 and 14 for the sine
+**Polynomials** are minimax ones, by `tests/support/minimax.py`: of degree 13 and 14 for the sine
 and cosine up to pi/4, for the arctangent up to 1, and for the arcsine up to 1/2. Single precision
 is computed in double precision, with shorter polynomials; so its results are nearly always the
 nearest float32.

@@ -9,9 +9,9 @@ import linecache
 import sys
 import traceback
 
-from autograph import plain_hooks
 from lanewise.autograph import hooks as real_hooks
 from lanewise.autograph.convert import convert
+from support import plain_hooks
 
 #: The converted code must do the same with hooks for plain data only, and with those of Lanewise.
 HOOKS = [plain_hooks, real_hooks]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-import random_programs
-from random_programs import DTYPES, SCALARS, STEPS, Case, Draw, Program, _one_axis
+from support import random_programs
+from support.random_programs import DTYPES, SCALARS, STEPS, Case, Draw, Program, _one_axis
 
 ALL_DTYPES = [*DTYPES, "u2", "u4", "u8"]
 SIZES = st.sampled_from([2, 3, 1, 4, 6, 9, 17, 42])

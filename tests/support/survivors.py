@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 import lanewise as lw
-
-sys.path.insert(0, str(Path(__file__).parent))  # for pytest, which looks for doctests here
-import faults
+from support import faults
 
 #: Ways to run a program.
 MODES = ("interpret", "native", "function", "function-native")

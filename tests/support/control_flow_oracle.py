@@ -13,7 +13,7 @@ import numpy as np
 import optree
 
 import lanewise as lw
-from oracle import TOLERANCE, assert_maps, example
+from support.oracle import TOLERANCE, assert_maps, example
 
 
 def assert_follows(

@@ -1,0 +1,1 @@
+"""What tests share: oracles, programs to run, references, and how values are compared."""
