@@ -1,0 +1,77 @@
+"""Frames: a region records what it takes from outside once, and hands it through its parents."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from lanewise.ir.graph import Builder, building
+from lanewise.ir.text import format_graph
+from lanewise.ir.types import array_type
+from lanewise.ops.elementwise import elementwise
+from lanewise.passes.frames import Dependent, Frame, Key, Own, Part, Running, Same, Turn
+
+ROW = array_type(np.dtype(float), (3,))
+OUTSIDE = Builder().input(ROW)
+WRITTEN = Part(0, (0,), ("carry", 0), None)
+
+
+class Loop:
+    """A loop of which all sources are rows but numbers of iterations; its part 1 is open."""
+
+    def type_of(self, key: Key):
+        return array_type(np.dtype(int), ()) if key[0] == "turn" else ROW
+
+    def is_open(self, part: Part) -> bool:
+        return part.carry == 1
+
+
+def test_a_source_is_an_input_once():
+    frame = Frame(Loop())
+    first = frame.value(Same(OUTSIDE))
+    assert frame.value(Same(OUTSIDE)) is first
+    assert frame.value(Turn(2, 1)) is frame.value(Turn(2, 1)) is not frame.value(Turn(2, 0))
+    assert frame.value(WRITTEN) is frame.cell(WRITTEN)
+    assert list(frame.taken) == [("same", OUTSIDE), ("turn", 2, 1), ("turn", 2, 0), ("cell", 0)]
+
+
+def test_a_number_of_no_iteration_is_a_constant():
+    frame = Frame(Loop())
+    value = frame.value(Turn(0, 7))
+    assert not frame.taken and frame.builder.operations[0].results == (value,)
+
+
+@pytest.mark.parametrize("kind", [Running(0), Part(1, (0,), ("carry", 1), None)])
+def test_what_an_iteration_does_not_have_has_no_value(kind):
+    with pytest.raises(Dependent):
+        Frame(Loop()).value(kind)
+
+
+def test_a_region_within_takes_from_the_region_around():
+    frame = Frame(Loop())
+    own = frame.builder.input(ROW)
+    inner = Frame(Loop(), frame)
+    bound = inner.bind(Own(own))
+    with building(inner.builder):
+        result = elementwise(np.add)(inner.value(bound), inner.value(Same(OUTSIDE)))
+    keys = list(inner.taken)
+    assert inner.outer(keys) == (own, frame.value(Same(OUTSIDE)))
+    region = inner.finish(keys, [], [result])
+    assert format_graph(region) == textwrap.dedent("""\
+        graph(%0: f64[3], %1: f64[3]) {
+          %2: f64[3] = add(%0, %1)
+          return %2
+        }""")
+
+
+def test_what_changes_on_the_way_starts_anew_in_a_region():
+    frame = Frame(Loop())
+    term = frame.builder.input(ROW)
+    inner = Frame(Loop(), frame)
+    assert inner.bind(Running(0, np.add, (term,))) == Running(0, np.add)
+    assert inner.bind(Turn(1, 0)) == Turn(1, 0)
+    bound = inner.bind(Part(0, (0,), ("carry", 0), term))
+    assert isinstance(bound, Part) and list(inner.taken) == [("own", term)]
+    assert bound.cell is inner.taken["own", term]
