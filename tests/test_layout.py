@@ -10,6 +10,7 @@ OTHERS = (
     "support/",
     "fuzz/",
     "programs/corpus/",
+    "docs/file_tables.py",
     "docs/native_tables.py",
     "packaging/fresh.py",
     "packaging/smoke.py",
