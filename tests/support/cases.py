@@ -12,6 +12,8 @@ A file begins with what it is about. A line ``=== title`` begins a case, whose t
       return %0
     }
 
+A file of a single case needs no title: all before its first section is the case's text.
+
 ``REWRITE=1 pytest tests/passes`` writes what each section gives now into the files, where it
 differs; look at ``git diff`` then.
 """
@@ -50,7 +52,10 @@ class Case:
             assert text == expected, f"{self.file.name}, {self.title}: {name}\n{text}"
 
     def _rewrite(self, found: Sequence[str]) -> None:
-        before, rest = _split_at(self.file.read_text(), f"=== {self.title}\n")
+        text = self.file.read_text()
+        border = f"=== {self.title}\n"
+        start = text.index(border) + len(border) if border in text else 0
+        before, rest = text[:start], text[start:]
         head, _, after = rest.partition("\n=== ")
         new = head[: head.index("\n--- ")] if "\n--- " in head else head
         for (name, _), text in zip(self.sections, found, strict=True):
@@ -59,21 +64,18 @@ class Case:
         self.file.write_text(f"{before}{new}{tail}")
 
 
-def _split_at(text: str, border: str) -> tuple[str, str]:
-    place = text.index(border) + len(border)
-    return text[:place], text[place:]
-
-
 def cases_of(file: Path) -> list[Case]:
     """Return the cases of a file.
 
     Raises
     ------
     ValueError
-        If two have one title, or a section stands before the first.
+        If two have one title, or sections stand before the first of several.
     """
-    _, *parts = _BORDER.split(file.read_text())
+    whole, *parts = _BORDER.split(file.read_text())
     found: list[Case] = []
+    if "===" not in parts[::3]:
+        found.append(Case(file, file.stem, whole.strip("\n"), ()))
     for mark, name, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if mark == "===":
             if name in [case.title for case in found]:
@@ -91,8 +93,9 @@ def cases_of(file: Path) -> list[Case]:
 def cases_beside(module: str) -> list[Any]:
     """Return the cases of all text files beside a test module, as parameters of a test."""
     found = [case for file in sorted(Path(module).parent.glob("*.txt")) for case in cases_of(file)]
-    return [pytest.param(case, id=f"{case.file.stem}-{_identifier(case)}") for case in found]
+    return [pytest.param(case, id=_identifier(case)) for case in found]
 
 
 def _identifier(case: Case) -> str:
-    return re.sub(r"\W+", "_", case.title).strip("_")
+    parts = [case.file.stem] if case.title == case.file.stem else [case.file.stem, case.title]
+    return "-".join([re.sub(r"\W+", "_", part).strip("_") for part in parts])
