@@ -14,13 +14,14 @@ import pytest
 import lanewise as lw
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.registry import REGISTRY, Primitive
+from lanewise.passes.pipeline import PIPELINES
 
 ROOT = Path(lw.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 #: A package imports from its own row and from those before it.
 LAYERS = [
-    {"ir", "errors"},
+    {"ir", "errors", "loading"},
     {"ops"},
     {"trace"},
     {"autograph"},
@@ -29,24 +30,11 @@ LAYERS = [
     {"codegen"},
     {"runtime"},
     {"api"},
-    {"inspect", "interop", "random", "nn"},
+    {"inspect", "random", "nn"},
     {""},  # lanewise itself: the public names
     {"cli"},
 ]
 LAYER = {package: level for level, packages in enumerate(LAYERS) for package in packages}
-
-#: Imports inside of functions, which are not counted: optional parts, loaded when asked for.
-LAZY = {
-    ("trace/tensor.py", "lanewise.interop.array_api"),
-    # LLVM and the compiler are loaded when something is compiled: half of the time of the import.
-    ("runtime/tiers.py", "lanewise.codegen.partition"),
-    ("runtime/tiers.py", "lanewise.runtime.few"),
-    ("runtime/tiers.py", "lanewise.runtime.kernels"),
-    ("runtime/interpret.py", "lanewise.runtime.kernels"),
-    ("inspect/kernels.py", "lanewise.codegen.llvm"),
-    ("inspect/kernels.py", "lanewise.runtime.kernels"),
-    ("api/threads.py", "lanewise.runtime.pool"),
-}
 
 
 def module(path: Path) -> str:
@@ -76,7 +64,10 @@ def package(name: str) -> str:
 
 
 def imports(path: Path) -> list[tuple[str, bool, int]]:
-    """Return each module of lanewise that a file imports, whether within a function, and where."""
+    """Return each module of lanewise that a file imports, whether within a function, and where.
+
+    One that is loaded at its first use (`lanewise.loading`) counts as any other.
+    """
     found = []
     tree = ast.parse(path.read_text())
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -89,6 +80,8 @@ def imports(path: Path) -> list[tuple[str, bool, int]]:
             names = [part if part in MODULES else base for part in parts]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "late":
+            names = [ast.literal_eval(node.args[0])]
         else:
             continue
         for name in names:
@@ -101,21 +94,16 @@ def imports(path: Path) -> list[tuple[str, bool, int]]:
 def test_imports_go_one_way(path):
     own = package(module(path))
     assert own in LAYER, f"{own} has no layer; enter it into LAYERS"
-    for name, is_lazy, line in imports(path):
-        if is_lazy:
-            key = (str(path.relative_to(ROOT)), name)
-            assert key in LAZY, f"{path}:{line} imports {name} within a function"
-        else:
-            other = package(name)
-            assert (
-                other == own or LAYER[other] < LAYER[own] or LAYERS[LAYER[own]] >= {other, own}
-            ), f"{path}:{line}: {own or 'lanewise'} must not import {name}"
+    for name, is_inside, line in imports(path):
+        assert not is_inside, f"{path}:{line} imports {name} within a function"
+        other = package(name)
+        assert other == own or LAYER[other] < LAYER[own] or LAYERS[LAYER[own]] >= {other, own}, (
+            f"{path}:{line}: {own or 'lanewise'} must not import {name}"
+        )
 
 
 def test_there_is_no_import_cycle():
-    graph = {
-        module(path): {name for name, is_lazy, _ in imports(path) if not is_lazy} for path in FILES
-    }
+    graph = {module(path): {name for name, *_ in imports(path)} for path in FILES}
     done: set[str] = set()
 
     def visit(name: str, chain: tuple[str, ...]) -> None:
@@ -220,14 +208,22 @@ def test_what_lists_operations_is_found():
     assert not asks_for_a_name(ast.parse("op.primitive is exp", mode="eval").body)
 
 
-def test_lazy_imports_are_still_there():
-    found = {
-        (str(path.relative_to(ROOT)), name)
-        for path in FILES
-        for name, is_lazy, _ in imports(path)
-        if is_lazy
-    }
-    assert found == LAZY
+def steps() -> set[str]:
+    """Return the names of all functions that are steps of pipelines."""
+    return {step.run.__name__ for pipeline in PIPELINES for step in pipeline.steps}
+
+
+@pytest.mark.parametrize("path", [*(ROOT / "runtime").rglob("*.py")], ids=lambda path: path.name)
+def test_the_runtime_carries_out_no_steps(path):
+    """They are in one list (`passes/pipeline.py`), and the runtime asks for what it gives."""
+    found = [
+        alias.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in steps() and (node.module or "").startswith("lanewise.passes")
+    ]
+    assert not found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

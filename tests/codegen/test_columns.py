@@ -15,9 +15,9 @@ import pytest
 import lanewise as lw
 from codegen.test_refill import choosing, refilling
 from lanewise.codegen.kernel import Kernel
+from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.errors import function_name
 from lanewise.runtime import dispatch, kernels, layouts
-from lanewise.runtime.kernels import KERNELS
 from support.backends import assert_equal, assert_same_outcome, backend, watched
 
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()

@@ -10,9 +10,9 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen.choices import MOST_FLIGHT
+from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.llvm import machine
 from lanewise.runtime import dispatch
-from lanewise.runtime.kernels import KERNELS
 from support.backends import backend
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, 100)

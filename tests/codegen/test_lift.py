@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.codegen import kernel_cache
 from lanewise.codegen.lift import lift
 from lanewise.ir.text import parse_graph
 from lanewise.ops.registry import REGISTRY
-from lanewise.runtime import dispatch, kernels
+from lanewise.runtime import dispatch
 from support.backends import assert_same_outcome
 
 X = np.linspace(0.1, 3.0, 37)
@@ -19,7 +20,7 @@ X = np.linspace(0.1, 3.0, 37)
 def _native(monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
     monkeypatch.setattr(dispatch, "_cache", {})
-    kernels.KERNELS.clear()
+    kernel_cache.KERNELS.clear()
 
 
 def straight(a, b):
@@ -90,7 +91,7 @@ SPECIAL = [
 
 
 def count() -> int:
-    return len(kernels.KERNELS)
+    return len(kernel_cache.KERNELS)
 
 
 @pytest.mark.parametrize("make", PROGRAMS)

@@ -21,10 +21,10 @@ from codegen.test_random_native import (
 from control import test_random_writes
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.memory import LINE, MOST_SCRATCH, Memory
 from lanewise.runtime import dispatch
-from lanewise.runtime.kernels import KERNELS
 from support import random_control_flow
 from support.backends import assert_same_outcome
 from support.random_programs import cases

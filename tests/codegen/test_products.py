@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.runtime.kernels import KERNELS
+from lanewise.codegen.kernel_cache import KERNELS
 from support.backends import assert_close, assert_same_outcome, backend
 
 DTYPES = "? i1 i8 u4 f2 f4 f8 c8 c16".split()

@@ -21,9 +21,10 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import kernel, refill
+from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.ir.graph import Graph
 from lanewise.runtime import dispatch, launch
-from lanewise.runtime.kernels import KERNELS, code_of
+from lanewise.runtime.kernels import code_of
 from support.backends import assert_equal, assert_same_error, backend, outcome, watched
 from support.guarded import guarding
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.runtime.kernels import KERNELS
+from lanewise.codegen.kernel_cache import KERNELS
 from support.backends import backend
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.codegen.kernel_cache import kernel_for
+from lanewise.codegen.target import Native
 from lanewise.ops.regions import NATIVE
 from lanewise.runtime import dispatch
 from lanewise.runtime.few import Few
-from lanewise.runtime.kernels import KERNELS, kernel_for
 from lanewise.runtime.tiers import Executable
 from support.spreading import count, one_by_one, plainly, recorded
 
@@ -208,7 +209,7 @@ def test_elements_of_large_arrays_are_spread():
         return elementwise(x, row, c)
 
     graph, arguments = recorded(function, x, c)
-    few = Few(graph, KERNELS)
+    few = Few(graph, Native())
     (examples,) = few.lowered.operations
     maps = [op for op in examples.regions[0].operations if op.params.get("order") == NATIVE]
     assert max(op.params["size"] for op in maps) >= 16  # blocks of rows: w is repeated along them

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.ir.graph import Graph
 from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.elements import over_elements
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.buffers import around
-from lanewise.runtime.few import one_by_one
+from lanewise.runtime.compiler import native_graph
 from lanewise.runtime.interpret import Plan
-from lanewise.runtime.kernels import KERNELS
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.normal(size=(300, 200))
@@ -241,7 +239,7 @@ def test_what_a_stencil_gives_is_written_once(monkeypatch):
         return x
 
     graph = lw.function(smoothed).get_concrete_function(lw.TensorSpec(MATRIX.shape)).graph
-    plan = Plan(one_by_one(graph, KERNELS))
+    plan = Plan(native_graph(graph))
     given = MATRIX.copy()
     (got,) = plan(given)
     np.testing.assert_array_equal(given, MATRIX)
@@ -317,7 +315,7 @@ def test_kernels_hold_the_work(monkeypatch):
     for function in (stencil, softmax, sums_of_sums, over_axes):
         spec = lw.TensorSpec(CUBE.shape if function is over_axes else MATRIX.shape)
         graph = lw.function(function).get_concrete_function(spec).graph
-        lowered: Graph = one_by_one(graph, KERNELS)
+        lowered = native_graph(graph)
         left = [
             op.primitive.name
             for op in lowered.operations

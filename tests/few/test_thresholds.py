@@ -7,8 +7,8 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import lowering, reductions
-from lanewise.passes import anysize, rowwise, spread, turns
-from lanewise.runtime import buffers, few, launch, mend
+from lanewise.passes import anysize, rowwise, single, spread, turns
+from lanewise.runtime import buffers, launch, mend
 
 #: Sizes of arrays, or of loops: where one strategy ends and another one begins.
 ELEMENTS = {
@@ -18,7 +18,7 @@ ELEMENTS = {
     "examples run in turn": turns.FEW,
     "a run of a sum": reductions.RUN,
     "written out, or in memory": lowering.WRITTEN,
-    "a large array": few.LARGE,
+    "a large array": single.LARGE,
     "a block of any size": anysize.BLOCK,
     "rows, or elements, in lanes": rowwise.FEWEST,
     "one thread, or all": launch.INLINE,

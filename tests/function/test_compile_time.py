@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import kernel, llvm
+from lanewise.codegen import kernel, kernel_cache, llvm
 from lanewise.codegen.partition import MOST_OPERATIONS
-from lanewise.runtime import kernels
 
 UFUNCS = [np.cos, np.negative, np.abs, np.square, np.rint, np.floor]
 
@@ -176,7 +175,7 @@ def test_writing_kernels_grows_with_the_graph(kind, form, monkeypatch):
     made_ready(kind, 30, form, True)
     counts, totals = [], []
     for n in sizes:
-        kernels.KERNELS.clear()
+        kernel_cache.KERNELS.clear()
         lines.clear()
         counts.append(calls(lambda n=n: made_ready(kind, n, form, True)))
         totals.append(sum(lines))
@@ -193,7 +192,7 @@ def test_kernels_are_of_bounded_size(monkeypatch):
         write(self, text, *args, **kwargs)
 
     monkeypatch.setattr(kernel.Kernel, "__init__", noted)
-    kernels.KERNELS.clear()
+    kernel_cache.KERNELS.clear()
     made_ready(chain, 4 * MOST_OPERATIONS, plain, True)
     assert len(texts) >= 4
     assert max(map(len, texts)) < 3 * min(map(len, texts[:4]))

@@ -22,7 +22,7 @@ from lanewise.ops.host import py_func
 from lanewise.ops.movement import cast, reshape
 from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.registry import REGISTRY
-from lanewise.passes import pipeline
+from lanewise.passes import steps
 from lanewise.runtime.interpret import interpret
 from support.searching import searching
 
@@ -102,7 +102,7 @@ def test_small_graphs(text):
 
 def test_locations_are_comments():
     seen = []
-    show = pipeline.format_graph
+    show = steps.format_graph
 
     def record(graph, locations=False):
         seen.append(show(graph, locations))
@@ -111,7 +111,7 @@ def test_locations_are_comments():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LANEWISE_SHOW", "recorded")
-        patch.setattr(pipeline, "format_graph", record)
+        patch.setattr(steps, "format_graph", record)
         lw.vmap(lambda x: np.sum(x * 1.5))(np.ones((2, 3)))
     assert "= multiply(%0, %1)  # " in seen[0] and "test_text.py:" in seen[0]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise.errors import InvalidGraphError
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ir.text import parse_graph
@@ -14,6 +15,7 @@ from lanewise.ir.types import TOKEN, TokenType, array_type
 from lanewise.ir.verify import verify
 from lanewise.ops.registry import REGISTRY
 from lanewise.passes import pipeline
+from lanewise.passes.steps import Step
 
 F3 = array_type(np.dtype("f8"), (3,))
 F4 = array_type(np.dtype("f8"), (4,))
@@ -208,7 +210,7 @@ def test_passes_are_verified(monkeypatch):
     x = builder.input(F3)
     graph = builder.finish([add(builder, x, x)])
     assert isinstance(graph.operations[0], Operation)
-    monkeypatch.setattr(pipeline, "PASSES", (("break_it", break_it),))
+    monkeypatch.setattr(pipeline.INTERPRETED, "steps", (Step(break_it),))
     monkeypatch.setenv("LANEWISE_VERIFY", "1")
     with pytest.raises(InvalidGraphError, match="%1 is used before it is defined"):
         pipeline.lower(graph)
@@ -219,11 +221,41 @@ def test_passes_are_verified(monkeypatch):
 def test_passes_are_shown(monkeypatch, capsys):
     text = "graph(%0: f64[3]) {\n  %1: f64[3] = add(%0, %0)\n  return %0\n}"
     graph = parse_graph(text, REGISTRY)
-    monkeypatch.setenv("LANEWISE_SHOW", "recorded,eliminate_dead")
+    monkeypatch.setenv("LANEWISE_SHOW", "order_by_sizes,inline")
     pipeline.lower(graph)
     shown = capsys.readouterr().err
-    assert shown == f"# recorded\n{text}\n# eliminate_dead\ngraph(%0: f64[3]) {{\n  return %0\n}}\n"
+    after = "graph(%0: f64[3]) {\n  return %0\n}"
+    assert shown == f"# interpreted: inline\n{text}\n# interpreted: order_by_sizes\n{after}\n"
+    for name in ("all", "interpreted"):
+        monkeypatch.setenv("LANEWISE_SHOW", name)
+        pipeline.lower(graph)
+        names = [line[2:] for line in capsys.readouterr().err.splitlines() if line.startswith("#")]
+        steps = [f"interpreted: {step.name}" for step in pipeline.INTERPRETED.steps]
+        assert names == ["interpreted", *steps]
+
+
+def test_all_that_is_compiled_is_shown_and_verified(monkeypatch, capsys):
+    """What a call is made of comes by each pipeline, in the order of their list."""
+
+    def f(x, w):
+        total = 0.0
+        for i in range(64):
+            total += w[i] * x
+        out = np.zeros(3)
+        out[1:] = total
+        return out if total > 0 else -out
+
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
     monkeypatch.setenv("LANEWISE_SHOW", "all")
-    pipeline.lower(graph)
-    names = [line[2:] for line in capsys.readouterr().err.splitlines() if line.startswith("#")]
-    assert names == ["recorded", *(name for name, _ in pipeline.PASSES)]
+    monkeypatch.setenv("LANEWISE_VERIFY", "1")
+    x, w = np.arange(3.0), np.ones(64)
+    got = lw.vmap(f, in_dims=(0, None))(x, w)
+    np.testing.assert_allclose(got, [f(each, w) for each in x])
+    shown = [line[2:] for line in capsys.readouterr().err.splitlines() if line.startswith("# ")]
+    names = {line.partition(":")[0] for line in shown}
+    assert names >= {"recorded", "tidied", "many", "outlined", "kernel", "interpreted"}
+    assert shown[0] == "recorded"
+    monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
+    lw.vmap(f, in_dims=(0, None))(x, w)
+    shown = [line[2:] for line in capsys.readouterr().err.splitlines() if line.startswith("# ")]
+    assert {line.partition(":")[0] for line in shown} <= {"recorded", "interpreted", "diverged"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.interop.array_api import VERSIONS
+from lanewise.trace.table.array_api import VERSIONS
 from support.oracle import assert_maps
 
 STANDARD = {

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.codegen import kernel_cache
 from lanewise.codegen.llvm import Code
 from lanewise.runtime import dispatch, kernels
 from lanewise.runtime.dispatch import observing
@@ -25,7 +26,7 @@ def _empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
     monkeypatch.setattr(dispatch, "_cache", {})
     monkeypatch.setattr(kernels, "_recent", {})
-    kernels.KERNELS.clear()
+    kernel_cache.KERNELS.clear()
 
 
 def program(number: int) -> Callable[[], np.ndarray]:
@@ -51,7 +52,7 @@ def alive(texts: list[str]) -> list[bool]:
 
 
 def written() -> list[str]:
-    return [kernel.text for kernel in kernels.KERNELS.values() if kernel is not None]
+    return [kernel.text for kernel in kernel_cache.KERNELS.values() if kernel is not None]
 
 
 def test_code_lives_as_long_as_its_plan(monkeypatch):
@@ -98,7 +99,7 @@ def test_equal_kernels_share_their_code(monkeypatch):
 
 
 def test_so_many_kernels_are_known(monkeypatch):
-    monkeypatch.setattr(kernels, "MOST_KERNELS", 3)
+    monkeypatch.setattr(kernel_cache, "MOST_KERNELS", 3)
     for number in range(1, 4):
         program(number)
     texts = written()
@@ -112,11 +113,11 @@ def test_so_many_kernels_are_known(monkeypatch):
 def test_so_much_text_is_known(monkeypatch):
     program(1)
     (text,) = written()
-    monkeypatch.setattr(kernels, "MOST_TEXT", 2 * len(text) + 100)
+    monkeypatch.setattr(kernel_cache, "MOST_TEXT", 2 * len(text) + 100)
     for number in range(2, 6):
         program(number)
         assert len(written()) <= 3
-    monkeypatch.setattr(kernels, "MOST_TEXT", 10)
+    monkeypatch.setattr(kernel_cache, "MOST_TEXT", 10)
     assert np.array_equal(program(7)(), X * 7 + 1)
     assert len(written()) == 1, "the one in use is kept, however long"
 

@@ -13,8 +13,8 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import refill
+from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.runtime import diagnose, dispatch, few, kernels, mend
-from lanewise.runtime.kernels import KERNELS
 from lanewise.runtime.pool import get_threads, set_threads
 from support.backends import assert_equal, backend
 from support.leaks import blocks_left

@@ -161,7 +161,7 @@ def test_explain_tells(monkeypatch, capsys):
     ):
         warnings.simplefilter("ignore")
         lw.explain(lw.function(survivors.writes), XS[0], WS[0])
-    assert "an internal error in forward was survived" in capsys.readouterr().out
+    assert "an internal error in forwarded was survived" in capsys.readouterr().out
 
 
 def test_errors_of_the_users_are_theirs(monkeypatch):

@@ -11,17 +11,19 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from lanewise.codegen import kernel_cache
 from lanewise.ops.registry import Absent
 from lanewise.passes import pipeline, survive
-from lanewise.runtime import dispatch, few, kernels, tiers
+from lanewise.runtime import compiler, dispatch, few, kernels, tiers
 
 #: What is loaded at its first use must not get to know a function that fails just then.
-LOADED = few, kernels
+LOADED = compiler, few, kernels
 
 
 class FaultError(RuntimeError):
@@ -50,7 +52,7 @@ def forget() -> None:
     """Forget what was planned and written, so that the next call does it again."""
     dispatch._cache.clear()
     tiers._ledgers.clear()
-    kernels.KERNELS.clear()
+    kernel_cache.KERNELS.clear()
     survive._told.clear()
 
 
@@ -71,12 +73,19 @@ def failing(function: Callable[..., Any]) -> Generator[list[int]]:
         for name, value in list(vars(module).items())
         if value is function
     ]
-    passes = tuple([(name, broken if run is function else run) for name, run in pipeline.PASSES])
+    steps = {
+        id(known): tuple(
+            [replace(step, run=broken) if step.run is function else step for step in known.steps]
+        )
+        for known in pipeline.PIPELINES
+    }
     before = [(module, name, getattr(module, name)) for module, name in places]
     try:
         for module, name in places:
             setattr(module, name, broken)
-        with patch.object(pipeline, "PASSES", passes):
+        with ExitStack() as patches:
+            for known in pipeline.PIPELINES:
+                patches.enter_context(patch.object(known, "steps", steps[id(known)]))
             yield count
     finally:
         for module, name, value in before:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen.kernel import FAILED, HEAD, STOPPED
+from lanewise.codegen.kernel_cache import KERNELS, kernel_for
 from lanewise.codegen.lowering import Lowering
 from lanewise.ir.dims import Dim, DimLike, evaluate
 from lanewise.ir.graph import Operation
@@ -31,7 +32,7 @@ from lanewise.passes.specialize import replaced
 from lanewise.runtime import dispatch
 from lanewise.runtime import kernels as kernel_runner
 from lanewise.runtime.failed import KernelFailed
-from lanewise.runtime.kernels import KERNELS, code_of, kernel_for
+from lanewise.runtime.kernels import code_of
 from lanewise.runtime.layouts import prefers_columns
 
 PAGE = mmap.PAGESIZE

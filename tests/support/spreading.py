@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
 from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
@@ -16,7 +17,6 @@ from lanewise.passes.simplify import eliminate_dead
 from lanewise.passes.spread import spread
 from lanewise.runtime.few import Few
 from lanewise.runtime.interpret import Plan
-from lanewise.runtime.kernels import KERNELS
 from lanewise.runtime.tiers import Executable
 
 
@@ -60,7 +60,7 @@ def loops_left(function: Callable[..., Any], *batches: Any) -> int:
 def one_by_one(function: Callable[..., Any], *batches: Any, native: bool) -> list[Any]:
     """Return a mapped function's results by the plan for few examples, of kernels or of NumPy."""
     graph, arguments = recorded(function, *batches)
-    few = Few(graph, KERNELS)
+    few = Few(graph, Native())
     if native:
         return few.plan(*arguments)
     return Plan(lower(_interpreted(graph)))(*arguments)

@@ -18,10 +18,9 @@ from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType
-from lanewise.passes.anysize import at_any_size
-from lanewise.passes.inline import inline
+from lanewise.passes.pipeline import ANY_SIZE, RECORDED, SIZED
 from lanewise.passes.specialize import needs_sizes, specialized
-from lanewise.passes.survive import attempt, survives
+from lanewise.passes.survive import attempt
 from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.tiers import Executable
@@ -58,10 +57,6 @@ class _Runner:
 
     def _recorded(self) -> Graph:
         return self._graph
-
-
-def _at_any_size(graph: Graph, compiled: bool) -> Graph | None:
-    return at_any_size(inline(graph), compiled=compiled)
 
 
 def _is_compiled(graph: Graph) -> bool:
@@ -166,9 +161,9 @@ class ConcreteFunction:
         if not recording.has_effects and attempt(
             "needs_sizes", self.graph, needs_sizes, otherwise=lambda: False
         ):
-            general = attempt(
-                "at_any_size", self.graph, _at_any_size, self._must_compile, otherwise=lambda: None
-            )
+            inlined = RECORDED(self.graph)
+            general = ANY_SIZE(inlined, compiled=self._must_compile)
+            general = None if general is inlined else general
             if general is None and not (self._must_compile and _is_compiled(self.graph)):
                 self._special = {}
         is_special = self._must_compile and self._special is not None
@@ -292,12 +287,8 @@ class ConcreteFunction:
             if isinstance(dim, Dim)
         }
         try:
-            graph = specialized(self.graph, sizes)
+            graph = SIZED(self.graph, sizes=sizes)
         except (ValueError, IndexError):  # where it fails, the recorded graph says when it runs
-            return self._runner
-        except Exception as error:
-            if not survives(error, "specialize", self.graph):
-                raise
             return self._runner
         return _Runner(self._executable(graph), graph)
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import operator
 from typing import SupportsIndex
 
+from lanewise.loading import late
+
+pool = late("lanewise.runtime.pool")
+
 
 def set_num_threads(count: SupportsIndex) -> None:
     """Set how many threads compiled kernels use, the calling one among them.
@@ -35,8 +39,6 @@ def set_num_threads(count: SupportsIndex) -> None:
         raise TypeError(
             f"the number of threads must be an integer, not {type(count).__name__}"
         ) from None
-    from lanewise.runtime import pool
-
     pool.set_threads(number)
 
 
@@ -49,6 +51,4 @@ def get_num_threads() -> int:
     >>> lw.get_num_threads() >= 1
     True
     """
-    from lanewise.runtime import pool
-
     return pool.get_threads()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -38,11 +37,10 @@ from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType
 from lanewise.ops.facts import USUAL
-from lanewise.passes.forward import forwarded
-from lanewise.passes.paths import bounded, direct, has_writes
-from lanewise.passes.simplify import eliminate_dead
+from lanewise.passes.paths import has_writes
+from lanewise.passes.pipeline import KERNEL
 from lanewise.passes.specialize import specialized, unknown_sizes
-from lanewise.passes.survive import INTERNAL, attempt, survives
+from lanewise.passes.survive import INTERNAL, survives
 
 #: Of more results than this each is stored as soon as it is there: else all their numbers would be
 #: at hand until the end, and LLVM long at work to find places for them.
@@ -142,38 +140,6 @@ def write(
         raise CannotCompile(f"{INTERNAL} in code generation") from error
 
 
-def kernel_key(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    fastmath: bool,
-    columns: Sequence[bool] = (),
-    shared: Shared = (),
-) -> Any:
-    """Return what decides a kernel: the region, which inputs are mapped, how it may round, and how
-    operands and results lie: what in columns, and which of them in the same memory.
-    """
-    columns = tuple(columns) if any(columns) else ()
-    return body.key, tuple([axis is None for axis in in_dims]), fastmath, (columns, tuple(shared))
-
-
-def kernel_of(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    kernels: dict[Any, Kernel | None],
-    fastmath: bool = False,
-    columns: Sequence[bool] = (),
-    shared: Shared = (),
-) -> Kernel:
-    """Return the kernel of a native map; raise `CannotCompile` if there is none."""
-    key = kernel_key(body, in_dims, fastmath, columns, shared)
-    known = kernels.get(key)
-    if known is None:
-        known = kernels[key] = write(
-            body, in_dims, fastmath=fastmath, columns=columns, shared=shared
-        )
-    return known
-
-
 def _best(
     body: Graph,
     in_dims: Sequence[int | None],
@@ -184,10 +150,8 @@ def _best(
 ) -> Kernel:
     """Write the kernel of a map, of operations made one where that can be; see `write`."""
     if has_writes(body) and not unknown_sizes(body):
-        brief = attempt("direct", body, lambda body: direct(eliminate_dead(body), IN_REGISTERS))
-        brief = attempt("forward", brief, forwarded)
-        brief = attempt("bounded", brief, bounded, IN_REGISTERS)
         try:
+            brief = KERNEL(body, most=IN_REGISTERS)
             return _written(brief, in_dims, lanes, fastmath, columns, shared)
         except TooLong:
             raise

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lanewise.codegen.errors import CannotCompile, TooLong
-from lanewise.codegen.kernel import Kernel, kernel_of
+from lanewise.codegen.kernel import Kernel
+from lanewise.codegen.kernel_cache import kernel_of
 from lanewise.codegen.lift import lift
 from lanewise.codegen.numbers import is_supported
 from lanewise.codegen.sizes import is_few

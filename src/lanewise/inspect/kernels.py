@@ -13,6 +13,7 @@ from lanewise.ir.dims import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location, cell_of
 from lanewise.ir.types import ArrayType
+from lanewise.loading import late
 from lanewise.ops.creation import constant
 from lanewise.passes.specialize import specialized, unknown_sizes
 from lanewise.runtime.tiers import duration
@@ -20,6 +21,9 @@ from lanewise.runtime.tiers import duration
 if TYPE_CHECKING:
     from lanewise.codegen.kernel import Kernel
     from lanewise.codegen.partition import Refused
+
+kernels = late("lanewise.runtime.kernels")
+llvm = late("lanewise.codegen.llvm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,7 @@ class KernelView:
     @property
     def assembly(self) -> str:
         """The assembly for this processor. Asking for it compiles the kernel, once more."""
-        from lanewise.codegen.llvm import assembly
-
-        return assembly(self._kernel.text)
+        return llvm.assembly(self._kernel.text)
 
     def __str__(self) -> str:
         what = "examples" if self.in_lanes else "elements"
@@ -124,10 +126,8 @@ def left(refused: Refused) -> Left:
 def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
     """Return what to tell of a native map's kernel."""
     (body,) = op.regions
-    from lanewise.runtime.kernels import known_code, latest_kernel
-
-    kernel = latest_kernel(op)
-    code = known_code(kernel)
+    kernel = kernels.latest_kernel(op)
+    code = kernels.known_code(kernel)
     members = list(inner_operations(body))
     found = {(p.file, p.line) for member in members if (p := member.location) is not None}
     if not found and op.location is not None:  # it only hands on what it takes

@@ -30,16 +30,16 @@ from lanewise.passes.specialize import needs_sizes
 BLOCK = 1 << 10
 
 
-def at_any_size(graph: Graph, *, compiled: bool = False) -> Graph | None:
-    """Return a graph that runs at any size with its elementwise work in maps; None if it has none.
+def at_any_size(graph: Graph, *, compiled: bool = False) -> Graph:
+    """Return a graph that runs at any size with its elementwise work in maps; as it is if none is.
 
     With `compiled`, nothing may be left to NumPy but what moves elements.
     """
     split = _Split(graph)
     if not split.groups or not all([split.may_stay(op, compiled) for op in graph.operations]):
-        return None
+        return graph
     if split.has_gaps():
-        return None
+        return graph
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
     recorder = _Recorder(builder, values, split.makers)

@@ -14,9 +14,8 @@ from lanewise.ir.dims import Dim, DimLike, symbols
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.passes.control import settled
-from lanewise.passes.inline import inline_left
 from lanewise.passes.lanes import Report
-from lanewise.passes.simplify import eliminate_dead, merge_repeated
+from lanewise.passes.pipeline import DIVERGED
 from lanewise.passes.vectorize import Mapper, vectorize
 
 
@@ -48,7 +47,7 @@ def batched_region(
     """
     opened = Mapper(size, fallback, {}, report).region(vectorize(region), mapped)
     chosen = opened.mapped if out_mapped is None else tuple(out_mapped)
-    return simplified(opened.finish(chosen)), chosen
+    return DIVERGED(opened.finish(chosen)), chosen
 
 
 def batched_loop(
@@ -70,12 +69,7 @@ def batched_loop(
     turn, taken = settled(mapper, body, mapped, slice(captures, None))
     question = mapper.region(test, taken)
     regions = question.finish(), turn.finish(taken[captures:])
-    return simplified(regions[0]), simplified(regions[1]), tuple(taken)
-
-
-def simplified(graph: Graph) -> Graph:
-    """Return a graph without what nobody needs or what is there twice."""
-    return eliminate_dead(merge_repeated(inline_left(graph)))
+    return DIVERGED(regions[0]), DIVERGED(regions[1]), tuple(taken)
 
 
 def fresh_symbol(graph: Graph, name: str = "live") -> Dim:

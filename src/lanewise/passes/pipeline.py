@@ -1,68 +1,158 @@
-"""The passes, in order, from a recorded graph to the one that runs.
+"""Every step from a recorded graph to what runs, in order.
 
-``LANEWISE_SHOW=vectorize`` prints the graph after the pass of that name, to the standard error;
-several names are separated by commas, ``recorded`` is the graph before the first pass, and ``all``
-is each of them. ``LANEWISE_VERIFY=1`` checks the graph before and after every pass.
+=============  ====================================================================================
+recorded       what the user's function was traced to, one graph of its own
+interpreted    what `lanewise.runtime.interpret` runs: no parallel map is left but native ones
+tidied         to be compiled: without what nobody needs, or is there twice
+many           to be compiled for many examples: one in each lane
+one_by_one     to be compiled for few: one after the other, its loops and arrays spread over lanes
+example        the region of a map that is run so, or a function without a batch
+any_size       to be run at any size, with what is elementwise in maps
+sized          for sizes that came: recorded for any, with numbers in the place of symbols
+outlined       with native maps for what kernels can do: `lanewise.codegen.partition`
+kernel         a native map's region, which `lanewise.codegen.kernel` writes as LLVM IR
+diverged       what runs inside of control flow in which examples go different ways
+=============  ====================================================================================
+
+A call is traced, and the graph *recorded*. At first it is *interpreted*. When compiling it pays
+(`lanewise.runtime.tiers`) it is *tidied*, made one for *many* examples or, for few, one that runs
+them *one_by_one*, and *outlined*: each native map's region is written as a *kernel*, and all around
+these maps *interpreted*. See `lanewise.passes.steps` for how to look at a step.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
-from functools import partial
-
 from lanewise.ir.graph import Graph
-from lanewise.ir.text import format_graph
-from lanewise.ir.verify import verify
+from lanewise.ops.control import CONTROL
+from lanewise.passes.anysize import at_any_size
+from lanewise.passes.batches import (
+    each_in_turn,
+    holds_map,
+    is_in_turn,
+    spread_batches,
+)
+from lanewise.passes.elements import over_elements
+from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.lanes import Report
 from lanewise.passes.order import order_by_sizes
+from lanewise.passes.paths import bounded, direct
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
-from lanewise.passes.survive import attempt
+from lanewise.passes.single import as_maps
+from lanewise.passes.specialize import specialized
+from lanewise.passes.spread import spread
+from lanewise.passes.steps import Pipeline, Step
+from lanewise.passes.target import Target
 from lanewise.passes.vectorize import vectorize
 
-Pass = Callable[[Graph], Graph]
 
-PASSES: tuple[tuple[str, Pass], ...] = (
-    ("inline", inline),
-    # What a branch or a loop hands on unchanged must not vary because its predicate does.
-    ("simplify", eliminate_dead),
-    ("vectorize", vectorize),
-    ("inline_left", inline_left),
-    ("merge_repeated", merge_repeated),
-    ("eliminate_dead", eliminate_dead),
-    ("order_by_sizes", order_by_sizes),
+def one_by_one(graph: Graph) -> Graph:
+    """Return a graph with its maps run one example after the other, and each of these spread."""
+    return each_in_turn(graph, lambda region, fastmath: EXAMPLE(region, fastmath=fastmath))
+
+
+def partition(graph: Graph, target: Target) -> Graph:
+    """Return what code generation makes of a graph."""
+    return target.partition(graph)
+
+
+RECORDED = Pipeline(
+    "recorded",
+    Step(inline),
 )
+INTERPRETED = Pipeline(
+    "interpreted",
+    Step(inline),
+    # What a branch or a loop hands on unchanged must not vary because its predicate does.
+    Step(eliminate_dead),
+    Step(vectorize, ("report",), otherwise=in_turn),
+    Step(inline_left),
+    Step(merge_repeated),
+    Step(eliminate_dead),
+    Step(order_by_sizes),
+)
+TIDIED = Pipeline(
+    "tidied",
+    Step(eliminate_dead),
+    Step(merge_repeated),
+)
+MANY = Pipeline(
+    "many",
+    Step(spread_batches, ("target",)),
+)
+ONE_BY_ONE = Pipeline(
+    "one_by_one",
+    Step(one_by_one),
+)
+EXAMPLE = Pipeline(
+    "example",
+    Step(spread, ("fastmath",)),
+    Step(over_elements, ("fastmath",)),
+)
+ANY_SIZE = Pipeline(
+    "any_size",
+    Step(at_any_size, ("compiled",)),
+)
+SIZED = Pipeline(
+    "sized",
+    # These are the user's: NumPy raises them where the graph runs.
+    Step(specialized, ("sizes",), refuses=(ValueError, IndexError)),
+)
+OUTLINED = Pipeline(
+    "outlined",
+    Step(as_maps, ("any_size",)),
+    Step(partition, ("target",)),
+)
+KERNEL = Pipeline(
+    "kernel",
+    Step(eliminate_dead),
+    Step(direct, ("most",)),
+    Step(forwarded),
+    Step(bounded, ("most",)),
+)
+DIVERGED = Pipeline(
+    "diverged",
+    Step(inline_left),
+    Step(merge_repeated),
+    Step(eliminate_dead),
+)
+PIPELINES = (
+    RECORDED, INTERPRETED, TIDIED, MANY, ONE_BY_ONE, EXAMPLE, ANY_SIZE, SIZED, OUTLINED, KERNEL,
+    DIVERGED,
+)  # fmt: skip
 
 
 def lower(graph: Graph, report: Report | None = None) -> Graph:
-    """Return the graph after all passes: no parallel map, and nothing that nobody needs.
+    """Return the graph that is interpreted: no parallel map, and nothing that nobody needs.
 
-    ``report`` is told what became of each operation under a map; see `vectorize`. A pass that fails
-    is left out; instead of `vectorize`, maps run one example after the other.
+    ``report`` is told what became of each operation under a map; see `vectorize`. If `vectorize`
+    fails, maps run one example after the other.
     """
-    show = os.environ.get("LANEWISE_SHOW", "").split(",")
-    checks = os.environ.get("LANEWISE_VERIFY") == "1"
-    attempt("the recorded graph", graph, _looked, "recorded", show, checks)
-    for name, run in PASSES:
-        before = graph
-
-        def step(graph: Graph, name: str = name, run: Callable[..., Graph] = run) -> Graph:
-            # By its name in this module, where a test can put one that fails.
-            graph = vectorize(graph, report) if run is vectorize else run(graph)
-            return _looked(graph, name, show, checks)
-
-        instead = partial(in_turn, before) if run is vectorize else None
-        graph = attempt(name, graph, step, otherwise=instead)
-    return graph
+    return INTERPRETED(graph, report=report)
 
 
-def _looked(graph: Graph, name: str, show: list[str], checks: bool) -> Graph:
-    """Print the graph where its stage is asked for, and check it; in this order, to see why."""
-    if name in show or "all" in show:
-        print(f"# {name}\n{format_graph(graph, locations=True)}", file=sys.stderr)
-    if checks:
-        verify(graph)
-    return graph
+def outlined(graph: Graph, target: Target, *, any_size: bool = False) -> Graph:
+    """Return a graph with kernels for its maps, also within control flow, and for the rest.
+
+    With `any_size`, also for arrays whose sizes the kernels are told of when they run.
+    """
+    inner = [
+        op.with_regions(tuple([outlined(region, target) for region in op.regions]))
+        if op.primitive in CONTROL and any(map(holds_map, op.regions))
+        else op
+        for op in graph.operations
+    ]
+    graph = Graph(graph.inputs, inner, graph.outputs)
+    return OUTLINED(graph, any_size=any_size, target=target)
+
+
+def outlined_in_turn(graph: Graph, target: Target) -> Graph:
+    """Return what `ONE_BY_ONE` gave with kernels within its maps; for all of it, if it has none."""
+    if not any(map(is_in_turn, graph.operations)):
+        return outlined(graph, target)
+    operations = [
+        op.with_regions((outlined(op.regions[0], target),)) if is_in_turn(op) else op
+        for op in graph.operations
+    ]
+    return Graph(graph.inputs, operations, graph.outputs)

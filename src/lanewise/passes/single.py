@@ -7,30 +7,31 @@ finds kernels in maps finds them here. The interpreter runs the graph as it was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType
+from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant, iota
-from lanewise.ops.facts import is_made_anew, is_plain_view
-from lanewise.ops.movement import reshape, slice_
+from lanewise.ops.facts import Kind, count, is_made_anew, is_plain_view
+from lanewise.ops.movement import concatenate, reshape, slice_
 from lanewise.ops.regions import PARALLEL, map_
+from lanewise.passes.batches import holds_map
+from lanewise.passes.rowwise import FEWEST
 from lanewise.passes.specialize import unknown_sizes
 
+#: Arrays of more elements than this are large.
+LARGE = 1024
 
-def as_maps(
-    graph: Graph,
-    stays: Callable[[Operation], bool] = lambda op: False,
-    *,
-    any_size: bool = False,
-) -> Graph:
+
+def as_maps(graph: Graph, *, any_size: bool = False) -> Graph:
     """Return a graph of which all that computes stands in maps; one that consists of maps as it is.
 
     Constants stay where they are, and so do operations of no known size or with effects, and those
-    of which `stays` says so. With `any_size` the sizes of the graph's inputs count as known.
+    that move much. With `any_size` the sizes of the graph's inputs count as known.
     """
     known = unknown_sizes(Graph(graph.inputs, (), ())) if any_size else frozenset()
-    stages = _stages(graph, stays, known)
+    stages = _stages(graph, known)
     if not any(number % 2 for number in stages.values()):
         return graph
     builder = Builder()
@@ -51,11 +52,9 @@ def as_maps(
     return builder.finish([values[value] for value in graph.outputs])
 
 
-def _stages(
-    graph: Graph, stays: Callable[[Operation], bool], known: Set[str]
-) -> dict[Operation, int]:
+def _stages(graph: Graph, known: Set[str]) -> dict[Operation, int]:
     """Return when each operation runs: odd numbers are stages of what is put into maps."""
-    gathered = _gathered(graph, stays, known)
+    gathered = _gathered(graph, known)
     stages: dict[Operation, int] = {}
     made: dict[Value, int] = {}
     for op in graph.operations:
@@ -68,10 +67,10 @@ def _stages(
     return stages
 
 
-def _gathered(graph: Graph, stays: Callable[[Operation], bool], known: Set[str]) -> set[Operation]:
+def _gathered(graph: Graph, known: Set[str]) -> set[Operation]:
     """Return the operations that are put into maps, `known` being the symbols of known sizes.
 
-    A view is among them if all that read it are, whatever `stays` says: a kernel reads through it.
+    A view is among them if all that read it are, however much it moves: a kernel reads through it.
     It is not if none of them is: NumPy makes it without a kernel.
     """
     found: set[Operation] = set()
@@ -81,7 +80,7 @@ def _gathered(graph: Graph, stays: Callable[[Operation], bool], known: Set[str])
         is_view = is_plain_view(op)
         is_read = not is_view or op.results[0] in read
         is_through = is_view and op.results[0] not in seen
-        if is_read and _is_gathered(op, known) and (is_through or not stays(op)):
+        if is_read and _is_gathered(op, known) and (is_through or not _moves_much(op)):
             found.add(op)
             read.update(op.operands)
         else:
@@ -93,7 +92,28 @@ def _is_gathered(op: Operation, known: Set[str]) -> bool:
     """Whether an operation is put into a map of one example."""
     if op.must_run and op.has_effect:
         return False
-    return not _holds_map(op) and _is_of_arrays(op) and unknown_sizes(Graph((), [op], ())) <= known
+    alone = Graph((), [op], ())
+    return not holds_map(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known
+
+
+def _moves_much(op: Operation) -> bool:
+    """Whether an operation moves elements of a large array, which NumPy does by views, in place.
+
+    It may be a branch that does so with a few.
+    """
+    if not any([count(value) > LARGE for value in (*op.operands, *op.results)]):
+        return False
+    if op.primitive in BRANCHES:
+        inner = [member for region in op.regions for member in region.operations]
+        return any([count(value) > LARGE for value in op.results]) and all(
+            [_moves_much(member) or _is_of_few(member) for member in inner]
+        )
+    is_long = op.primitive is concatenate and count(op.results[0]) >= FEWEST
+    return is_long or op.primitive.kind in (Kind.VIEW, Kind.LOOKUP, Kind.UPDATE)
+
+
+def _is_of_few(op: Operation) -> bool:
+    return not op.regions and all([count(v) <= LARGE for v in (*op.operands, *op.results)])
 
 
 def _is_of_arrays(op: Operation) -> bool:
@@ -102,12 +122,6 @@ def _is_of_arrays(op: Operation) -> bool:
     return all([isinstance(value.type, ArrayType) for value in values]) and all(
         [_is_of_arrays(inner) for region in op.regions for inner in region.operations]
     )
-
-
-def _holds_map(op: Operation) -> bool:
-    if op.primitive is map_:
-        return True
-    return any(_holds_map(inner) for region in op.regions for inner in region.operations)
 
 
 def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Operation]:

@@ -8,6 +8,7 @@ read off the arguments at each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -20,16 +21,14 @@ from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.location import PLAN
 from lanewise.ir.types import ArrayType, TokenType, array_type
 from lanewise.ops.movement import reshape
-from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, example_type, map_
-from lanewise.passes.inline import inline
-from lanewise.passes.pipeline import lower
-from lanewise.passes.simplify import eliminate_dead
-from lanewise.passes.survive import attempt, survives
+from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, example_type, map_
+from lanewise.passes.pipeline import RECORDED, lower
+from lanewise.passes.survive import survives
 from lanewise.runtime.binding import bind
 from lanewise.runtime.clock import Clock
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source
-from lanewise.runtime.memory import Memory, analyze
+from lanewise.runtime.memory import Memory, Overwriting, analyze
 from lanewise.runtime.placing import line_of, module_of, relocated
 from lanewise.runtime.reference import run as run_plainly
 
@@ -45,6 +44,42 @@ class LocatedError(Exception):
         self.error = error
         self.op = op
         self.example: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """How the plans within a plan are made; see `Plan`."""
+
+    tells: bool
+    clock: Clock | None
+
+    def __call__(self, graph: Graph, given: Iterable[int] = ()) -> Plan:
+        return Plan(graph, sized=True, tells=self.tells, given=given, clock=self.clock)
+
+
+@dataclass(frozen=True, slots=True)
+class MapRunner:
+    """What runs maps of an order.
+
+    Attributes
+    ----------
+    make
+        Returns what runs a map, which may write to operands at certain positions. It is told how
+        plans within are made.
+    overwriting
+        Returns which of its free operands results of a map may lie in, with these results.
+    """
+
+    make: Callable[[Operation, Collection[int], _Making], Callable[..., Any]]
+    overwriting: Overwriting = lambda op, free: ()
+
+
+#: What runs maps, by their order. That of native ones comes with `lanewise.runtime.kernels`.
+RUNNERS: dict[str, MapRunner] = {
+    DIVERGENT: MapRunner(divergent),
+    SEQUENTIAL: MapRunner(lambda op, given, making: sequential(op, making)),
+    PARALLEL: MapRunner(lambda op, given, making: sequential(op, making)),  # in chunks
+}
 
 
 class Plan:
@@ -160,23 +195,11 @@ class Plan:
             places = [graph.inputs.index(value) for value in op.operands]
             firsts = [places.index(i) for i in range(len(graph.inputs))]
             return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
-        if op.params["order"] == NATIVE:
-            from lanewise.runtime.kernels import native
-
-            return native(op, given)
-        if op.params["order"] == DIVERGENT:
-
-            def make(graph: Graph, given: Iterable[int] = ()) -> Plan:
-                return Plan(graph, sized=True, tells=self._tells, given=given, clock=clock)
-
-            return divergent(op, given, make)
-        return sequential(op, self._tells, clock)
+        return RUNNERS[op.params["order"]].make(op, given, _Making(self._tells, clock))
 
 
 def _overwriting(op: Operation, free: Sequence[int]) -> Sequence[tuple[int, int]]:
-    from lanewise.runtime.kernels import overwriting
-
-    return overwriting(op, free)
+    return RUNNERS[op.params["order"]].overwriting(op, free)
 
 
 def _is_fresh(graph: Graph, memory: Memory, lent: Mapping[int, int]) -> bool:
@@ -209,7 +232,7 @@ class Plainly(Plan):
     __slots__ = ("_sized",)
 
     def __init__(self, graph: Graph, *, sized: bool = False) -> None:
-        self.graph = attempt("inline", graph, inline)
+        self.graph = RECORDED(graph)
         self.clock, self.is_fresh, self._sized = None, False, sized
         self.lent: Mapping[int, int] = {}
         self._written = 0
@@ -256,16 +279,16 @@ def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:
     }
 
 
-def sequential(op: Operation, tells: bool, clock: Clock | None = None) -> Callable[..., Any]:
+def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
     """Return the runner of a sequential map: examples, or chunks of them, one after the other."""
     (body,) = op.regions
     params = op.params
     chunk = params["chunk"]
     # The plan of an example takes the sizes of the graph around it; that of a chunk has its own.
     if chunk is None:
-        plan = Plan(eliminate_dead(body), sized=True, tells=tells, clock=clock)
+        plan = making(body)
     else:
-        plan = Plan(lower(chunked_graph(op)), tells=tells, clock=clock)
+        plan = Plan(lower(chunked_graph(op)), tells=making.tells, clock=making.clock)
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
     types = [value.type for value in op.results]
 

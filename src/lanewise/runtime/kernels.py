@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.kernel import Kernel, kernel_key, kernel_of
+from lanewise.codegen.kernel import Kernel
+from lanewise.codegen.kernel_cache import kernel_for, kernels_of
 from lanewise.codegen.llvm import Code
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.overwriting import Shared
@@ -25,6 +26,7 @@ from lanewise.passes.specialize import replaced, unknown_sizes
 from lanewise.passes.survive import INTERNAL, survives
 from lanewise.runtime.binding import of_any_size
 from lanewise.runtime.failed import KernelFailed, NotCompiled
+from lanewise.runtime.interpret import RUNNERS, MapRunner
 from lanewise.runtime.launch import Entry, Known, caller
 from lanewise.runtime.layouts import (
     canonical,
@@ -35,12 +37,8 @@ from lanewise.runtime.layouts import (
     rows,
 )
 from lanewise.runtime.mend import Mender
-from lanewise.runtime.tiers import COMPILE, NO_MEMORY, backend
+from lanewise.runtime.settings import COMPILE, NO_MEMORY, backend
 
-#: Kernels by what decides them, those that were used last at the end.
-KERNELS: dict[Any, Kernel | None] = {}
-#: How many kernels are kept at most, and how many characters of text they have together.
-MOST_KERNELS, MOST_TEXT = 256, 8 << 20
 #: How much code is kept that no plan uses now, for plans that are made anew at each call.
 MOST_CODES = 32
 #: For so many layouts of operands at most, a map is compiled.
@@ -51,9 +49,6 @@ MOST_SIZES = 256
 MOST_SIZE = 1 << 62
 #: Bytes that are copied in a second.
 COPIED = 4e9
-
-#: Lines of LLVM IR that a usual kernel has at most, and nanoseconds for each line beyond.
-LONG, LINE = 3_000, 150e3
 
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 _recent: dict[str, Code] = {}
@@ -98,53 +93,14 @@ def known_code(kernel: Kernel) -> Code | None:
     return _codes.get(key_of(kernel.text))
 
 
-def kernel_for(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    fastmath: bool = False,
-    columns: Sequence[bool] = (),
-    shared: Shared = (),
-) -> Kernel:
-    """Return the kernel of a native map, written if it is not among those that were used last."""
-    with _lock:
-        kernel = kernel_of(body, in_dims, KERNELS, fastmath, columns, shared)
-        key = kernel_key(body, in_dims, fastmath, columns, shared)
-        KERNELS.pop(key, None)
-        excess = sum(len(known.text) for known in list(KERNELS.values()) if known) - MOST_TEXT
-        while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
-            oldest = KERNELS.pop(next(iter(KERNELS)))
-            excess -= len(oldest.text) if oldest else 0
-        KERNELS[key] = kernel
-        return kernel
-
-
 def latest_kernel(op: Operation) -> Kernel:
     """Return the kernel of a native map that was used last; the one for rows if none was yet."""
     (body,) = op.regions
     in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
-    *wanted, _ = kernel_key(body, in_dims, fastmath)  # however operands lie
-    with _lock:
-        for key in reversed(KERNELS):
-            kernel = KERNELS[key] if list(key[:-1]) == wanted else None
-            if kernel is not None and known_code(kernel) is not None:
-                return kernel
+    for kernel in kernels_of(body, in_dims, fastmath):
+        if known_code(kernel) is not None:
+            return kernel
     return kernel_for(body, in_dims, fastmath)
-
-
-def generating(graph: Graph) -> float:
-    """Return the nanoseconds that making machine code of long kernels in a graph should take.
-
-    How many operations a graph has tells how long most kernels compile, but not those in which much
-    is written out. Those longer than `LONG` lines take at least so much for each further line.
-    """
-    lines = 0
-    for op in graph.operations:
-        if op.params.get("order") == NATIVE:
-            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
-            lines += max(0, kernel.text.count("\n") - LONG)
-        else:
-            lines += sum([generating(region) / LINE for region in op.regions])
-    return lines * LINE
 
 
 def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
@@ -437,3 +393,6 @@ class _Sized:
         if self._shared:
             return lambda size, *given: call(size, *given, table, *results(size, given))
         return lambda size, *operands: call(size, *operands, table)
+
+
+RUNNERS[NATIVE] = MapRunner(lambda op, free, plan: native(op, free), overwriting)

@@ -20,7 +20,8 @@ import numpy as np
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ops.control import CONTROL, while_
 from lanewise.ops.creation import constant
-from lanewise.passes.divergent import batched_loop, simplified
+from lanewise.passes.divergent import batched_loop
+from lanewise.passes.pipeline import DIVERGED
 from lanewise.runtime.examples import Run, Setting, Step, root_of, spread, used_values
 from lanewise.runtime.expressions import is_scalar
 from lanewise.runtime.rows import ROWS, Rowwise, rowwise
@@ -41,7 +42,7 @@ class Loop:
         test, body, taken = batched_loop(inner, mapped, setting.symbol, setting.fallback)
         #: Which captures and which of the carry have one value an example.
         self.varies = taken
-        turn = simplified(_turn(test, body, self.first))
+        turn = DIVERGED(_turn(test, body, self.first))
         rewritten = self.rewritten(test, turn)
         #: The positions of what stays whole; those of the carry are written to.
         self.whole = rewritten[0].whole

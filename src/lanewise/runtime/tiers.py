@@ -9,13 +9,12 @@ At worst the two together take twice as long as the better of them would have.
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -26,32 +25,23 @@ from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
+from lanewise.loading import late
 from lanewise.ops.facts import may_fail
-from lanewise.ops.regions import map_
-from lanewise.passes.inline import inline
-from lanewise.passes.pipeline import lower
-from lanewise.passes.simplify import eliminate_dead, merge_repeated
-from lanewise.passes.specialize import needs_sizes, unknown_sizes
+from lanewise.passes.batches import has_kernels
+from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.interpret import Plan, planned, read_sizes
+from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, backend
 
 if TYPE_CHECKING:
     from lanewise.codegen.partition import Report
+    from lanewise.runtime.few import Few
 
-INTERPRET, COMPILE = "interpret", "native"
+compiler = late("lanewise.runtime.compiler")
 INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
-NO_MEMORY = "there was too little memory to compile it"
 _lock = threading.RLock()
-
-
-def backend() -> str | None:
-    """Return what LANEWISE_BACKEND forces: ``interpret``, ``native``, or None for neither."""
-    name = os.environ.get("LANEWISE_BACKEND") or None
-    if name not in (None, INTERPRET, COMPILE):
-        raise ValueError(f"LANEWISE_BACKEND must be interpret or native, not {name!r}")
-    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +81,6 @@ def _ledger_of(graph: Graph) -> _Ledger:
         return known
 
 
-class ForFew(Protocol):
-    """The plan for few examples; see runtime/few.py, which is loaded with the compiler."""
-
-    @property
-    def plan(self) -> Plan: ...
-
-    def is_better(self, many: Graph, arguments: Sequence[Any]) -> bool: ...
-
-    def is_better_for(self, many: Graph, sizes: Mapping[str, int]) -> bool: ...
-
-
 class Executable:
     """A graph that runs on arrays: interpreted until compiling it pays, or as it is forced.
 
@@ -139,7 +118,7 @@ class Executable:
         self.lent = lent
         self._forced = forced
         self.native: Plan | None = None
-        self._few: ForFew | None = None
+        self._few: Few | None = None
         self.cost = INFINITE
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
@@ -149,7 +128,7 @@ class Executable:
         #: The plan with kernels that are so long that compiling them has to wait.
         self._written: Plan | None = None
         with carrying_out(graph) as faults:
-            self.graph = graph = attempt("inline", graph, inline)
+            self.graph = graph = RECORDED(graph)
             if not graph.has_effects:
                 self.cost = attempt("the estimate", graph, compiling, otherwise=lambda: INFINITE)
             if self.cost < INFINITE:
@@ -231,9 +210,7 @@ class Executable:
 
     def _cost_of(self, plan: Plan) -> float:
         """Return what compiling costs, now that it is known how long its kernels are."""
-        from lanewise.runtime.kernels import generating
-
-        self.cost = max(self.cost, generating(plan.graph))
+        self.cost = max(self.cost, compiler.generating(plan.graph))
         return self.cost
 
     @property
@@ -257,7 +234,7 @@ class Executable:
             self._survive(error)
             return self.interpreter
 
-    def _fitting(self, few: ForFew, arguments: Sequence[Any]) -> Plan:
+    def _fitting(self, few: Few, arguments: Sequence[Any]) -> Plan:
         """Return the plan for many examples, or that for few, whichever suits the batch."""
         assert self.native is not None
         with _lock:
@@ -334,36 +311,8 @@ class Executable:
 
         It is that for many examples, or where `sizes` of dimensions are given the one that suits.
         """
-        from lanewise.codegen.partition import Refused
-        from lanewise.runtime.few import (
-            Few,
-            as_kernels,
-            has_kernels,
-            may_spread,
-            one_by_one,
-            spread_within,
-        )
-        from lanewise.runtime.kernels import KERNELS
-
-        refused: list[Refused] = []
         with _lock:
-            graph = merge_repeated(eliminate_dead(self.graph))
-            maps = [op for op in graph.operations if op.primitive is map_]
-            is_few = not maps
-            if needs_sizes(graph) and all([unknown_sizes(op.regions[0]) for op in maps]):
-                is_few = False
-                graph = as_kernels(graph, KERNELS, refused.append, any_size=True)
-            elif not is_few:
-                graph = as_kernels(spread_within(graph), KERNELS, refused.append)
-                if sizes is not None and may_spread(self.graph):
-                    is_few = Few(self.graph, KERNELS).is_better_for(graph, sizes)
-            if is_few:
-                refused.clear()
-                graph = one_by_one(self.graph, KERNELS, refused.append)
-        if report is not None:
-            for found in refused:
-                report(found)
-        return graph if has_kernels(graph) else None
+            return compiler.native_graph(self.graph, report, sizes)
 
     def uncompiled(self) -> list[tuple[Operation, str]]:
         """Return the operations that are left to NumPy where all else is compiled, and why."""
@@ -374,13 +323,10 @@ class Executable:
         return found
 
     def _compiled(self) -> Plan | None:
-        from lanewise.runtime.few import Few, has_kernels, may_spread
-        from lanewise.runtime.kernels import KERNELS
-
         with carrying_out(self.graph) as faults:
             try:
                 graph = self.native_graph()
-                few = Few(self.graph, KERNELS) if may_spread(self.graph) else None
+                few = compiler.few_for(self.graph)
                 if graph is None:
                     return few.plan if few is not None and has_kernels(few.lowered) else None
                 plan = Plan(lower(graph), lent=self.lent)

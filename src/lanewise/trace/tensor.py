@@ -349,12 +349,6 @@ class Tensor:
             resolve(self._value, self._trace)  # raises: there is nothing to record into
         return implement(func, implementation, args, kwargs)
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """The array API namespace (2024.12): NumPy's own, with creation that takes tensors."""
-        from lanewise.interop.array_api import namespace  # optional part, loaded when asked for
-
-        return namespace(api_version)
-
 
 #: Calls what carries out a function, where arguments may be of a class that the data choose
 #: (`lanewise.trace.classwise`).

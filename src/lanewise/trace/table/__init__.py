@@ -6,6 +6,7 @@ Most are ordinary NumPy code on tensors: what they call dispatches again, down t
 
 # Importing a family enters its functions.
 from lanewise.trace.table import (  # noqa: F401
+    array_api,
     contraction,
     creation,
     cumulative,

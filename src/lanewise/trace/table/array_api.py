@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.trace.table import creation
-from lanewise.trace.tensor import contains_tensor
+from lanewise.trace.tensor import Tensor, contains_tensor
 
 #: The versions whose functions it has: up to NumPy's, and what was tested. The newest is told.
 VERSIONS = tuple(
@@ -99,3 +99,11 @@ for _function in (asarray, full, arange):
     setattr(_NAMESPACE, _function.__name__, _function)
 setattr(_NAMESPACE, "__array_api_version__", VERSION)  # noqa: B010  (unknown to type checkers)
 setattr(_NAMESPACE, "__array_namespace_info__", NamespaceInfo)  # noqa: B010
+
+
+def _namespace_of(tensor: Tensor, *, api_version: str | None = None) -> ModuleType:
+    """The array API namespace (2024.12): NumPy's own, with creation that takes tensors."""
+    return namespace(api_version)
+
+
+setattr(Tensor, "__array_namespace__", _namespace_of)  # noqa: B010

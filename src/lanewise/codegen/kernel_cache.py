@@ -1,0 +1,102 @@
+"""The kernels that were written: those used last are kept, by what decides them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from lanewise.codegen.kernel import Kernel, write
+from lanewise.codegen.overwriting import Shared
+from lanewise.ir.graph import Graph
+from lanewise.ops.regions import NATIVE
+
+#: Kernels by what decides them, those that were used last at the end.
+KERNELS: dict[Any, Kernel | None] = {}
+#: At most this many kernels are kept, and this many characters of text.
+MOST_KERNELS, MOST_TEXT = 256, 8 << 20
+#: Lines of LLVM IR that a usual kernel has at most, and nanoseconds for each line beyond.
+LONG, LINE = 3_000, 150e3
+
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):  # as in `codegen.llvm`
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+def kernel_key(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    fastmath: bool,
+    columns: Sequence[bool] = (),
+    shared: Shared = (),
+) -> Any:
+    """Return what decides a kernel: the region, which inputs are mapped, how it may round, and how
+    operands and results lie: what in columns, and which of them in the same memory.
+    """
+    columns = tuple(columns) if any(columns) else ()
+    return body.key, tuple([axis is None for axis in in_dims]), fastmath, (columns, tuple(shared))
+
+
+def kernel_of(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    kernels: dict[Any, Kernel | None],
+    fastmath: bool = False,
+    columns: Sequence[bool] = (),
+    shared: Shared = (),
+) -> Kernel:
+    """Return the kernel of a native map; raise `CannotCompile` if there is none."""
+    key = kernel_key(body, in_dims, fastmath, columns, shared)
+    known = kernels.get(key)
+    if known is None:
+        known = kernels[key] = write(
+            body, in_dims, fastmath=fastmath, columns=columns, shared=shared
+        )
+    return known
+
+
+def kernel_for(
+    body: Graph,
+    in_dims: Sequence[int | None],
+    fastmath: bool = False,
+    columns: Sequence[bool] = (),
+    shared: Shared = (),
+) -> Kernel:
+    """Return the kernel of a native map, written if it is not among those that were used last."""
+    with _lock:
+        kernel = kernel_of(body, in_dims, KERNELS, fastmath, columns, shared)
+        key = kernel_key(body, in_dims, fastmath, columns, shared)
+        KERNELS.pop(key, None)
+        excess = sum(len(known.text) for known in list(KERNELS.values()) if known) - MOST_TEXT
+        while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
+            oldest = KERNELS.pop(next(iter(KERNELS)))
+            excess -= len(oldest.text) if oldest else 0
+        KERNELS[key] = kernel
+        return kernel
+
+
+def kernels_of(body: Graph, in_dims: Sequence[int | None], fastmath: bool) -> list[Kernel]:
+    """Return the kernels of a native map, however operands lie, the one used last first."""
+    *wanted, _ = kernel_key(body, in_dims, fastmath)
+    with _lock:
+        found = [kernel for key, kernel in KERNELS.items() if list(key[:-1]) == wanted]
+    return [kernel for kernel in reversed(found) if kernel is not None]
+
+
+def generating(graph: Graph) -> float:
+    """Return the nanoseconds that making machine code of long kernels in a graph should take.
+
+    How many operations a graph has tells how long most kernels compile, but not those in which much
+    is written out. Those longer than `LONG` lines take at least so much for each further line.
+    """
+    lines = 0
+    for op in graph.operations:
+        if op.params.get("order") == NATIVE:
+            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+            lines += max(0, kernel.text.count("\n") - LONG)
+        else:
+            lines += sum([generating(region) / LINE for region in op.regions])
+    return lines * LINE

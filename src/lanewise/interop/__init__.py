@@ -1,1 +1,0 @@
-"""Bridges to standards and to other libraries; each is loaded when it is first used."""

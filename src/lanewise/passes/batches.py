@@ -1,0 +1,117 @@
+"""Maps of a batch: kept, with their loops as maps within, or run one example after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lanewise.ir.graph import Builder, Graph, Operation
+from lanewise.ir.types import ArrayType
+from lanewise.ops.control import scan
+from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
+from lanewise.passes.rowwise import is_large
+from lanewise.passes.spread import FEWEST, spread
+from lanewise.passes.survive import attempt
+from lanewise.passes.target import Target
+
+
+def spread_batches(graph: Graph, target: Target) -> Graph:
+    """Return a graph for many examples, of which the loops are maps where that is better.
+
+    It is where all loops of an example can be, and where a kernel then has turns in its lanes: they
+    find their numbers side by side in memory, as examples do not.
+    """
+    if not may_spread(graph):
+        return graph
+    operations = list(graph.operations)
+    for number, op in enumerate(operations):
+        if is_batch(op):
+            region = attempt("spread", op.regions[0], spread, op.params["fastmath"], totals=False)
+            is_spread = count_maps(region) > count_maps(op.regions[0])
+            if is_spread and not target.runs_in_lanes(region, op.params["in_dims"]):
+                operations[number] = op.with_regions((region,))
+    return Graph(graph.inputs, operations, graph.outputs)
+
+
+def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
+    """Return a graph with its maps run one example after the other, and their regions changed.
+
+    ``change`` is also told whether arithmetic may be rounded otherwise. If there are no such maps
+    it gets the graph itself.
+    """
+    if not any(map(is_batch, graph.operations)):
+        return change(graph, False)
+    builder = Builder()
+    values = {value: builder.input(value.type) for value in graph.inputs}
+    for op in graph.operations:
+        if not is_batch(op):
+            builder.copy(op, values)
+            continue
+        region = change(op.regions[0], op.params["fastmath"])
+        builder.location = op._place
+        operands = tuple([values[value] for value in op.operands])
+        results = builder.emit(map_, operands, {**op.params, "order": SEQUENTIAL}, (region,))
+        values.update(zip(op.results, results, strict=True))
+    return builder.finish([values[value] for value in graph.outputs])
+
+
+# --- what there is in a graph ---------------------------------------------------------------------
+
+
+def may_spread(graph: Graph) -> bool:
+    """Whether a graph has a loop, or an array, that is long enough to be spread over lanes."""
+    for op in graph.operations:
+        if op.primitive is scan and isinstance(n := op.params["length"], int) and n >= FEWEST:
+            return True
+        if is_large(op) or any(may_spread(region) for region in op.regions):
+            return True
+    return False
+
+
+def has_kernels(graph: Graph) -> bool:
+    """Whether there is a native map in a graph."""
+    return any(
+        op.params.get("order") == NATIVE or any(map(has_kernels, op.regions))
+        for op in graph.operations
+    )
+
+
+def holds_map(region: Graph) -> bool:
+    """Whether there is a map in a graph, or in its regions."""
+    return any(op.primitive is map_ or any(map(holds_map, op.regions)) for op in region.operations)
+
+
+def count_maps(graph: Graph) -> int:
+    """Return how many maps there are in a graph, and in all its regions."""
+    return sum(
+        [(op.primitive is map_) + sum(map(count_maps, op.regions)) for op in graph.operations]
+    )
+
+
+def is_in_turn(op: Operation) -> bool:
+    """Whether an operation is a map that runs one example after the other, in any order."""
+    return op.primitive is map_ and op.params["order"] == SEQUENTIAL and not op.has_effect
+
+
+def is_batch(op: Operation) -> bool:
+    """Whether an operation is a map whose examples may run one after the other instead."""
+    return (
+        op.primitive is map_
+        and op.params["order"] == PARALLEL
+        and op.params["chunk"] is None
+        and not op.has_effect
+        and not _has_grown(op.regions[0])
+    )
+
+
+def _has_grown(region: Graph) -> bool:
+    """Whether data decide the size of an array in a region, so that the order of things matters."""
+    return any(
+        any(isinstance(v.type, ArrayType) and not is_known(v.type) for v in op.results)
+        or any(map(_has_grown, op.regions))
+        for op in region.operations
+    )
+
+
+def is_known(type_: ArrayType) -> bool:
+    """Whether all sizes of an array are numbers."""
+    return all(isinstance(n, int) for n in type_.shape)

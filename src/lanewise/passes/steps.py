@@ -1,0 +1,98 @@
+"""Steps, and lists of them: how a graph becomes another one, in the sight of whoever asks.
+
+``LANEWISE_SHOW=vectorize`` prints the graph after the step of that name, to the standard error; the
+name of a pipeline, the graph that it is given and that after each of its steps; several names are
+separated by commas, and ``all`` is each of them. ``LANEWISE_VERIFY=1`` checks the graph before and
+after every step.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from lanewise.ir.graph import Graph
+from lanewise.ir.text import format_graph
+from lanewise.ir.verify import verify
+from lanewise.passes.survive import attempt, meant
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A function from graph to graph.
+
+    Attributes
+    ----------
+    run
+        The function. A step that fails is left out; see `lanewise.passes.survive`.
+    takes
+        Which of the options of its pipeline it takes, by name.
+    otherwise
+        Makes of the graph what is taken instead where it fails, if that is not the graph itself.
+    refuses
+        By which errors it says that a graph cannot be had so.
+    """
+
+    run: FunctionType
+    takes: tuple[str, ...] = ()
+    otherwise: Callable[[Graph], Graph] | None = None
+    refuses: tuple[type[Exception], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+
+class Pipeline:
+    """Steps in order. To call it is to carry them out.
+
+    Examples
+    --------
+    >>> def without_outputs(graph):
+    ...     return Graph(graph.inputs, graph.operations, ())
+    >>> emptied = Pipeline("emptied", Step(without_outputs))
+    >>> emptied(Graph((), (), ()))
+    graph() {
+      return
+    }
+    """
+
+    def __init__(self, name: str, *steps: Step) -> None:
+        self.name = name
+        self.steps = steps
+
+    def __call__(self, graph: Graph, **options: Any) -> Graph:
+        """Return the graph after all steps, which take the options that they name."""
+        attempt(f"the graph given to {self.name}", graph, _looked, (self.name,), self.name)
+        for step in self.steps:
+            given = {name: options[name] for name in step.takes}
+            graph = attempt(
+                step.name, graph, self._carried_out, step, given, otherwise=_instead(step, graph)
+            )
+        return graph
+
+    def _carried_out(self, graph: Graph, step: Step, given: dict[str, Any]) -> Graph:
+        try:
+            graph = step.run(graph, **given)
+        except step.refuses as error:
+            raise meant(error) from None
+        return _looked(graph, (self.name, step.name), f"{self.name}: {step.name}")
+
+
+def _instead(step: Step, graph: Graph) -> Callable[[], Graph] | None:
+    otherwise = step.otherwise
+    return None if otherwise is None else lambda: otherwise(graph)
+
+
+def _looked(graph: Graph, names: tuple[str, ...], title: str) -> Graph:
+    """Print the graph where one of the names is asked for, then check it: to see why it fails."""
+    asked = os.environ.get("LANEWISE_SHOW")
+    if asked and not {*names, "all"}.isdisjoint(asked.split(",")):
+        print(f"# {title}\n{format_graph(graph, locations=True)}", file=sys.stderr)
+    if os.environ.get("LANEWISE_VERIFY") == "1":
+        verify(graph)
+    return graph

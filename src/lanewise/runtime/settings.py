@@ -1,0 +1,17 @@
+"""What the environment says of how graphs run."""
+
+from __future__ import annotations
+
+import os
+
+INTERPRET, COMPILE = "interpret", "native"
+#: Why something is not compiled.
+NO_MEMORY = "there was too little memory to compile it"
+
+
+def backend() -> str | None:
+    """Return what LANEWISE_BACKEND forces: ``interpret``, ``native``, or None for neither."""
+    name = os.environ.get("LANEWISE_BACKEND") or None
+    if name not in (None, INTERPRET, COMPILE):
+        raise ValueError(f"LANEWISE_BACKEND must be interpret or native, not {name!r}")
+    return name
