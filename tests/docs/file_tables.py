@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "files.md"
 SOURCE = ROOT / "src" / "lanewise"
 #: In the order of a call, as in the design.
 PACKAGES = (
-    "ir ops trace autograph passes transforms codegen runtime api random nn inspect interop cli"
+    "ir ops trace autograph passes transforms codegen runtime api random nn inspect cli"
 ).split()
 #: Beside the packages: what tests share, and what makes the pages and the site.
 FOLDERS = {"tests/support": ROOT / "tests" / "support", "docs": ROOT / "docs"}

@@ -127,11 +127,6 @@ def _rowwise(graph: Graph) -> str:
     return operations(graph, say)
 
 
-def _any_size(graph: Graph, compiled: bool = False) -> Graph | str:
-    found = at_any_size(graph, compiled=compiled)
-    return "has no such form" if found is None else found
-
-
 def _sizes(graph: Graph) -> str:
     names = ", ".join(sorted(unknown_sizes(graph)))
     return f"{names}: {'kernels need them' if needs_sizes(graph) else 'kernels need none'}"
@@ -222,7 +217,7 @@ def _names(values: Sequence[Value]) -> str:
 
 
 STEPS = {
-    "at_any_size": _any_size,
+    "at_any_size": at_any_size,
     "batched_loop": _batched_loop,
     "batched_region": _batched_region,
     "bounded": lambda graph: bounded(graph, 0),
