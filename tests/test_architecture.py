@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,20 @@ def package(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
+def within_functions(tree: ast.AST) -> set[int]:
+    """Return which nodes stand in a function."""
+    found: set[int] = set()
+    left = [(tree, False)]
+    while left:
+        node, is_inside = left.pop()
+        if is_inside:
+            found.add(id(node))
+        is_inside |= isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        left += [(child, is_inside) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+@cache
 def imports(path: Path) -> list[tuple[str, bool, int]]:
     """Return each module of lanewise that a file imports, whether within a function, and where.
 
@@ -70,8 +85,7 @@ def imports(path: Path) -> list[tuple[str, bool, int]]:
     """
     found = []
     tree = ast.parse(path.read_text())
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    inside = {id(node) for f in ast.walk(tree) if isinstance(f, functions) for node in ast.walk(f)}
+    inside = within_functions(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports by a relative name"
