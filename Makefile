@@ -1,10 +1,12 @@
 # `make demo` and `make test` need nothing but Python (3.11 or later, with venv) and make.
 
 PYTHON ?= python3
+# Files or options for pytest in place of what `quick` and `test-*` run.
+TESTS :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-control-flow bench-random clean
+.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-control-flow bench-random clean
 
 # Three of the gallery; `$(BIN)/python -m examples` runs all ten, `--help` says what else it can do.
 demo: $(VENV)/.examples
@@ -21,6 +23,10 @@ QUICK := manipulation methods reductions signal_and_polynomials sorting take_and
 	traced_slices ufunc_methods
 NATIVE := $(BOTH:%=tests/%) $(QUICK:%=tests/numpy_api/test_%.py)
 
+# Every layer in a minute, for whoever changes a line; it fails if it takes longer.
+quick: $(VENV)/.test
+	$(BIN)/python tests/platforms/quick.py here $(TESTS)
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
 	LANEWISE_BACKEND=native $(BIN)/python -m pytest -n auto $(NATIVE)
@@ -28,7 +34,6 @@ test: $(VENV)/.test
 # A quick suite with the oldest and the newest packages and Pythons, and on other systems and processors.
 # CI says OPTIONAL=--optional: what cannot be had on a machine is then told, and no failure.
 OPTIONAL :=
-TESTS :=
 
 test-oldest test-newest test-debian test-aarch64: test-%:
 	$(PYTHON) tests/platforms/quick.py $* $(OPTIONAL) $(TESTS)

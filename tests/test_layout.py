@@ -8,6 +8,7 @@ TESTS = Path(__file__).parent
 #: What is no test: what tests share, programs that they run, and commands.
 OTHERS = (
     "support/",
+    "covering/",
     "fuzz/",
     "programs/corpus/",
     "docs/file_tables.py",

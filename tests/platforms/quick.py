@@ -1,6 +1,7 @@
-"""A quick suite on other Pythons, packages and processors: `python tests/platforms/quick.py SET`.
+"""A quick suite, here and on other Pythons and processors: `python tests/platforms/quick.py SET`.
 
 ========  ==========================================================================================
+here      this Python and its packages; it fails if it takes more than a minute (`make quick`)
 oldest    the oldest Python and packages that `pyproject.toml` allows
 newest    the newest packages that there are, on the newest Python that is found here
 debian    the newest packages on a Python of another release of Debian, in a folder of its own
@@ -24,6 +25,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,23 +33,64 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "build/platforms"
 
-#: About a minute on one core: every layer, and where the versions of NumPy and Python differ.
+#: Every layer, in both backends: what each is there for first of all. A test that takes more than a
+#: second or two is better left to the whole suite.
 SUITE = [
-    "tests/autograph/test_convert_plain.py",
-    "tests/autograph/test_scratch.py",
-    "tests/derivatives/test_tape.py",
-    "tests/function/test_values.py",
-    "tests/maps/test_outer_state.py",
-    "tests/maps/test_threads.py",
-    "tests/maps/test_vmap.py",
+    "tests/test_architecture.py",
+    "tests/test_layout.py",
+    # graphs and passes, in graph text
+    "tests/ir/test_verify.py",
+    "tests/ir/test_control.py",
+    "tests/ops/test_lists.py",
+    "tests/passes",
+    "tests/runtime/test_steps.py",
+    # functions, as users write them: plain Python, the interpreter and kernels
+    "tests/behaviours",
+    # tracing and NumPy
     "tests/numpy_api/test_array_api.py",
-    "tests/numpy_api/test_fft.py",
     "tests/numpy_api/test_methods.py",
     "tests/numpy_api/test_take_and_put.py",
+    # autograph and control flow
+    "tests/autograph/test_calls.py",
+    "tests/autograph/test_constructs_branches.py",
+    "tests/autograph/test_constructs_loops.py",
+    "tests/autograph/test_convert_plain.py",
+    "tests/autograph/test_scratch.py",
+    "tests/control/test_raise_at_the_end.py",
+    "tests/control/test_try.py",
+    # maps
+    "tests/maps/test_in_dims.py",
+    "tests/maps/test_nesting.py",
+    "tests/maps/test_threads.py",
+    "tests/maps/test_vmap.py",
+    # derivatives
+    "tests/derivatives/test_custom.py",
+    "tests/derivatives/test_masked.py",
+    "tests/derivatives/test_raising.py",
+    "tests/derivatives/test_tape.py",
+    # kernels and what runs them
+    "tests/codegen/test_in_flight.py",
+    "tests/codegen/test_rows.py",
+    "tests/few/test_few.py",
+    "tests/platforms/test_machine.py",
+    "tests/runtime/test_failures.py",
+    "tests/runtime/test_warning_lines.py",
+    # what users call
+    "tests/function/test_signatures.py",
+    "tests/function/test_values.py",
+    "tests/inspect/test_explain.py",
+    "tests/random/test_blocks.py",
+    "tests/cli/test_cli.py",
+]
+#: Beside these, where the versions of NumPy and Python differ.
+VERSIONS = [
+    "tests/maps/test_outer_state.py",
+    "tests/numpy_api/test_fft.py",
     "tests/programs",
     "tests/runtime/test_launch.py",
-    "tests/platforms/test_machine.py",
 ]
+#: What the suite may take here, in seconds, on two cores.
+LIMIT = 60.0
 #: Of emulated code, which takes 20 times as long.
 EMULATED = [
     "tests/maps/test_vmap.py",
@@ -72,11 +115,13 @@ class AbsentError(Exception):
 def main() -> int:
     """Run a set; return pytest's exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Plain)
-    parser.add_argument("set", choices=["oldest", "newest", "debian", "aarch64"])
+    parser.add_argument("set", choices=["here", "oldest", "newest", "debian", "aarch64"])
     parser.add_argument("--optional", action="store_true", help="what is absent is no failure")
     parser.add_argument("--release", help="of Debian")
     parser.add_argument("--python", help="the version, such as 3.14; or a path, of the newest set")
     options, tests = parser.parse_known_args()
+    if options.set == "here":
+        return here(tests)
     try:
         if options.set == "oldest":
             return oldest(tests)
@@ -92,6 +137,31 @@ def main() -> int:
 
 class _Plain(argparse.RawDescriptionHelpFormatter):
     pass
+
+
+# --- Here -----------------------------------------------------------------------------------------
+
+
+def here(tests: Sequence[str]) -> int:
+    """Test with this Python, within the time that a change of a line may take to be tried."""
+    slowest = ["-n", "auto", "--durations=10", "--durations-min=0.5"]
+    begun = time.monotonic()
+    command = [sys.executable, *_pytest(*slowest, *_chosen(tests, SUITE))]
+    status = subprocess.run(command, cwd=ROOT, check=False).returncode
+    return status or within(LIMIT, time.monotonic() - begun)
+
+
+def within(limit: float, seconds: float) -> int:
+    """Return a status: 1 if it took longer than it may, after saying so."""
+    print(f"took {seconds:.0f} s of {limit:.0f}", flush=True)
+    if seconds <= limit:
+        return 0
+    print(
+        f"error: the quick suite must not take more than {limit:.0f} s. The slowest tests are "
+        "above: make them quicker, or take them out of SUITE in tests/platforms/quick.py",
+        flush=True,
+    )
+    return 1
 
 
 # --- Pythons of this machine ----------------------------------------------------------------------
@@ -154,7 +224,7 @@ def _in_venv(name: str, python: Path, packages: Sequence[str], tests: Sequence[s
         subprocess.run([python, "-m", "venv", home], check=True)
         _pip(home / "bin/python", "--only-binary=:all:", *packages, *TOOLS)
         _complete(home, packages)
-    command = [str(home / "bin/python"), *_pytest("-n", "auto", *_chosen(tests, SUITE))]
+    command = [str(home / "bin/python"), *_pytest("-n", "auto", *_chosen(tests, SUITE + VERSIONS))]
     return subprocess.run(
         command, cwd=ROOT, env=_environment([ROOT / "src"]), check=False
     ).returncode
@@ -207,7 +277,7 @@ def debian(tests: Sequence[str], machine: str, release: str, python: str) -> int
         environment = _environment([ROOT / "src", packages])
         command = [*prefix, *_pytest(*_chosen(tests, EMULATED))]
         return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    return _in_root(system, packages, python, ["-n", "auto", *_chosen(tests, SUITE)])
+    return _in_root(system, packages, python, ["-n", "auto", *_chosen(tests, SUITE + VERSIONS)])
 
 
 def _unpack(system: Path, machine: str, release: str, python: str) -> None:
