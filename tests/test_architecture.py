@@ -240,6 +240,16 @@ def test_the_runtime_carries_out_no_steps(path):
     assert not found
 
 
+def test_each_step_is_tested_by_itself():
+    """A step that only whole programs test breaks far from where it is found."""
+    tests = sorted(Path(__file__).parent.rglob("*.py"))
+    tested = {name for path in tests for name, _, _ in imports(path)}
+    steps = [module(p) for p in FILES if p.parent != ROOT and p.name != "__init__.py"]
+    steps = [name for name in steps if package(name) in ("passes", "codegen", "runtime")]
+    missing = [name for name in steps if name not in tested]
+    assert not missing, f"no test imports {', '.join(missing)}; see 'How steps are tested'"
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files(path):
     text = path.read_text()
