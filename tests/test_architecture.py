@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -248,6 +249,14 @@ def test_each_step_is_tested_by_itself():
     steps = [name for name in steps if package(name) in ("passes", "codegen", "runtime")]
     missing = [name for name in steps if name not in tested]
     assert not missing, f"no test imports {', '.join(missing)}; see 'How steps are tested'"
+
+
+@pytest.mark.parametrize("name", sorted(steps()))
+def test_each_step_has_cases(name):
+    """Graphs before and after it, which show what it does: ``--- name`` in a text file."""
+    files = Path(__file__).parent.glob("*/*.txt")
+    found = [file for file in files if re.search(rf"^--- {name}\b", file.read_text(), re.MULTILINE)]
+    assert found, f"no file of cases shows {name}; see 'How steps are tested' in docs/design.md"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -8,7 +8,7 @@ import pytest
 
 from lanewise.codegen import lists
 from lanewise.codegen.control import is_indexed
-from lanewise.codegen.kernel import kernel_of
+from lanewise.codegen.kernel import write
 from lanewise.codegen.overwriting import keeps_places
 from lanewise.codegen.partition import Refused, partition
 from lanewise.codegen.uniformity import varying_outputs, varying_values
@@ -35,7 +35,7 @@ def _kernels(graph: Graph) -> str:
     def say(op: Operation) -> str | None:
         if op.params.get("order") != NATIVE:
             return None
-        kernel = kernel_of(op.regions[0], op.params["in_dims"], {})
+        kernel = write(op.regions[0], op.params["in_dims"])
         fails = "may leave examples undone" if kernel.may_fail else "never fails"
         told = "" if kernel.sizes is None else f", is told of {list(kernel.sizes)}"
         return f"{fails}{told}"

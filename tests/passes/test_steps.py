@@ -10,6 +10,7 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.text import format_graph
 from lanewise.ops.control import scan
 from lanewise.passes.anysize import at_any_size
+from lanewise.passes.batches import count_maps, has_kernels, may_spread, spread_batches
 from lanewise.passes.control import settled
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.edges import edge, is_total
@@ -22,6 +23,7 @@ from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.lanes import isolated, with_axis_first
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import Masks, bounded, direct
+from lanewise.passes.pipeline import one_by_one
 from lanewise.passes.points import pointed
 from lanewise.passes.prune import prune, substituted
 from lanewise.passes.rowwise import is_large, is_rowwise, leading
@@ -31,6 +33,7 @@ from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.specialize import needs_sizes, specialized, unknown_sizes
 from lanewise.passes.spread import spread
+from lanewise.passes.target import Target
 from lanewise.passes.turns import Turns
 from lanewise.passes.vectorize import Mapper, vectorize
 from support.cases import Case, cases_beside
@@ -212,11 +215,39 @@ def _is_total(graph: Graph) -> str:
     return operations(graph, lambda op: "total" if is_total(op) else "may fail")
 
 
+class _Lanes:
+    """Code generation whose kernels have examples in their lanes, or have not."""
+
+    def __init__(self, lanes: bool) -> None:
+        self.lanes = lanes
+
+    def runs_in_lanes(self, region: Graph, in_dims: Sequence[int | None]) -> bool:
+        return self.lanes
+
+    def partition(self, graph: Graph) -> Graph:
+        return graph
+
+
+def _target(lanes: bool) -> Target:
+    return _Lanes(lanes)
+
+
+def _holds(graph: Graph) -> str:
+    """Return what the steps for few and many examples ask of a graph."""
+    asked = [
+        f"{count_maps(graph)} maps",
+        "something to spread" if may_spread(graph) else "nothing to spread",
+        "kernels" if has_kernels(graph) else "no kernel",
+    ]
+    return ", ".join(asked)
+
+
 def _names(values: Sequence[Value]) -> str:
     return ", ".join([f"%{value.index}" for value in values])
 
 
 STEPS = {
+    "as_maps": as_maps,
     "at_any_size": at_any_size,
     "batched_loop": _batched_loop,
     "batched_region": _batched_region,
@@ -227,6 +258,7 @@ STEPS = {
     "fates": _fates,
     "fits": lambda graph, **sizes: str(fits(graph, sizes)),
     "forwarded": forwarded,
+    "holds": _holds,
     "in_turn": in_turn,
     "inline": inline,
     "inline_left": inline_left,
@@ -234,6 +266,7 @@ STEPS = {
     "isolated": _isolated,
     "masks": _masks,
     "merge_repeated": merge_repeated,
+    "one_by_one": one_by_one,
     "order_by_sizes": lambda graph: format_graph(order_by_sizes(graph)),
     "over_elements": over_elements,
     "pointed": pointed,
@@ -241,10 +274,10 @@ STEPS = {
     "rowwise": _rowwise,
     "selected": _selected,
     "settled": _settled,
-    "single": as_maps,
     "sizes": _sizes,
     "specialized": lambda graph, **sizes: specialized(graph, sizes),
     "spread": spread,
+    "spread_batches": lambda graph, lanes: spread_batches(graph, _target(lanes)),
     "turns": _turns,
     "vectorize": vectorize,
     "with_axis_first": _with_axis_first,

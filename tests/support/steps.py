@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+import lanewise.runtime.kernels  # noqa: F401  (how native maps run)
 from lanewise.ir.dims import Dim, evaluate, symbols
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.text import format_graph, parse_graph
@@ -72,8 +73,9 @@ def _section(case: Case, name: str, steps: Mapping[str, Step]) -> str:
     options = {str(pair.arg): ast.literal_eval(pair.value) for pair in keywords}
     named = call.func if isinstance(call, ast.Call) else call
     assert isinstance(named, ast.Name)
+    step = steps[named.id]
     try:
-        found = steps[named.id](graph, **options)
+        found = step(graph, **options)
     except Exception as error:
         return f"raises {type(error).__name__}: {error}"
     if isinstance(found, str):
