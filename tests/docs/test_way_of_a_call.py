@@ -104,7 +104,7 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
 
 
 @pytest.mark.parametrize(
-    ("begin", "earlier", "backend"),
+    ("begin", "earlier", "forced"),
     [
         ("**Recording**", 1, ""),
         ("**The first call**", 0, ""),
@@ -112,9 +112,9 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
         ("**Large work goes to kernels.**", 0, "native"),
     ],
 )
-def test_a_call_goes_this_way(begin, earlier, backend, mapped, monkeypatch):
-    if backend:
-        monkeypatch.setenv("LANEWISE_BACKEND", backend)
+def test_a_call_goes_this_way(begin, earlier, forced, mapped, monkeypatch):
+    if forced:
+        monkeypatch.setenv("LANEWISE_BACKEND", forced)
     for _ in range(earlier):
         mapped()
     codes = called(mapped)
