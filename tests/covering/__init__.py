@@ -1,0 +1,1 @@
+"""Which tests cover a file: `python -m tests.covering FILE`."""
