@@ -17,7 +17,7 @@ gallery: $(VENV)/.examples
 	$(BIN)/python -m examples --write
 
 # What runs in both backends: compiled once more, however little there is to do.
-BOTH := maps control compose programs autograph
+BOTH := maps control programs autograph
 # Of NumPy's interface what takes a minute to compile; all of it, which passes too, takes several.
 QUICK := manipulation methods reductions signal_and_polynomials sorting take_and_put \
 	traced_slices ufunc_methods

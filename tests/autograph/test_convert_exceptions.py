@@ -13,6 +13,8 @@ from lanewise.autograph.convert import convert
 from support import plain_hooks
 from support.comparing import define, same, same_lines
 
+pytestmark = pytest.mark.any_backend
+
 
 class Manager:
     """A context manager that logs, and swallows some exceptions."""

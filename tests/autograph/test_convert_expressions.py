@@ -11,6 +11,8 @@ import pytest
 from lanewise.autograph.convert import convert
 from support.comparing import HOOKS, same, same_lines
 
+pytestmark = pytest.mark.any_backend
+
 
 class Noisy:
     """Logs what is done to it."""

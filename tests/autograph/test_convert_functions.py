@@ -23,6 +23,8 @@ from lanewise.autograph.convert import convert, is_converted
 from support import plain_hooks
 from support.comparing import define, same
 
+pytestmark = pytest.mark.any_backend
+
 SWITCH = 0
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from support.comparing import same, same_lines
 
+pytestmark = pytest.mark.any_backend
+
 Pair = namedtuple("Pair", "first second")
 
 

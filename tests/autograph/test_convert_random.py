@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from lanewise.autograph.convert import convert
 from support import plain_hooks
 from support.comparing import define, same, same_lines
 from support.searching import searching
+
+pytestmark = pytest.mark.any_backend
 
 NAMES = ["a", "b", "c", "d"]
 

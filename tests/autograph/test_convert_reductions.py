@@ -13,6 +13,8 @@ import pytest
 from support import plain_hooks
 from support.comparing import define, same
 
+pytestmark = pytest.mark.any_backend
+
 
 @pytest.fixture(params=[False, True], ids=["native", "folded"])
 def folding(request, monkeypatch):

@@ -24,6 +24,8 @@ from lanewise.runtime.interpret import interpret
 from support import reference
 from support.random_graphs import random_graph
 
+pytestmark = pytest.mark.any_backend
+
 
 def parsed(text: str, named: dict[str, Any] | None = None) -> Graph:
     return parse_graph(text, REGISTRY, named)

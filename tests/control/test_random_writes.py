@@ -6,6 +6,7 @@ What a plan writes in place, and what it hands to branches whole, must not show.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from lanewise.ops.indexing import gather
 from lanewise.ops.movement import reshape, slice_, transpose, update_slice
 from support.by_hand import I8, add, alone, for_, if_, less, loop, mapped, mod, number, run, set_at
 from support.searching import searching
+
+pytestmark = pytest.mark.any_backend
 
 SIMPLE = ["set", "set at", "count", "add", "flip", "alias", "view", "swap", "rows"]
 NESTED = ["if", "for", "while"]

@@ -57,6 +57,8 @@ from support.by_hand import (
 )
 from support.searching import searching
 
+pytestmark = pytest.mark.any_backend
+
 
 def assert_as_alone(function, arguments, *types, in_dims=None):
     """Check a map against the plan of one example, run for each."""

@@ -19,7 +19,7 @@ from lanewise.runtime.interpret import Plan
 DTYPES = [np.dtype(char) for char in "?bBhHiIlLefdgFD"]
 
 
-pytestmark = pytest.mark.usefixtures("quiet")
+pytestmark = [pytest.mark.usefixtures("quiet"), pytest.mark.any_backend]
 
 
 @pytest.fixture
