@@ -22,8 +22,12 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 from reference import reference  # noqa: E402  (a neighbour, which needs the path)
 
-# What the README and the list of changes are called here.
-RENAMED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+# What pages of the root are called here.
+RENAMED = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -27,7 +27,8 @@ HEAD = """\
 
 What each file does, by its own first line. `tests/docs/file_tables.py` writes this page, and a test
 fails when it is not up to date. How the packages work together is in [the design](design.md); what
-happens in one call, and where, in [how it works](how-it-works.md#6-the-way-of-one-call).
+happens in one call, and where, in [how it works](how-it-works.md#6-the-way-of-one-call); and how
+to change something in [contributing](../CONTRIBUTING.md).
 """
 
 
