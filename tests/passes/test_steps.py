@@ -46,6 +46,13 @@ def _last_with_regions(graph: Graph) -> Operation:
     return next(op for op in reversed(graph.operations) if op.regions)
 
 
+def _simplified(graph: Graph) -> Graph:
+    """Return a graph merged and pruned, of which nothing is left to prune."""
+    found = eliminate_dead(merge_repeated(graph))
+    assert format_graph(eliminate_dead(found)) == format_graph(found)
+    return found
+
+
 def _fates(graph: Graph) -> str:
     """Return what `vectorize` tells of the operations under maps."""
     told: list[str] = []
@@ -274,6 +281,7 @@ STEPS = {
     "rowwise": _rowwise,
     "selected": _selected,
     "settled": _settled,
+    "simplified": _simplified,
     "sizes": _sizes,
     "specialized": lambda graph, **sizes: specialized(graph, sizes),
     "spread": spread,

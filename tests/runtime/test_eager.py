@@ -58,6 +58,12 @@ def test_an_effect_happens_once_and_gives_its_token():
     np.testing.assert_array_equal(found, X * 2)
 
 
+def test_an_effect_without_results_gives_its_token_alone():
+    """Else the token of a loop that prints would grow with its iterations."""
+    signature = py_func.signature([TOKEN], {"func": lambda: [], "types": (), "vectorized": False})
+    assert run(signature, [None]) == [None]
+
+
 def test_a_check_that_fails_raises():
     signature = check.signature([array_type(np.dtype(bool), ())], {"make": lambda: KeyError("no")})
     assert run(signature, [np.array(True)]) == []

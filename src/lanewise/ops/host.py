@@ -39,7 +39,8 @@ class py_func:
     def numpy(token, *operands, func, types, vectorized):
         # The host may keep or change what it is given, so it gets arrays of its own.
         results = func(*[np.array(operand) for operand in operands])
-        return (token, *(checked(r, t) for r, t in zip(results, types, strict=True)))
+        found = [checked(r, t) for r, t in zip(results, types, strict=True)]
+        return (token, *found) if found else token
 
     def batch(b: Batch, token, *operands, func, types, vectorized):
         if not vectorized:
