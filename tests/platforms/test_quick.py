@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[2]
 QUICK = runpy.run_path(str(Path(__file__).with_name("quick.py")))
 
 
-@pytest.mark.parametrize("name", ["SUITE", "VERSIONS", "EMULATED"])
+@pytest.mark.parametrize("name", ["SUITE", "SOURCE", "VERSIONS", "EMULATED"])
 def test_files_are_there(name):
     assert [file for file in QUICK[name] if not (ROOT / file).exists()] == []
 
 
 def test_every_folder_of_a_layer_is_in_it():
-    folders = {file.split("/")[1] for file in QUICK["SUITE"]}
+    folders = {file.split("/")[1] for file in QUICK["SUITE"] + QUICK["SOURCE"]}
     assert folders >= {
         "ir", "ops", "numpy_api", "autograph", "control", "passes", "derivatives", "codegen",
         "runtime", "maps", "function", "inspect", "random", "cli", "behaviours",
@@ -43,5 +43,6 @@ def test_more_than_a_minute_is_a_failure(seconds, status, expected, monkeypatch,
     monkeypatch.setattr(time, "monotonic", lambda: next(times))
     assert QUICK["here"]([]) == expected
     assert "--durations=10" in commands[0]
-    assert commands[0][-len(QUICK["SUITE"]) :] == QUICK["SUITE"]
+    suite = QUICK["SUITE"] + QUICK["SOURCE"]
+    assert commands[0][-len(suite) :] == suite
     assert ("error: the quick suite must not" in capsys.readouterr().out) == (expected == 1)
