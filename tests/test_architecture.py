@@ -65,14 +65,15 @@ def package(name: str) -> str:
     return name.split(".")[1] if "." in name else ""
 
 
-def within_functions(tree: ast.AST) -> set[int]:
-    """Return which nodes stand in a function."""
-    found: set[int] = set()
-    left = [(tree, False)]
+def import_statements(tree: ast.AST) -> list[tuple[ast.AST, bool]]:
+    """Return the imports of a module, and calls of `late`; and whether each is in a function."""
+    found = []
+    left: list[tuple[ast.AST, bool]] = [(tree, False)]
     while left:
         node, is_inside = left.pop()
-        if is_inside:
-            found.add(id(node))
+        is_late = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "late"
+        if is_late or isinstance(node, ast.Import | ast.ImportFrom):
+            found.append((node, is_inside))
         is_inside |= isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         left += [(child, is_inside) for child in ast.iter_child_nodes(node)]
     return found
@@ -85,9 +86,7 @@ def imports(path: Path) -> list[tuple[str, bool, int]]:
     One that is loaded at its first use (`lanewise.loading`) counts as any other.
     """
     found = []
-    tree = ast.parse(path.read_text())
-    inside = within_functions(tree)
-    for node in ast.walk(tree):
+    for node, is_inside in import_statements(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports by a relative name"
             base = node.module or ""
@@ -95,13 +94,11 @@ def imports(path: Path) -> list[tuple[str, bool, int]]:
             names = [part if part in MODULES else base for part in parts]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "late":
-            names = [ast.literal_eval(node.args[0])]
         else:
-            continue
+            names = [ast.literal_eval(node.args[0])]
         for name in names:
             if name.split(".")[0] == "lanewise":
-                found.append((name, id(node) in inside, node.lineno))
+                found.append((name, is_inside, node.lineno))
     return found
 
 

@@ -70,7 +70,6 @@ SUITE = [
     "tests/codegen/test_in_flight.py",
     "tests/codegen/test_rows.py",
     "tests/few/test_few.py",
-    "tests/platforms/test_machine.py",
     "tests/runtime/test_failures.py",
     "tests/runtime/test_warning_lines.py",
     # what users call
@@ -83,6 +82,7 @@ SUITE = [
 SOURCE = ["tests/test_architecture.py", "tests/test_layout.py", "tests/cli/test_cli.py"]
 #: Beside these, elsewhere only: where the versions of NumPy and Python differ.
 VERSIONS = [
+    "tests/platforms/test_machine.py",
     "tests/maps/test_outer_state.py",
     "tests/numpy_api/test_fft.py",
     "tests/programs",
