@@ -10,10 +10,11 @@ wrote, which is refused.
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -76,6 +77,8 @@ def outer_changes(trace: Watched, result: Any) -> list[Change]:
     return changes
 
 
+#: Among how many objects it is looked for who has one, at most; else it counts as held elsewhere.
+MOST_OBJECTS = 10_000
 #: By code, instructions that were found to change a place outside: collecting garbage takes long.
 _known: WeakKeyDictionary[CodeType, set[tuple[int, str]]] = WeakKeyDictionary()
 
@@ -88,43 +91,51 @@ def _is_known(slot: Slot, trace: Watched) -> bool:
 
 
 def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -> list[Slot]:
-    """Return the places in objects that somebody else has: others went with the function."""
-    held: dict[int, Slot] = {}
-    captured = Counter([id(x) for row in trace._by_array.values() for x in row[:2]])
-    captured.update([id(source) for source, _ in trace.captures])
-    while True:
-        # What is held by objects that went with the function goes with them.
-        owners = {id(s.owner): s.owner for s in slots if id(s) not in held}
-        left = [s for s in slots if id(s) not in held]
-        more = [s for s in left if _is_held(s, slots, owners, old, captured)]
-        if not more:
-            return list(held.values())
-        held.update({id(slot): slot for slot in more})
+    """Return the places in objects that somebody else has: others went with the function.
+
+    As Python's collector does it: of what the trace knows, and what that holds, those objects are
+    held elsewhere that have more references than are known of, and all that is within them.
+    """
+    known = Counter([id(x) for row in trace._by_array.values() for x in row[:2]])
+    known.update([id(source) for source, _ in trace.captures])
+    known.update([id(slot.owner) for slot in slots])
+    known.update(map(id, trace.made()))
+    known.update([id(x) for x in old for _ in range(2)])  # `old` and the trace's changes have them
+    objects = {id(slot.owner): slot.owner for slot in slots}
+    waiting = [*trace.made(), *old, *itertools.chain(*map(_inside, objects.values()))]
+    while waiting and len(objects) < MOST_OBJECTS:
+        x = waiting.pop()
+        if id(x) not in objects and _may_hold(x):
+            objects[id(x)] = x
+            waiting += _inside(x)
+    x, waiting = None, []  # which refer to some of them, too
+    known.update([id(x) for owner in objects.values() for x in _inside(owner)])
+    # There are also those of `objects`, of `owner`, and of `getrefcount` itself.
+    held = [owner for owner in objects.values() if sys.getrefcount(owner) - 3 > known[id(owner)]]
+    reached: set[int] = set()
+    while held:
+        owner = held.pop()
+        if id(owner) not in reached:
+            reached.add(id(owner))
+            held += [x for x in _inside(owner) if id(x) in objects]
+    return [slot for slot in slots if id(slot.owner) in reached]
 
 
-def _is_held(
-    slot: Slot,
-    slots: Sequence[Slot],
-    owners: dict[int, Any],
-    old: Sequence[Any],
-    captured: Counter[int],
-) -> bool:
-    own = sum([other.owner is slot.owner for other in slots]) + 1  # those of slots, and of `owners`
-    own += captured[id(slot.owner)]
-    own += _among(slot.owner, owners) + _among(slot.owner, dict(enumerate(old)))
-    return sys.getrefcount(slot.owner) - 1 > own
+def _may_hold(x: Any) -> bool:
+    """Whether something is a container, or an object with attributes."""
+    has_attributes = type(x).__dictoffset__ != 0
+    is_code = isinstance(x, (type, ModuleType, FunctionType))
+    return isinstance(x, (dict, list, set, tuple, deque)) or (has_attributes and not is_code)
 
 
-def _among(x: Any, owners: dict[int, Any]) -> int:
-    """Return how often an object is directly within the containers and objects of `owners`."""
-    count = 0
-    for owner in owners.values():
-        inside = owner.values() if isinstance(owner, dict) else owner
-        if isinstance(owner, (list, dict, set)):
-            count += sum([part is x for part in inside])
-        elif hasattr(owner, "__dict__"):
-            count += sum([part is x for part in vars(owner).values()])
-    return count
+def _inside(owner: Any) -> list[Any]:
+    """Return what is directly within a container or an object."""
+    found = list(vars(owner).values()) if type(owner).__dictoffset__ else []
+    if isinstance(owner, dict):
+        found += owner.values()
+    elif isinstance(owner, (list, set, tuple, deque)):
+        found += owner
+    return found
 
 
 def leave_arguments(trace: Watched, result: Any, func: Any, given: dict[int, Any]) -> None:
