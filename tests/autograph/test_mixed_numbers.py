@@ -199,3 +199,41 @@ def test_what_is_not_divided_carries_no_flag():
 
     seen = str(lw.explain(lw.vmap(total), ROWS))
     assert "bool" not in seen.replace("bool[", "", seen.count("greater"))
+
+
+def filled(x):
+    """Return a list of numbers that are Python's until they are written."""
+    row = [0.0] * len(x)
+    for i in range(len(x)):
+        row[i] = x[i] * 2
+    return row
+
+
+def filled_in_part(x):
+    row = [0.0] * len(x)
+    for i in range(len(x)):
+        if x[i] > 0:
+            row[i] = x[i]
+    return row
+
+
+def chosen_each(x):
+    return [v if v > 0 else 0.0 for v in x]
+
+
+@pytest.mark.parametrize("count", [4, 20, 40])
+@pytest.mark.parametrize("make", [filled, filled_in_part, chosen_each])
+@pytest.mark.parametrize(
+    "take",
+    [sum, max, min, lambda row: sum(row) / len(row), lambda row: sum(row, 1.5), np.sum, np.array,
+     lambda row: sum(sum(part) for part in (row, row[::2])), lambda row: sorted(row)[1],
+     lambda row: [v * 2 for v in row][3] + row[0] * row[1] - row[2] * row[3]],
+)  # fmt: skip
+def test_any_number_of_them(make, take, count):
+    def f(x):
+        return take(make(x))
+
+    xs = np.random.default_rng(0).normal(size=(3, count))
+    got, want = lw.vmap(f)(xs), np.stack([f(x) for x in xs])
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+    assert got.dtype == want.dtype

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections import defaultdict, deque
 from typing import Any
 
@@ -103,8 +105,88 @@ def made_by_a_helper(x):
     return sum(sum(row) for row in a) + b[1][0]
 
 
+def written(x):
+    """Return a list of which some items were written."""
+    row = [0.0] * 4
+    row[1] = x[1] * 2
+    row[3] = x[0]
+    return row
+
+
+def zipped(x):
+    row, total = written(x), 0.0
+    for a, b in zip(row, x, strict=True):
+        total += a * b
+    return total, sum(a * b for a, b in zip(row[1:], row, strict=False))
+
+
+def gone_through(x):
+    row = written(x)
+    steps = iter(row)
+    first = next(steps)
+    return first + next(steps), sum(i * v for i, v in enumerate(row)), next(reversed(row))
+
+
+def mapped_by_functions(x):
+    row = written(x)
+    squares = map(lambda v: v * v, row)
+    return sum(squares), functools.reduce(lambda a, b: a * 2 + b, row), sum([*row, *x])
+
+
+def gone_through_by_a_generator(x):
+    row = written(x)
+
+    def twice():
+        for v in row:
+            yield v * 2
+
+    def add():
+        row[0] = row[0] + 1
+        return row[0]
+
+    return sum(twice()), add() + add()
+
+
+def made_of_one_another(x):
+    row = written(x)
+    other, fixed, found = list(row), tuple(row), dict(zip("abcd", row, strict=True))
+    other[0], found["a"] = 5.0, x[2]
+    row.sort()
+    row.insert(0, x[1])
+    row += [1.0]
+    return sum(other) + fixed[1] + sum(found.values()), sum(row), sorted(row)[2]
+
+
+def written_while_gone_through(x):
+    row = written(x)
+    for i, (a, b) in enumerate(itertools.pairwise(row)):
+        row[i] = a + b
+    table = [[0] * 3 for _ in range(3)]
+    for r, cells in enumerate(table):
+        for c, _ in enumerate(cells):
+            table[r][c] = x[r] + c
+    return sum(row), [list(column) for column in zip(*table, strict=True)][1][2]
+
+
+def linked(x):
+    class Node:
+        def __init__(self, value):
+            self.value, self.next = value, None
+
+    head = Node(x[0])
+    head.next = Node(x[1])
+    node, total = head, 0.0
+    while node is not None:
+        node.value = node.value * 2
+        total += node.value
+        node = node.next
+    return total
+
+
 FUNCTIONS = [in_a_branch, in_a_loop_of_data, appended, in_a_dict, in_an_object, in_a_tuple,
-             of_another_type, copied, of_the_library, made_by_a_helper]  # fmt: skip
+             of_another_type, copied, of_the_library, made_by_a_helper, zipped, gone_through,
+             mapped_by_functions, gone_through_by_a_generator, made_of_one_another,
+             written_while_gone_through, linked]  # fmt: skip
 
 
 def columns(results):
@@ -150,6 +232,35 @@ def shared_by_an_object(x):
     bag.table = {"a": (OUTSIDE, [0] * 2)}
     bag.table["a"][0][0] += x[0]
     return bag.table["a"][0][0]
+
+
+def helper(x):
+    row = written(x)
+    KEPT.append(row)
+    return row
+
+
+KEPT: list[Any] = []
+
+
+def test_what_was_refused_once_is_looked_at_anew():
+    """Another function may let go what the same helper made."""
+
+    def kept(x):
+        row = helper(x)
+        row[0] = x[2]
+        return row[0] + sum(row)
+
+    def let_go(x):
+        row = written(x)
+        cycle = [row]
+        cycle.append(cycle)
+        return sum(a * b for a, b in zip(cycle[0], x, strict=True))
+
+    with pytest.raises(lw.UnsupportedError):
+        lw.function(kept)(XS[0])
+    KEPT.clear()
+    np.testing.assert_allclose(lw.vmap(let_go)(XS), [let_go(x) for x in XS])
 
 
 @pytest.mark.parametrize("f", [shared, shared_by_an_object])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import itertools
 import sys
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
@@ -36,6 +36,7 @@ from lanewise.trace.slots import (
     Slot,
 )
 from lanewise.trace.tensor import Tensor, read
+from lanewise.trace.trace import Trace
 
 #: From how many states before the last that a growing container has the function is traced again.
 MAX_STATES = 8
@@ -64,11 +65,11 @@ def outer_changes(trace: Watched, result: Any) -> list[Change]:
     found = _held_elsewhere(slots, old, trace)
     if any([not _is_known(slot, trace) for slot in found]):
         gc.collect()  # of functions that hold themselves
-        found = _held_elsewhere(found, old, trace)
+        found = _held_elsewhere(slots, old, trace)
         for slot in found:
             if trace.lines[slot.key] is not None:
-                code, instruction = trace.lines[slot.key]
-                _known.setdefault(code, set()).add((instruction, slot.name))
+                code, _ = trace.lines[slot.key]
+                _known.setdefault(code, set()).add(_instruction(slot, trace))
     changes = []
     for slot in found:
         before, after = trace.changes[slot.key][1], slot.get()
@@ -80,14 +81,19 @@ def outer_changes(trace: Watched, result: Any) -> list[Change]:
 #: Among how many objects it is looked for who has one, at most; else it counts as held elsewhere.
 MOST_OBJECTS = 10_000
 #: By code, instructions that were found to change a place outside: collecting garbage takes long.
-_known: WeakKeyDictionary[CodeType, set[tuple[int, str]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[CodeType, set[tuple[Any, ...]]] = WeakKeyDictionary()
+
+
+def _instruction(slot: Slot, trace: Watched) -> tuple[Any, ...]:
+    """Return which instruction changed a place first, of which mapped function."""
+    return trace.lines[slot.key][1], slot.name, function_name(trace.function)
 
 
 def _is_known(slot: Slot, trace: Watched) -> bool:
     if trace.lines[slot.key] is None:
         return False
-    code, instruction = trace.lines[slot.key]
-    return (instruction, slot.name) in _known.get(code, ())
+    code, _ = trace.lines[slot.key]
+    return _instruction(slot, trace) in _known.get(code, ())
 
 
 def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -> list[Slot]:
@@ -96,13 +102,15 @@ def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -
     As Python's collector does it: of what the trace knows, and what that holds, those objects are
     held elsewhere that have more references than are known of, and all that is within them.
     """
+    if not slots:
+        return []
     known = Counter([id(x) for row in trace._by_array.values() for x in row[:2]])
     known.update([id(source) for source, _ in trace.captures])
     known.update([id(slot.owner) for slot in slots])
     known.update(map(id, trace.made()))
     known.update([id(x) for x in old for _ in range(2)])  # `old` and the trace's changes have them
     objects = {id(slot.owner): slot.owner for slot in slots}
-    waiting = [*trace.made(), *old, *itertools.chain(*map(_inside, objects.values()))]
+    waiting = [*itertools.chain(*map(_inside, objects.values())), *old, *trace.made()]
     while waiting and len(objects) < MOST_OBJECTS:
         x = waiting.pop()
         if id(x) not in objects and _may_hold(x):
@@ -122,20 +130,15 @@ def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -
 
 
 def _may_hold(x: Any) -> bool:
-    """Whether something is a container, or an object with attributes."""
-    has_attributes = type(x).__dictoffset__ != 0
-    is_code = isinstance(x, (type, ModuleType, FunctionType))
-    return isinstance(x, (dict, list, set, tuple, deque)) or (has_attributes and not is_code)
+    """Whether something may refer to what a function has changed, and is none of Lanewise's own."""
+    return gc.is_tracked(x) and not isinstance(x, (type, ModuleType, CodeType, Tensor, Trace))
 
 
-def _inside(owner: Any) -> list[Any]:
-    """Return what is directly within a container or an object."""
-    found = list(vars(owner).values()) if type(owner).__dictoffset__ else []
-    if isinstance(owner, dict):
-        found += owner.values()
-    elif isinstance(owner, (list, set, tuple, deque)):
-        found += owner
-    return found
+def _inside(x: Any) -> Sequence[Any]:
+    """Return what an object refers to."""
+    if isinstance(x, FunctionType):
+        return *(x.__closure__ or ()), *(x.__defaults__ or ())
+    return gc.get_referents(x)
 
 
 def leave_arguments(trace: Watched, result: Any, func: Any, given: dict[int, Any]) -> None:

@@ -264,7 +264,6 @@ def _born_result(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @replaces(builtins.sum)
-@each_class
 def sum_(iterable: Any, /, start: Any = 0) -> Any:
     """``sum``: of the rows of an array at once."""
     if isinstance(iterable, TracedRange):
@@ -272,6 +271,11 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     tensor = iterable if type(iterable) is Ragged else traced(iterable)
     if tensor is None or not tensor.ndim:
         return sum(iterable, start)
+    return _sum_of_rows(tensor, start)
+
+
+@each_class
+def _sum_of_rows(tensor: Any, start: Any) -> Any:
     example = tensor.dtype.type(1) if tensor.ndim == 1 else np.ones(1, tensor.dtype)
     dtype = (stand_in(start) + example).dtype  # what adding one by one gives
     total = np.sum(tensor, axis=0, dtype=dtype)
