@@ -14,8 +14,6 @@ import pytest
 
 import lanewise as lw
 
-pytestmark = pytest.mark.any_backend
-
 XS = np.array([1.0, -2.0])
 
 
