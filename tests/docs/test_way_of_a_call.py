@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 
 import lanewise as lw
 from docs.test_docs import DOCS
-from lanewise.runtime import dispatch
+from lanewise.codegen import kernel_cache
+from lanewise.runtime import dispatch, kernels, tiers
 
 PAGE = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
 WAY = PAGE[PAGE.index("## 6. The way of one call") :]
@@ -97,6 +99,10 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
 
     f.__code__ = f.__code__.replace()  # conversion is kept for this object
     dispatch.forget()
+    tiers._ledgers.clear()
+    kernel_cache.KERNELS.clear()
+    monkeypatch.setattr(kernels, "_codes", WeakValueDictionary())
+    monkeypatch.setattr(kernels, "_recent", {})
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
     vmapped = lw.vmap(f, in_dims=(0, None))
     xs, w = np.ones((1000, 2)), np.array([1.0, 2.5])
