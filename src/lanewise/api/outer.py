@@ -118,8 +118,10 @@ def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -
             waiting += _inside(x)
     x, waiting = None, []  # which refer to some of them, too
     known.update([id(x) for owner in objects.values() for x in _inside(owner)])
-    # There are also those of `objects`, of `owner`, and of `getrefcount` itself.
-    held = [owner for owner in objects.values() if sys.getrefcount(owner) - 3 > known[id(owner)]]
+    objects[0] = object()  # which nobody else has: how Python counts differs between its versions
+    counts = {key: sys.getrefcount(owner) for key, owner in objects.items()}
+    alone = counts.pop(0)
+    held = [objects[key] for key, count in counts.items() if count - alone > known[key]]
     reached: set[int] = set()
     while held:
         owner = held.pop()
