@@ -563,7 +563,7 @@ def test_only_those_that_get_there_print(capsys):
             y = math.sqrt(x)
             print("root", y)
         except ValueError as e:
-            print(e, x)
+            print(type(e).__name__, x)  # Python 3.14 has another text
             y = 0.0
         return y
 
