@@ -33,6 +33,15 @@ def test_array_types():
     assert array_type(np.dtype("i8"), ()).nbytes == 8
 
 
+@pytest.mark.parametrize("rare", [np.longlong, np.ulonglong])
+def test_of_equal_dtypes_the_usual_one_is_kept(rare):
+    """Whichever is met first: both are the same key, and results are made with what is kept."""
+    kept = array_type(np.dtype(rare), (2, 3, 7, 11))
+    usual = np.dtype(kept.dtype.str)
+    assert kept.dtype.type is usual.type
+    assert array_type(usual, (2, 3, 7, 11)) is kept
+
+
 def test_the_token():
     assert isinstance(TOKEN, TokenType) and repr(TOKEN) == "token"
     assert array_type(np.dtype("f4"), ()) != TOKEN

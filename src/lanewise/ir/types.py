@@ -53,7 +53,12 @@ _types: WeakValueDictionary[tuple[np.dtype, Shape], ArrayType] = WeakValueDictio
 def array_type(dtype: np.dtype, shape: Shape) -> ArrayType:
     """Return the type of arrays of this dtype and shape: always the same object."""
     with _lock:  # two threads must not make two objects of one type
-        return _types.setdefault((dtype, shape), ArrayType(dtype, shape))
+        known = _types.get((dtype, shape))
+        if known is None:
+            if dtype.kind in "iu":  # of two that are equal the usual one: uint64, not ulonglong
+                dtype = np.dtype(dtype.str)
+            known = _types[dtype, shape] = ArrayType(dtype, shape)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
