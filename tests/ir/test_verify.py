@@ -234,6 +234,12 @@ def test_passes_are_shown(monkeypatch, capsys):
         assert names == ["interpreted", *steps]
 
 
+def test_what_cannot_be_shown_is_an_error(monkeypatch):
+    monkeypatch.setenv("LANEWISE_SHOW", "inline,vectorise")
+    with pytest.raises(ValueError, match=r"asks for vectorise: there are all, .*vectorize"):
+        lw.vmap(lambda x: x + 1.0)(np.ones(3))
+
+
 def test_all_that_is_compiled_is_shown_and_verified(monkeypatch, capsys):
     """What a call is made of comes by each pipeline, in the order of their list."""
 

@@ -21,6 +21,10 @@ from lanewise.ir.verify import verify
 from lanewise.passes.survive import attempt, meant
 
 
+#: What can be asked for: `Pipeline` adds to it.
+_names = {"all"}
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A function from graph to graph.
@@ -62,9 +66,22 @@ class Pipeline:
     def __init__(self, name: str, *steps: Step) -> None:
         self.name = name
         self.steps = steps
+        _names.update((name, *[step.name for step in steps]))
 
     def __call__(self, graph: Graph, **options: Any) -> Graph:
-        """Return the graph after all steps, which take the options that they name."""
+        """Return the graph after all steps, which take the options that they name.
+
+        Raises
+        ------
+        ValueError
+            If LANEWISE_SHOW asks for a step or a pipeline that there is not.
+        """
+        unknown = _asked() - _names
+        if unknown:
+            known = ", ".join(sorted(_names))
+            raise meant(
+                ValueError(f"LANEWISE_SHOW asks for {', '.join(unknown)}: there are {known}")
+            )
         attempt(f"the graph given to {self.name}", graph, _looked, (self.name,), self.name)
         for step in self.steps:
             given = {name: options[name] for name in step.takes}
@@ -86,10 +103,13 @@ def _instead(step: Step, graph: Graph) -> Callable[[], Graph] | None:
     return None if otherwise is None else lambda: otherwise(graph)
 
 
+def _asked() -> set[str]:
+    return set(filter(None, os.environ.get("LANEWISE_SHOW", "").split(",")))
+
+
 def _looked(graph: Graph, names: tuple[str, ...], title: str) -> Graph:
     """Print the graph where one of the names is asked for, then check it: to see why it fails."""
-    asked = os.environ.get("LANEWISE_SHOW")
-    if asked and not {*names, "all"}.isdisjoint(asked.split(",")):
+    if not _asked().isdisjoint({*names, "all"}):
         print(f"# {title}\n{format_graph(graph, locations=True)}", file=sys.stderr)
     if os.environ.get("LANEWISE_VERIFY") == "1":
         verify(graph)
