@@ -20,7 +20,6 @@ from lanewise.ir.text import format_graph
 from lanewise.ir.verify import verify
 from lanewise.passes.survive import attempt, meant
 
-
 #: What can be asked for: `Pipeline` adds to it.
 _names = {"all"}
 
