@@ -79,27 +79,45 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("name", USES)
-@pytest.mark.parametrize("backend", ["interpret", "native"])
-def test_it_is_followed(name, backend, monkeypatch):
+def by_a_traced_function(f):
+    one = lw.function(f)
+    return lambda xs, ws: np.stack([one(x, w) for x, w in zip(xs, ws, strict=True)])
+
+
+WAYS = [
+    lw.vmap,
+    lambda f: lw.vmap(f, chunk_size=2),
+    lambda f: lw.function(lw.vmap(f)),
+    lambda f: lambda xs, ws: lw.vmap(lw.vmap(f))(xs[None], ws[None])[0],
+    lambda f: lw.vmap(lw.function(f)),
+    by_a_traced_function,
+]
+
+
+def assert_is_followed(f, ways, scales):
     """Values below and beyond the room that is made at first, and at second."""
-    monkeypatch.setenv("LANEWISE_BACKEND", backend)
-    f = USES[name]
-    for scale in (1, 100, 1000):
+    for scale in scales:
         rows = ROWS * scale
         want = np.stack([f(x, w) for x, w in zip(rows, WEIGHTS, strict=True)])
-        for mapped in (lw.vmap(f), lw.vmap(f, chunk_size=2), lw.function(lw.vmap(f))):
-            got = mapped(rows, WEIGHTS)
+        for way in ways:
+            got = way(f)(rows, WEIGHTS)
             assert got.dtype == want.dtype
             np.testing.assert_allclose(got, want, rtol=1e-12)
-        nested = lw.vmap(lw.vmap(f))(rows[None], WEIGHTS[None])[0]
-        np.testing.assert_allclose(nested, want, rtol=1e-12)
-        inside = lw.vmap(lw.function(f))(rows, WEIGHTS)
-        np.testing.assert_allclose(inside, want, rtol=1e-12)
-        one = lw.function(f)
-        np.testing.assert_allclose(
-            [one(x, w) for x, w in zip(rows, WEIGHTS, strict=True)], want, rtol=1e-12
-        )
+
+
+@pytest.mark.parametrize("name", USES)
+def test_it_is_followed(name, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
+    assert_is_followed(USES[name], WAYS, scales=(1, 1000))
+
+
+@pytest.mark.parametrize("name", USES)
+def test_it_is_followed_natively(name, monkeypatch):
+    """By one of the ways each: kernels do not differ in them."""
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    monkeypatch.setenv("LANEWISE_LANES", "1")
+    number = list(USES).index(name) % len(WAYS)
+    assert_is_followed(USES[name], WAYS[number : number + 1], scales=(1, 100, 1000))
 
 
 def test_sizes_that_are_not_known():
