@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lanewise as lw
 from support.comparing import define
+from support.searching import searching
 
 XS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
 KINDS = ("ValueError", "ZeroDivisionError", "IndexError", "KeyError", "ArithmeticError",
@@ -127,7 +128,7 @@ def run(f, xs):
         return f(xs)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@searching(30)
 @given(programs())
 def test_random_programs(source):
     import math

@@ -176,8 +176,8 @@ def self_attention(x, wq, wk, wv):
 def conv_pool(image, filters):
     windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3))
     maps = np.tensordot(windows, filters, axes=([2, 3], [1, 2]))
-    maps = np.maximum(maps, 0)[:6, :6]
-    return maps.reshape(3, 2, 3, 2, -1).max(axis=(1, 3))
+    maps = np.maximum(maps, 0)[:4, :4]
+    return maps.reshape(2, 2, 2, 2, -1).max(axis=(1, 3))
 
 
 def game_of_life(board):
@@ -242,12 +242,12 @@ PROGRAMS = [
     (autocorrelation, [normal(4, 30)]),
     (smooth_and_differentiate, [normal(4, 25)]),
     (polynomial_trend, [normal(4, 20)]),
-    (nearest_neighbours, [normal(3, 10, 2), normal(3, 4, 2)]),
+    (nearest_neighbours, [normal(3, 6, 2), normal(3, 3, 2)]),
     (k_means_step, [normal(3, 12, 2), normal(3, 3, 2)]),
     (quaternion_rotate, [normal(5, 4), normal(5, 3)]),
-    (self_attention, [normal(3, 6, 4), normal(3, 4, 5), normal(3, 4, 5), normal(3, 4, 2)]),
-    (conv_pool, [normal(3, 8, 8), normal(3, 4, 3, 3)]),
-    (game_of_life, [RNG.integers(0, 2, size=(4, 8, 8), dtype=np.int8)]),
+    (self_attention, [normal(3, 4, 3), normal(3, 3, 2), normal(3, 3, 2), normal(3, 3, 2)]),
+    (conv_pool, [normal(3, 7, 7), normal(3, 2, 3, 3)]),
+    (game_of_life, [RNG.integers(0, 2, size=(4, 5, 4), dtype=np.int8)]),
     (crc_like, [RNG.integers(0, 256, size=(5, 9), dtype=np.uint8)]),
     (gram_schmidt, [normal(4, 5, 3)]),
     (dct, [normal(4, 16)]),
