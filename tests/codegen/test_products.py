@@ -25,12 +25,12 @@ def whole(dtype: str, *shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_matrices_times_vectors(dtype):
-    for rows, columns in SHAPES:
+    for i, (rows, columns) in enumerate(SHAPES, DTYPES.index(dtype)):
         x, y = whole(dtype, 19, columns), whole(dtype, 19, rows)
-        for matrices, axis in (
-            (whole(dtype, rows, columns), None),
-            (whole(dtype, 19, rows, columns), 0),
-        ):
+        forms = [(whole(dtype, rows, columns), None), (whole(dtype, 19, rows, columns), 0)]
+        if dtype != "f8":  # every other shape, in one of the forms
+            forms = forms[i // 2 % 2 :][:1] if i % 2 else []
+        for matrices, axis in forms:
             mapped = lw.vmap(lambda m, x, y: (m @ x, y @ m, x @ m.T), (axis, 0, 0))
             assert_same_outcome(lambda f=mapped, m=matrices, x=x, y=y: f(m, x, y))
 
