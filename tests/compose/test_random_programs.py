@@ -123,13 +123,13 @@ def _cut(array: np.ndarray, position: int, maps: list[Map]) -> np.ndarray:
     return cut
 
 
-@searching(1000)
+@searching(500)
 @given(cases())
 def test_programs(case: Case) -> None:
     check(case)
 
 
-@searching(150)
+@searching(100)
 @given(random_numerics.cases())
 def test_numerics(case: Case) -> None:
     check(case)
