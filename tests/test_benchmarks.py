@@ -74,7 +74,9 @@ FORMS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_every_form_gives_what_the_plain_function_gives(name: str) -> None:
+def test_every_form_gives_what_the_plain_function_gives(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workload = WORKLOADS[name]
     args = workload.inputs(workload.small)
     each = examples(workload, args)
@@ -82,8 +84,10 @@ def test_every_form_gives_what_the_plain_function_gives(name: str) -> None:
     expected = plain(workload, each)
     near = {"rtol": workload.rtol, "atol": workload.atol}
     stacked = tuple(np.stack(column) for column in zip(*each, strict=True))
-    for form in FORMS.values():
-        assert_same(form(workload.function, stacked), expected, **near)
+    with monkeypatch.context() as short:
+        short.setenv("LANEWISE_LANES", "1")
+        for form in FORMS.values():
+            assert_same(form(workload.function, stacked), expected, **near)
     # As it is measured: nested maps, arguments that are not mapped, examples last.
     rank = len(workload.shape(args))
     for call in (workload.call(args), workload.recorded(args)):

@@ -165,6 +165,7 @@ def outcome(func, *args):
 @pytest.mark.parametrize("backend", ["interpret", "native"])
 def test_is_as_in_the_loop(program, backend, monkeypatch, capsys):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     want = [outcome(program, A.copy(), n) for n in PLACES]
     text = capsys.readouterr().out
     mapped, traced = lw.vmap(program, in_dims=(None, 0)), lw.function(program)

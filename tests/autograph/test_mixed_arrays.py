@@ -498,6 +498,7 @@ def assert_alike(got, expected):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_the_function_of_each_example(monkeypatch, program, backend):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     traced = lw.function(program)
     for row in ROWS:
         got, printed = outcome(traced, row.copy())
@@ -511,6 +512,7 @@ def test_as_the_function_of_each_example(monkeypatch, program, backend):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_the_stack(monkeypatch, program, backend):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     each = [outcome(program, row.copy())[0] for row in ROWS]
     got, _ = outcome(lw.vmap(program), ROWS.copy())
     raised = [found for found in each if isinstance(found, type)]

@@ -103,6 +103,7 @@ POINTS = np.array([0.317, 0.83, 1.219, 2.113])
 @pytest.fixture(params=["interpret", "native"], autouse=True)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     return request.param
 
 
@@ -127,6 +128,7 @@ def test_hessians(func: Callable[..., Any]) -> None:
 
 
 def test_both_backends_agree_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LANEWISE_LANES")
     xs = np.linspace(0.31, 2.17, 37)  # no multiple of any number of lanes
     for func in (kepler, growth, nested, left_early):
         found = []

@@ -53,6 +53,7 @@ POINT = np.array([0.31, -1.27, 0.73])
 @pytest.fixture(params=["interpret", "native"], autouse=True)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     return request.param
 
 

@@ -22,6 +22,7 @@ FLOATS = ("f8", "f8", "f8", "i8", "?")
 @pytest.fixture(params=["interpret", "native"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     return request.param
 
 

@@ -33,6 +33,7 @@ graph(%0: f64[3], %1: f64[3]) {
 @pytest.fixture(params=["interpret", "native"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     return request.param
 
 

@@ -511,7 +511,7 @@ def check_index(drawn):
     assert got.shape[1:] == example[key].shape
 
 
-@searching(250)
+@searching(125)
 @given(indexed())
 def test_any_index(drawn):
     check_index(drawn)
@@ -542,7 +542,7 @@ def check_write(drawn, broadcast):
         np.testing.assert_array_equal(g, np.stack(e))
 
 
-@searching(250)
+@searching(125)
 @given(indexed(), st.booleans())
 def test_any_write(drawn, broadcast):
     check_write(drawn, broadcast)
