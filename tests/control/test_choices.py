@@ -18,11 +18,12 @@ P, Q = (x.ravel() for x in np.meshgrid([True, False], [True, False]))
 def test_every_choice(first, second, backend, monkeypatch):
     """Such are put together by logic, without choosing; it was ``p`` for ``p if p else True``."""
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
-    for test in ("p", "not p", "q"):
-        f = define(f"def f(p, q):\n    return {first} if {test} else {second}")
-        want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)])
-        np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
-        np.testing.assert_array_equal(lw.vmap(lw.vmap(f))(P[None], Q[None]), want[None])
+    chosen = [f"{first} if {test} else {second}" for test in ("p", "not p", "q")]
+    f = define(f"def f(p, q):\n    return {', '.join(chosen)}")
+    want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)]).T
+    np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
+    nested = lw.vmap(lw.vmap(f))(P[None], Q[None])
+    np.testing.assert_array_equal(np.concatenate(nested), want)
 
 
 @pytest.mark.parametrize("backend", ["interpret", "native"])
