@@ -67,7 +67,9 @@ SIZED = [(name, n) for name in ALL for n in SIZES if n < 32 or name not in ROTAT
 
 
 @pytest.mark.parametrize(("name", "n"), SIZED)
-def test_sizes(name, n):
+def test_sizes(name, n, monkeypatch):
+    if n in (6, 17):
+        monkeypatch.setenv("LANEWISE_LANES", "1")  # one vector in flight, or several
     assert_native(ALL[name], matrices(n), primitives=name)
 
 
@@ -81,7 +83,9 @@ def test_larger_ones_are_left_to_numpy(name):
 
 @pytest.mark.parametrize("dtype", ["f4", "c8", "c16", "i4"])
 @pytest.mark.parametrize("n", [3, 7])
-def test_dtypes(dtype, n):
+def test_dtypes(dtype, n, monkeypatch):
+    if n == 7:
+        monkeypatch.setenv("LANEWISE_LANES", "1")
     x = matrices(n, dtype)
     names = ["cholesky", "solve", "inv", "det", "slogdet", "svdvals"]
     assert_native(lambda x: [ALL[name](x) for name in names], x, primitives=" ".join(names))

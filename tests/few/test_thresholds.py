@@ -82,6 +82,8 @@ def assert_like(got, want):
 def test_sizes_of_arrays(name, backend, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
     size = ELEMENTS[name]
+    if size in (spread.FEWEST, turns.FEW, single.LARGE):
+        monkeypatch.setenv("LANEWISE_LANES", "1")  # one vector in flight, or several
     for program in PROGRAMS:
         # A loop over very many turns takes plain Python long.
         if program is looped and (size > 20_000 or (backend == "interpret" and size > 2_000)):

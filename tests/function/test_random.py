@@ -115,7 +115,7 @@ def test_programs_of_any_size(backend: str) -> None:
 
 
 def test_control_flow(backend: str) -> None:
-    @searching(40)
+    @searching(20)
     @hypothesis.given(random_control_flow.cases())
     def check(case: Any) -> None:
         arrays = first_examples(case)

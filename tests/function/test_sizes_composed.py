@@ -59,6 +59,8 @@ def test_maps(name, monkeypatch):
 @pytest.mark.parametrize("name", MAPPED)
 def test_maps_natively(name, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    if sorted(MAPPED).index(name) % 2:
+        monkeypatch.setenv("LANEWISE_LANES", "1")  # one vector in flight, or several
     check_map(name, (5, 1, 0, 2, 33, 5))
 
 

@@ -104,16 +104,16 @@ def run(script: str, *arguments: object, **environment: str) -> subprocess.Compl
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux' /proc")
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_memory_limit_ends_no_process(limit):
-    for threads in ("1", "8"):
-        found = run(LIMITED, limit, LANEWISE_NUM_THREADS=threads)
-        assert found.returncode == 0, found.stderr[-3000:]
-        assert len(found.stdout) == 20
-        assert limit < 8 or "m" not in found.stdout
+    threads = ("1", "8")[LIMITS.index(limit) % 2]
+    found = run(LIMITED, limit, LANEWISE_NUM_THREADS=threads)
+    assert found.returncode == 0, found.stderr[-3000:]
+    assert len(found.stdout) == 20
+    assert limit < 8 or "m" not in found.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent by os.kill")
 def test_ctrl_c_ends_compiling_at_once():
-    delays = [RNG.uniform(0.02, 2.0) for _ in range(int(EXAMPLES or 5))]
+    delays = [RNG.uniform(0.02, 2.0) for _ in range(int(EXAMPLES or 3))]
     found = run(INTERRUPTED, *delays)
     assert found.returncode == 0, found.stderr[-3000:]
     waits = sorted(map(float, found.stdout.split()))

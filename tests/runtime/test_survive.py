@@ -44,8 +44,16 @@ def _afresh():
     faults.forget()
 
 
+@pytest.fixture(scope="module")
+def machine_code(tmp_path_factory):
+    """A folder of machine code, as most faults leave the kernels of the programs what they are."""
+    return str(tmp_path_factory.mktemp("machine_code"))
+
+
 @pytest.mark.parametrize("name", STEPS)
-def test_a_step_that_fails_is_survived(name):
+def test_a_step_that_fails_is_survived(name, machine_code, monkeypatch):
+    if not name.startswith(("codegen.llvm", "codegen.background")):
+        monkeypatch.setenv("LANEWISE_CACHE", machine_code)
     modes = itertools.cycle(MODES[len(name) % len(MODES) :] + MODES)
     for called in PROGRAMS:
         for mode in MODES if EXAMPLES else (next(modes),):
