@@ -61,20 +61,31 @@ def refilling() -> bool:
 
 def assert_same(func: Callable[..., Any], *args: Any, exact: bool = True, in_dims: Any = 0) -> None:
     """Assert that a map gives, or raises, the same however its lanes are refilled."""
+    assert_same_of_all(func, [args], exact, in_dims)
 
-    def call() -> Any:
-        return lw.vmap(func, in_dims=in_dims)(*args)
+
+def assert_same_of_all(
+    func: Callable[..., Any],
+    batches: Sequence[tuple[Any, ...]],
+    exact: bool = True,
+    in_dims: Any = 0,
+) -> None:
+    """Assert so for several batches, which run with the same kernels."""
+
+    def call(args: tuple[Any, ...]) -> Any:
+        return outcome(lambda: lw.vmap(func, in_dims=in_dims)(*args))
 
     with backend("interpret"):
-        want, error = outcome(call)
+        wanted = [call(args) for args in batches]
     for least, patience in ((0, 0.0), (0, None), (np.inf, None)):
         with choosing(least, patience):
-            with watched():
-                got, other = outcome(call)
-            assert refilling() == (least == 0)
-        assert_same_error(other, error)
-        if error is None:
-            assert_equal(got, want, exact)
+            for args, (want, error) in zip(batches, wanted, strict=True):
+                with watched():
+                    got, other = call(args)
+                assert refilling() == (least == 0)
+                assert_same_error(other, error)
+                if error is None:
+                    assert_equal(got, want, exact)
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -146,41 +157,43 @@ def seeds(size: int) -> np.ndarray:
     return np.random.default_rng(size).integers(1, 2**63, size, np.uint64)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_newton(size):
-    x = np.random.default_rng(size).lognormal(0, 20, size)
-    assert_same(lambda x: root(x, 1e-9), x)
+def test_newton():
+    batches = [(np.random.default_rng(size).lognormal(0, 20, size),) for size in SIZES]
+    assert_same_of_all(lambda x: root(x, 1e-9), batches)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_collatz(size):
-    assert_same(collatz, np.random.default_rng(size).integers(1, 10_000, size))
+def test_collatz():
+    batches = [(np.random.default_rng(size).integers(1, 10_000, size),) for size in SIZES]
+    assert_same_of_all(collatz, batches)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_gillespie(size):
-    rng = np.random.default_rng(size)
-    rates = rng.uniform(0.5, 8, (size, 2))
-    start = rng.integers(0, 30, size)
+def test_gillespie():
+    batches = []
+    for size in SIZES:
+        rng = np.random.default_rng(size)
+        rates = rng.uniform(0.5, 8, (size, 2))
+        batches.append((rates, rng.integers(0, 30, size), seeds(size)))
     # One more turn where the logarithm's last bit says so is possible, but not with these seeds.
-    assert_same(gillespie, rates, start, seeds(size), exact=False)
+    assert_same_of_all(gillespie, batches, exact=False)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_adaptive_steps(size):
-    rng = np.random.default_rng(size)
-    y, k = rng.normal(size=(size, 2)), rng.lognormal(0, 2, size)
-    assert_same(adaptive, y, k, np.array([0.25, 2.0]), in_dims=(0, 0, None))
+def test_adaptive_steps():
+    batches = []
+    for size in SIZES:
+        rng = np.random.default_rng(size)
+        y, k = rng.normal(size=(size, 2)), rng.lognormal(0, 2, size)
+        batches.append((y, k, np.array([0.25, 2.0])))
+    assert_same_of_all(adaptive, batches, in_dims=(0, 0, None))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
-@pytest.mark.parametrize("size", [3, 37, 200])
-def test_kinds_of_numbers(dtype, size):
+def test_kinds_of_numbers(dtype):
     """32 lanes of float32, 16 of float64, pairs of either."""
-    rng = np.random.default_rng(size)
-    c = (rng.normal(size=size) + (1j * rng.normal(size=size) if dtype[0] == "c" else 0)).astype(
-        dtype
-    )
+    rng = np.random.default_rng(3)
+    batches = []
+    for size in (3, 37, 200):
+        c = rng.normal(size=size) + (1j * rng.normal(size=size) if dtype[0] == "c" else 0)
+        batches.append((c.astype(dtype),))
 
     def escape(c):
         z, n = c, np.int16(0)
@@ -191,7 +204,7 @@ def test_kinds_of_numbers(dtype, size):
             inside = (np.abs(z) < 2) & (n < 300)
         return z, n, inside
 
-    assert_same(escape, c, exact=dtype[0] == "f")
+    assert_same_of_all(escape, batches, exact=dtype[0] == "f")
 
 
 # --- shapes of kernels ----------------------------------------------------------------------------
