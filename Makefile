@@ -27,8 +27,8 @@ quick: $(VENV)/.test
 	$(BIN)/python tests/platforms/quick.py here $(TESTS)
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
-	LANEWISE_BACKEND=native $(BIN)/python -m pytest -n auto $(NATIVE)
+	$(BIN)/python -m pytest -n auto --dist worksteal
+	LANEWISE_BACKEND=native $(BIN)/python -m pytest -n auto --dist worksteal $(NATIVE)
 
 # A quick suite with the oldest and the newest packages and Pythons, and on other systems and processors.
 # CI says OPTIONAL=--optional: what cannot be had on a machine is then told, and no failure.
