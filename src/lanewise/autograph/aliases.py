@@ -96,7 +96,7 @@ class Shared:
     """
 
     __slots__ = (
-        "_home", "_seen", "apart", "hidden", "hidden_roots", "must_not", "name", "own", "places",
+        "_seen", "apart", "hidden", "hidden_roots", "home", "must_not", "name", "own", "places",
     )  # fmt: skip
 
     def __init__(
@@ -115,7 +115,7 @@ class Shared:
         self.own = own
         self.must_not = must_not
         self.apart: dict[int, Tensor] = {}
-        self._home = state.trace
+        self.home = state.trace
         self._seen = None if own is None else own._value
 
     @property
@@ -151,7 +151,7 @@ class Shared:
 
     def _read_again(self, tensor: Tensor) -> None:
         own, places = self.own, self.places
-        with resumed(innermost(self._home, *[root._trace for root in self.roots()])) as trace:
+        with resumed(innermost(self.home, *[root._trace for root in self.roots()])) as trace:
             value = places[0].read() if own is None else own
             if value.dtype != tensor.dtype:
                 value = emit(cast, value, dtype=tensor.dtype)

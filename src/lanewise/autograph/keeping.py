@@ -11,12 +11,13 @@ run for examples in which all has one structure.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.aliases import all_roots, arrays_in, settle
+from lanewise.autograph.aliases import all_roots, arrays_in, settle, sharing
 from lanewise.autograph.state import (
     DONT_CARE,
     Maybe,
@@ -228,8 +229,17 @@ def living(value: Any) -> Any:
         chain.add(id(trace))
         trace = trace.parent
     leaves = tree.flatten(value)[0]
-    is_gone = any([type(x) is Tensor and id(x._trace) not in chain for x in leaves])
+    is_gone = any([type(x) is Tensor and not chain.issuperset(_traces(x)) for x in leaves])
     return DONT_CARE if is_gone else value
+
+
+def _traces(tensor: Tensor) -> Iterator[int]:
+    """Yield the ids of the traces that a tensor is of, not of those where it was read last."""
+    while tensor._view is not None:
+        yield id(tensor._view.home)
+        tensor = tensor._view.base
+    guard = sharing(tensor)
+    yield id(tensor._trace if guard is None or not guard.is_copy else guard.home)
 
 
 def _is_open(value: Any) -> bool:
