@@ -68,3 +68,9 @@ def test_random_programs(way):
 
     search()
     assert outcomes.count("refused") < len(outcomes) / 2
+
+
+@pytest.mark.parametrize("seed", [1142, 2086, 2420])
+def test_found_by_other_seeds(seed):
+    """An entry read anew in a branch; an object that only what was recorded still referred to."""
+    assert outcome(source(*compose(random.Random(seed), 2)), "vmap") == "followed"

@@ -3,8 +3,6 @@
 What a branch reads of such an array it may read anew; behind it, the entry is what it was before.
 """
 
-# ruff: noqa: SIM102 -- nested branches are what is tested
-
 from __future__ import annotations
 
 import warnings

@@ -194,6 +194,8 @@ class Fork:
         state = tuple([build(results) for build in builders])
         join_guards(self.regions)
         exports.finish(results)
+        for region in self.regions:
+            region.forget()
         return state
 
 

@@ -80,6 +80,8 @@ class Turns:
 
     def begin(self) -> tuple[Any, ...]:
         """Open the region of a turn; return what the variables hold in it."""
+        if self.region is not None:
+            self.region.forget()
         self.region, self.inputs, held = self.carry.begin()
         resume()
         return held
@@ -110,6 +112,7 @@ class Turns:
             while_, parts, carry=self.carry.entry(), params=lambda n, _: {"captures": n}
         )
         result = self.carry.finish(self.region, self.left, ends, values)
+        self.region.forget()
         resume()
         return result
 
@@ -150,6 +153,7 @@ class Turns:
         stacked = [Tensor(trace, value) for value in values[len(given) :]]
         own = values[: len(given)]
         result = self.carry.finish(self.region, self.left, ends, own, has_turns)
+        self.region.forget()
         resume()
         return result, stacked
 
