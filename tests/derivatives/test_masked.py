@@ -14,6 +14,7 @@ import lanewise as lw
 @pytest.fixture(params=["interpret", "native"], autouse=True)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
 
 
 def chosen(x: Any) -> Any:

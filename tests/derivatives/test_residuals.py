@@ -136,7 +136,7 @@ def by_hand(W: Any, U: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def networks(count: int) -> tuple[np.ndarray, ...]:
     random = np.random.default_rng(2)
-    shapes = (7, 7), (7, 5), (count, 9, 5)
+    shapes = (4, 4), (4, 3), (count, 9, 3)
     return tuple(0.4 * random.normal(size=shape) for shape in shapes)
 
 
