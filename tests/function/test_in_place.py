@@ -140,17 +140,20 @@ def arguments(func, size, layout, seed=0):
     return [LAYOUTS[layout](rng.random(size) + 0.5) for _ in range(count)]
 
 
-#: Each program on whole arrays of all sizes, and in each other layout at one of them.
+BACKENDS = "interpret", "native"
+#: Each program on whole arrays of all sizes, and in each other layout at one of them, both ways in
+#: turn.
 CASES = [
-    (func, size, layout)
+    (func, size, layout, backend)
     for i, func in enumerate(PROGRAMS)
     for j, layout in enumerate(LAYOUTS)
     for k, size in enumerate((13, 50, 1003))
-    if layout == "whole" or (i + j) % 3 == k
+    for n, backend in enumerate(BACKENDS)
+    if layout == "whole" or ((i + j) % 3 == k and (i + j) % 2 == n)
 ]
 
 
-@pytest.mark.parametrize(("func", "size", "layout"), CASES)
+@pytest.mark.parametrize(("func", "size", "layout", "backend"), CASES, indirect=["backend"])
 def test_as_the_plain_function(func, size, layout, backend):
     if layout == "complex" and func in (choose, clear):
         pytest.skip("compares complex numbers")
@@ -170,8 +173,15 @@ def test_as_the_plain_function(func, size, layout, backend):
 
 
 @pytest.mark.filterwarnings("ignore::lanewise.errors.RetracingWarning")
-@pytest.mark.parametrize("layout", ["whole", "part", "strided"])
-@pytest.mark.parametrize("func", PROGRAMS)
+@pytest.mark.parametrize(
+    ("func", "layout", "backend"),
+    [
+        (func, layout, BACKENDS[(i + j) % 2])
+        for i, func in enumerate(PROGRAMS)
+        for j, layout in enumerate(("whole", "part", "strided", "whole"))
+    ],
+    indirect=["backend"],
+)
 def test_of_any_size(func, layout, backend):
     traced = lw.function(func, reduce_retracing=True)
     for size in (13, 20, 31, 50, 64, 13, 1003, 99):

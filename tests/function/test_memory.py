@@ -122,12 +122,12 @@ def test_a_thousand_functions_leave_nothing(monkeypatch):
         ours = "Function", "ConcreteFunction", "Traces", "Executable", "Plan", "Graph", "Operation"
         return {name: made[name] for name in ours}, sum(made.values())
 
-    run(0, 1200)  # until every other table is as full as it gets
+    run(0, 600)  # until every other table is as full as it gets
     before, total = count()
-    run(1200, 2200)
+    run(600, 900)
     after, grown = count()
     assert after == before
-    assert grown < total + 500
+    assert grown < total + 150
 
 
 def test_sizes_come_and_go_in_a_bounded_table():

@@ -43,10 +43,10 @@ def run(start, stop):
         f(X)
         f(X)
 
-run(0, 1000)
+run(0, 700)
 gc.collect()
 before = resident()
-run(1000, 3000)
+run(700, 1700)
 gc.collect()
 print(resident() - before)
 """
@@ -72,7 +72,7 @@ def codes():
 
 run(6**3, 6**3 + 40)  # some recent ones are kept
 few, first, before = codes(), executable(), resident()
-run(6**3 + 40, 6**3 + 100)
+run(6**3 + 40, 6**3 + 75)
 print(codes() - few, executable() - first, resident() - before)
 """
 
@@ -88,12 +88,12 @@ def printed(script: str, **environment: str) -> list[int]:
 
 def test_thousands_of_functions_leave_no_memory_behind():
     (grown,) = printed(INTERPRETED, LANEWISE_BACKEND="interpret")
-    # 2,000 traces that stayed would take more than 20 MB: a trace alone is some 10 kB.
+    # 1,000 traces that stayed would take more than 10 MB: a trace alone is some 10 kB.
     assert grown < 4 * 2**20
 
 
 def test_machine_code_goes_with_its_function():
     codes, code, grown = printed(NATIVE, LANEWISE_BACKEND="native")
     assert codes <= 0
-    assert code <= 2**20  # 60 kernels that stayed would have some pages each
-    assert grown < 40 * 2**20
+    assert code <= 2**19  # 35 kernels that stayed would have some pages each
+    assert grown < 24 * 2**20

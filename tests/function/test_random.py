@@ -58,7 +58,7 @@ def given(arrays: Sequence[np.ndarray]) -> list[Any]:
 
 
 def test_programs(backend: str) -> None:
-    @searching(40)
+    @searching(12)
     @hypothesis.given(random_programs.cases())
     def check(case: Any) -> None:
         arrays = first_examples(case)
@@ -111,11 +111,11 @@ def check_any_size(case: Any) -> None:
 
 
 def test_programs_of_any_size(backend: str) -> None:
-    searching(60)(hypothesis.given(random_programs.cases())(check_any_size))()
+    searching(15)(hypothesis.given(random_programs.cases())(check_any_size))()
 
 
 def test_control_flow(backend: str) -> None:
-    @searching(20)
+    @searching(6)
     @hypothesis.given(random_control_flow.cases())
     def check(case: Any) -> None:
         arrays = first_examples(case)

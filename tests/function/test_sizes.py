@@ -14,7 +14,7 @@ from support.searching import searching
 from support.sized_programs import CORE, OTHERS, Program, arguments, assert_same, outcome
 
 SPEC = lw.TensorSpec
-SIZES = (5, 0, 1, 2, 3, 17)
+SIZES = (5, 0, 1, 2, 17)
 ALL = {**CORE, **OTHERS}
 
 
@@ -37,14 +37,16 @@ def test_programs(name, monkeypatch):
 @pytest.mark.parametrize("name", ALL)
 def test_programs_natively(name, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
-    check(ALL[name], (4, 0, 1, 2, 7, 33), calls=2)
+    if [*ALL].index(name) % 2:
+        monkeypatch.setenv("LANEWISE_LANES", "1")  # one vector in flight, or several
+    check(ALL[name], (4, 0, 1, 33), calls=2)
 
 
 BOUND = st.one_of(st.none(), st.integers(-7, 7))
 SLICE = st.builds(slice, BOUND, BOUND, st.sampled_from([None, 1, 2, 3, -1, -2, -3]))
 
 
-@searching(40)
+@searching(15)
 @given(SLICE, SLICE)
 @example(slice(-5, -2, None), slice(None, None, -1))
 def test_slices(monkeypatch_module, first, second):
@@ -57,7 +59,7 @@ def test_slices(monkeypatch_module, first, second):
     assert f.experimental_get_tracing_count() == 1
 
 
-@searching(25)
+@searching(10)
 @given(SLICE, st.integers(-4, 4))
 def test_writing_to_slices(monkeypatch_module, part, shift):
     def write(x):

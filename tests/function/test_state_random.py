@@ -83,7 +83,7 @@ def program(seed: int) -> Any:
     return found["run"]
 
 
-CASES = [("interpret", seed) for seed in range(25)] + [("native", seed) for seed in range(8)]
+CASES = [("interpret", seed) for seed in range(12)] + [("native", seed) for seed in range(4)]
 
 
 @pytest.mark.parametrize(("backend", "seed"), CASES)
