@@ -193,7 +193,7 @@ def program(seed):
             return None
 
 
-@searching(60)
+@searching(15)
 @given(st.integers(0, 2**32), st.integers(-2, 3), st.integers(-2, 3))
 def test_random_programs(seed, a, b):
     func = program(seed)

@@ -135,9 +135,11 @@ def test_of_one(template):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("template", templates(OF_TWO))
 def test_of_two(template, monkeypatch):
+    """Half of the pairs, and the other half in the next template."""
     monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
-    for a in NUMBERS.values():
-        compare_all([template.format(a=a, b=b) for b in NUMBERS.values()])
+    numbers, first = list(NUMBERS.values()), templates(OF_TWO).index(template)
+    for shift, a in enumerate(numbers, first):
+        compare_all([template.format(a=a, b=b) for b in numbers[shift % 2 :: 2]])
 
 
 @pytest.mark.any_backend

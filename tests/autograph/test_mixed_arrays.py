@@ -493,9 +493,14 @@ def assert_alike(got, expected):
         np.testing.assert_allclose(x, y, rtol=rtol, atol=0)
 
 
+def by_backend(first):
+    """Each program interpreted, and every second one, from the `first`, natively as well."""
+    cases = [(f, "interpret") for f in PROGRAMS] + [(f, "native") for f in PROGRAMS[first::2]]
+    return pytest.mark.parametrize(("program", "backend"), cases)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("backend", ["interpret", "native"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@by_backend(0)
 def test_as_the_function_of_each_example(monkeypatch, program, backend):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
     monkeypatch.setenv("LANEWISE_LANES", "1")
@@ -508,8 +513,7 @@ def test_as_the_function_of_each_example(monkeypatch, program, backend):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("backend", ["interpret", "native"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@by_backend(1)
 def test_as_the_stack(monkeypatch, program, backend):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
     monkeypatch.setenv("LANEWISE_LANES", "1")

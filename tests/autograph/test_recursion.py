@@ -103,7 +103,8 @@ def deep(x, d=40):
 def test_plain_numbers_end_it(func):
     want = np.stack([func(x) for x in X])
     np.testing.assert_array_equal(lw.vmap(func)(X), want)
-    np.testing.assert_array_equal([lw.function(func)(x) for x in X], want)
+    traced = lw.function(func)
+    np.testing.assert_array_equal([traced(x) for x in X], want)
     if func is not int_and_depth:
         np.testing.assert_array_equal(lw.vmap(lw.grad(func))(X), np.where(want == want, 1, 0) * (
             1 if func is not twice else [8, 8, 1]))  # fmt: skip

@@ -129,10 +129,16 @@ def _run(*args, **options):
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("args", [["-c"], ["-B", "-W", "ignore", "-c"], ["-Bc"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["-c", PROGRAM],
+        ["-B", "-W", "ignore", "-c", PROGRAM, "-c", "x = 1"],
+        ["-Bc", PROGRAM, "-c", "x = 1"],
+    ],
+)
 def test_programs_given_as_arguments(args):
-    assert _run(*args, PROGRAM) == "[1. 2.] [0.]\n"
-    assert _run(*args, PROGRAM, "-c", "x = 1") == "[1. 2.] [0.]\n"
+    assert _run(*args) == "[1. 2.] [0.]\n"
 
 
 def test_programs_on_standard_input(tmp_path):

@@ -12,30 +12,31 @@ CHOICES = ["p", "q", "True", "False", "not p", "p and q"]
 P, Q = (x.ravel() for x in np.meshgrid([True, False], [True, False]))
 
 
-@pytest.mark.parametrize("backend", ["interpret", "native"])
-@pytest.mark.parametrize("first", CHOICES)
-@pytest.mark.parametrize("second", CHOICES)
-def test_every_choice(first, second, backend, monkeypatch):
-    """Such are put together by logic, without choosing; it was ``p`` for ``p if p else True``."""
-    monkeypatch.setenv("LANEWISE_BACKEND", backend)
-    chosen = [f"{first} if {test} else {second}" for test in ("p", "not p", "q")]
+def assert_chosen(chosen):
+    """Assert that expressions of p and q, in one function, are what Python makes of them."""
     f = define(f"def f(p, q):\n    return {', '.join(chosen)}")
     want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)]).T
-    np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
     nested = lw.vmap(lw.vmap(f))(P[None], Q[None])
-    np.testing.assert_array_equal(np.concatenate(nested), want)
+    for text, got, row, expected in zip(chosen, lw.vmap(f)(P, Q), nested, want, strict=True):
+        np.testing.assert_array_equal(got, expected, err_msg=text)
+        np.testing.assert_array_equal(row, expected[None], err_msg=text)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+@pytest.mark.parametrize("first", CHOICES)
+def test_every_choice(first, backend, monkeypatch):
+    """Such are put together by logic, without choosing; it was ``p`` for ``p if p else True``."""
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    tests = "p", "not p", "q"
+    assert_chosen([f"{first} if {test} else {second}" for second in CHOICES for test in tests])
 
 
 @pytest.mark.parametrize("backend", ["interpret", "native"])
 @pytest.mark.parametrize("first", CHOICES[:5])
-@pytest.mark.parametrize("second", CHOICES[:5])
-def test_choices_among_choices(first, second, backend, monkeypatch):
+def test_choices_among_choices(first, backend, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
-    f = define(
-        f"def f(p, q):\n    return (({first} if p else {second}) if q else (p if p else True))"
-    )
-    want = np.array([f(p, q) for p, q in zip(P, Q, strict=True)])
-    np.testing.assert_array_equal(lw.vmap(f)(P, Q), want)
+    inner = [f"({first} if p else {second})" for second in CHOICES[:5]]
+    assert_chosen([f"({text} if q else (p if p else True))" for text in inner])
 
 
 def decided_by_an_element(p, v, a):

@@ -142,7 +142,7 @@ def check_program(program, seed, run=run):
         np.testing.assert_array_equal(x, y)
 
 
-@searching(200)
+@searching(50)
 @given(programs(2), st.integers(0, 2**32))
 def test_random_programs(program, seed):
     check_program(program, seed)

@@ -612,7 +612,7 @@ def test_maps_in_regions_and_regions_in_maps():
     assert_as_alone(function, arguments, array_type(F8, (3,)), INT)
 
 
-@searching(60)
+@searching(20)
 @given(
     st.lists(st.integers(-3, 40), max_size=30),
     st.lists(st.integers(-20, 20), min_size=30, max_size=30),

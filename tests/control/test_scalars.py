@@ -77,12 +77,13 @@ def plan_of(primitive, dtypes, **params):
     return Plan(builder.finish([result]))
 
 
-def compare(primitive, reference, dtypes, **params):
+def compare(primitive, reference, dtypes, part=slice(None), **params):
+    """Compare what an operation gives of all values, or a part, with what the reference gives."""
     try:
         plan = plan_of(primitive, dtypes, **params)
     except TypeError:
         return
-    for operands in itertools.product(*map(values, dtypes)):
+    for operands in list(itertools.product(*map(values, dtypes)))[part]:
         found = outcome(lambda *a: plan(*a)[0], *operands)
         wanted = outcome(reference, *operands)
         assert same(found, wanted), (primitive, operands, found, wanted)
@@ -90,10 +91,13 @@ def compare(primitive, reference, dtypes, **params):
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.scalar], ids=lambda row: row.name)
 def test_operators(row):
+    """Of two numbers a third of the pairs, another third for each pair of dtypes."""
     fn = getattr(np, row.name)
     kinds = "".join([kinds for _, kinds in row.scalar])  # others go to the ufunc
-    for dtypes in itertools.product([d for d in DTYPES if d.kind in kinds], repeat=fn.nin):
-        compare(elementwise(fn), fn, dtypes)
+    dtypes = itertools.product([d for d in DTYPES if d.kind in kinds], repeat=fn.nin)
+    for count, pair in enumerate(dtypes):
+        part = slice(count % 3, None, 3) if fn.nin == 2 else slice(None)
+        compare(elementwise(fn), fn, pair, part)
 
 
 def test_casts():

@@ -128,7 +128,7 @@ def run(f, xs):
         return f(xs)
 
 
-@searching(30)
+@searching(10)
 @given(programs())
 def test_random_programs(source):
     import math
