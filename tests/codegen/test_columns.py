@@ -20,9 +20,10 @@ from lanewise.errors import function_name
 from lanewise.runtime import dispatch, kernels, layouts
 from support.backends import assert_equal, assert_same_outcome, backend, watched
 
-DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
+#: One of each size and form.
+DTYPES = "? i1 u2 i4 u8 f2 f4 f8 c8 c16".split()
 #: Fewer examples than lanes, as many, a few more, and many times as many.
-SIZES = (0, 1, 2, 7, 8, 9, 33, 64, 100, 1001)
+SIZES = (0, 1, 2, 8, 9, 33, 1001)
 
 
 @pytest.fixture(autouse=True)
@@ -97,29 +98,34 @@ def test_all_axes(func):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        np.asfortranarray,
-        lambda x: x[::-1],
-        lambda x: x[:, ::-1],
-        lambda x: x[:, :, 2:-3],
-        lambda x: x[:, :, ::2],
-        lambda x: x[:, :, ::-1],
-        lambda x: np.swapaxes(x, 0, 1),
-        lambda x: np.broadcast_to(x[:1], x.shape),
-        lambda x: np.broadcast_to(x[:, :, :1], x.shape),
-        lambda x: x.astype(x.dtype.newbyteorder()),
-        lambda x: np.repeat(x, 2, 0)[::2],
-        lambda x: np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape),
-    ],
+    ("number", "change"),
+    list(
+        enumerate(
+            [
+                np.asfortranarray,
+                lambda x: x[::-1],
+                lambda x: x[:, ::-1],
+                lambda x: x[:, :, 2:-3],
+                lambda x: x[:, :, ::2],
+                lambda x: x[:, :, ::-1],
+                lambda x: np.swapaxes(x, 0, 1),
+                lambda x: np.broadcast_to(x[:1], x.shape),
+                lambda x: np.broadcast_to(x[:, :, :1], x.shape),
+                lambda x: x.astype(x.dtype.newbyteorder()),
+                lambda x: np.repeat(x, 2, 0)[::2],
+                lambda x: (
+                    np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(x.shape)
+                ),
+            ]
+        )
+    ),
     ids="fortran back back1 part gaps backwards swapped same same_examples bytes spread "
     "unaligned".split(),
 )
-@pytest.mark.parametrize("dtype", ["f8", "i2", "c8"])
-def test_whatever_lies_around(change, dtype):
+def test_whatever_lies_around(number, change):
     """Strides of the other axes are whatever they are; what is not columns is copied."""
-    for shape in ((4, 4, 37), (7, 7, 21)):
-        x = change(numbers(dtype, *shape))
+    for i, shape in enumerate([(4, 4, 37), (7, 7, 21)], number):
+        x = change(numbers(("f8", "i2", "c8")[i % 3], *shape))
         assert_same_outcome(lambda x=x: lw.vmap(lambda a: a.T + a[0], -1, -1)(x))
         assert_same_outcome(lambda x=x: lw.vmap(lambda a: (a[1], a.reshape(-1)[3:]), -1)(x))
 

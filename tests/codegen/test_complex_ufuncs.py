@@ -106,7 +106,7 @@ def test_scalar_code_gives_the_same_bits(name, dtype):
 def points(dtype: np.dtype, seed: int) -> np.ndarray:
     """Return numbers of ordinary size, of any size, near 1 and i, and on the unit circle."""
     rng = np.random.default_rng(seed)
-    count = EXAMPLES // 30
+    count = EXAMPLES // 20
     info = np.finfo(dtype)
     least, most = np.log10(float(info.tiny)) + 1, np.log10(float(info.max)) - 1
 

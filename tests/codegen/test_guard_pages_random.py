@@ -22,40 +22,40 @@ from support.searching import searching
 
 #: What draws programs, what checks one, and how many of them.
 KINDS: dict[str, tuple[st.SearchStrategy[Any], Callable[..., Any], int]] = {
-    "programs": (native.PROGRAMS, native.check_program, 25),
-    "numerics": (native.NUMERICS, native.check_program, 25),
-    "control flow": (native.CONTROL_FLOW, native.check_control_flow, 10),
+    "programs": (native.PROGRAMS, native.check_program, 8),
+    "numerics": (native.NUMERICS, native.check_program, 8),
+    "control flow": (native.CONTROL_FLOW, native.check_control_flow, 4),
     "graphs": (
         st.tuples(st.integers(0, 2**32), st.just(3), st.sampled_from([3, 9, 50])),
         lambda drawn: native.check_graph(*drawn),
-        10,
+        4,
     ),
     "writes": (
         st.tuples(test_random_writes.programs(2), st.integers(0, 2**32)),
         lambda drawn: native.check_writes(*drawn),
-        20,
+        6,
     ),
     "indices": (test_indexing.indexed(), test_indexing.check_index, 20),
     "indexed writes": (
         st.tuples(test_indexing.indexed(), st.booleans()),
         lambda drawn: test_indexing.check_write(*drawn),
-        20,
+        6,
     ),
     "unknown sizes": (
         st.tuples(
             st.sampled_from(sorted(test_sizes.ALL)), st.lists(st.integers(0, 40), min_size=4)
         ),
         lambda drawn: test_sizes.check(test_sizes.ALL[drawn[0]], (5, *drawn[1])),
-        35,
+        10,
     ),
     "maps of unknown sizes": (
         st.tuples(
             st.sampled_from(test_sizes_composed.MAPPED), st.lists(st.integers(0, 40), min_size=3)
         ),
         lambda drawn: test_sizes_composed.check_map(drawn[0], (5, *drawn[1])),
-        35,
+        10,
     ),
-    "programs of any size": (native.PROGRAMS, test_random.check_any_size, 25),
+    "programs of any size": (native.PROGRAMS, test_random.check_any_size, 8),
 }
 
 

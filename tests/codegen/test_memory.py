@@ -17,7 +17,7 @@ from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.memory import LINE, MOST_SCRATCH, Memory
 from support.backends import assert_same_outcome
 from support.poisoned import given_back
-from support.searching import searching
+from support.searching import searching, seeds
 
 
 @searching(200)
@@ -127,6 +127,6 @@ def test_arrays_in_memory():
     """Programs of arrays that are made, read late, written in place, in branches and in loops."""
     before = len(given_back)
     x = np.random.default_rng(0).integers(-99, 99, size=(3, 19, 48))
-    for seed in range(12):
+    for seed in seeds(4):
         assert_same_outcome(lambda s=seed: lw.vmap(lambda *v: block(s, 2, v))(*x))
-    assert len(given_back) - before > 250, "hardly anything was handed on"
+    assert len(given_back) - before > 80, "hardly anything was handed on"

@@ -151,7 +151,7 @@ def test_each_statement(statement, monkeypatch):
     check((statement,), np.int64)
 
 
-@searching(8)
+@searching(3)
 @given(
     st.lists(st.sampled_from(STATEMENTS), min_size=2, max_size=3),
     st.sampled_from([np.float64, np.int32]),

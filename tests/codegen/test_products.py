@@ -28,8 +28,8 @@ def test_matrices_times_vectors(dtype):
     for i, (rows, columns) in enumerate(SHAPES, DTYPES.index(dtype)):
         x, y = whole(dtype, 19, columns), whole(dtype, 19, rows)
         forms = [(whole(dtype, rows, columns), None), (whole(dtype, 19, rows, columns), 0)]
-        if dtype != "f8":  # every other shape, in one of the forms
-            forms = forms[i // 2 % 2 :][:1] if i % 2 else []
+        if dtype != "f8":  # every third shape, in one of the forms
+            forms = forms[i // 3 % 2 :][:1] if i % 3 == 0 else []
         for matrices, axis in forms:
             mapped = lw.vmap(lambda m, x, y: (m @ x, y @ m, x @ m.T), (axis, 0, 0))
             assert_same_outcome(lambda f=mapped, m=matrices, x=x, y=y: f(m, x, y))

@@ -34,7 +34,7 @@ from support.backends import (
     watched,
 )
 from support.random_graphs import random_graph
-from support.searching import EXAMPLES, searching
+from support.searching import searching, seeds
 
 SIZES = (0, 1, 7, 8, 9, 31, 33, 100)
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
@@ -84,12 +84,10 @@ def check_graph(seed: int, depth: int, length: int) -> Kernels:
 
 
 @pytest.mark.usefixtures("poison")
-@pytest.mark.parametrize(("depth", "length", "count"), [(3, 3, 40), (3, 50, 30), (4, 9, 40)])
+@pytest.mark.parametrize(("depth", "length", "count"), [(3, 3, 12), (3, 50, 12), (4, 9, 12)])
 def test_graphs(depth, length, count):
     """Control flow in maps in control flow; vectors in registers, and in memory."""
-    start = 0 if EXAMPLES is None else np.random.SeedSequence().generate_state(1)[0]
-    seeds = range(start, start + int(EXAMPLES or count))
-    assert sum(bool(check_graph(seed, depth, length).maps) for seed in seeds) > count / 2
+    assert sum(bool(check_graph(seed, depth, length).maps) for seed in seeds(count)) >= count / 2
 
 
 #: Programs of NumPy's functions on all dtypes, on arrays in registers and in memory.
@@ -134,14 +132,14 @@ def check_program(case: random_programs.Case) -> None:
 
 
 @pytest.mark.usefixtures("poison")
-@searching(60)
+@searching(30)
 @given(PROGRAMS)
 def test_programs(case):
     check_program(case)
 
 
 @pytest.mark.usefixtures("poison")
-@searching(60)
+@searching(20)
 @given(NUMERICS)
 def test_numerics(case):
     check_program(case)
@@ -166,7 +164,7 @@ def check_control_flow(case: random_control_flow.Case) -> None:
 
 
 @pytest.mark.usefixtures("poison")
-@searching(40)
+@searching(10)
 @given(CONTROL_FLOW)
 def test_control_flow(case):
     check_control_flow(case)
@@ -180,7 +178,7 @@ def check_writes(program: Any, seed: int) -> None:
 
 
 @pytest.mark.usefixtures("poison")
-@searching(60)
+@searching(15)
 @given(test_random_writes.programs(2), st.integers(0, 2**32))
 def test_writes(program, seed):
     check_writes(program, seed)
@@ -207,7 +205,7 @@ def native(call: Callable[[], Any], exact: bool = True) -> Kernels:
 @pytest.mark.parametrize("dtype", MOVED)
 def test_sizes(dtype):
     """Batches that are no multiple of the lanes; arrays in registers and in memory, empty ones."""
-    for shape in ((2, 3), (1, 1), (5, 11), (41, 1)):
+    for shape in ((2, 3), (5, 11), ((1, 1), (41, 1))[MOVED.index(dtype) % 2]):
         mapped = lw.vmap(moved)
         for size in SIZES:
             native(lambda m=mapped, s=(size, *shape): m(anything(dtype, s), anything(dtype, s, 1)))
@@ -416,9 +414,11 @@ def test_handing_on_what_has_no_native_form():
 
 def test_sums_are_close():
     """Sums are taken in another order; they are as good as NumPy's own."""
-    for size in (1, 7, 17, 50, 300, 5000):
-        x = RNG.normal(size=(9, size))
-        for dtype, tolerance in (("f8", 1e-15), ("f4", 1e-6), ("c16", 1e-15), ("f2", 1e-2)):
+    tolerances = {"f8": 1e-15, "f4": 1e-6, "c16": 1e-15, "f2": 1e-2}
+    some = {"f8": (1, 7, 17, 50, 300, 5000), "f4": (7, 300), "c16": (17, 50), "f2": (17, 5000)}
+    for dtype, tolerance in tolerances.items():
+        for size in some[dtype]:
+            x = RNG.normal(size=(9, size))
             y = x.astype(dtype)
             mapped = lw.vmap(lambda a: (a.sum(), a.mean(), a @ a, np.cumsum(a)))
             with backend("interpret"):

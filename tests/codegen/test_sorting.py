@@ -69,8 +69,10 @@ def test_networks_sort():
         assert (np.diff(rows, axis=1) >= 0).all()
 
 
+#: One of each kind.
+KINDS = ["?", "i4", "u2", "f8", "c8"]
 #: Networks that are written out, and loops over them; the largest of which there are few.
-DTYPES_OF_SIZES = [(d, n) for n in (5, 17) for d in DTYPES] + [("i4", 64), ("f8", 64), ("c16", 64)]
+DTYPES_OF_SIZES = [*[(d, 5) for d in DTYPES], *[(d, 17) for d in KINDS], ("f4", 64), ("c16", 64)]
 
 
 @pytest.mark.parametrize(("dtype", "size"), DTYPES_OF_SIZES)
@@ -103,7 +105,7 @@ def test_zeros_keep_their_signs():
         assert (np.signbit(got.real).sum(axis=1) == (2 if y is x else 0)).all()
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (7, 20), (20, 7), (40, 50), (3, 2, 4)])
+@pytest.mark.parametrize("shape", [(2, 3), (7, 20), (40, 50), (3, 2, 4)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_axes(shape, axis):
     x = numbers("i4", (COUNT, *shape))
@@ -160,7 +162,7 @@ def test_medians():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "size"), [*[(d, n) for n in (9, 17) for d in DTYPES], ("f8", 0), ("c8", 0)]
+    ("dtype", "size"), [*[(d, 9) for d in DTYPES], *[(d, 17) for d in KINDS], ("f8", 0), ("c8", 0)]
 )
 def test_searchsorted(dtype, size, monkeypatch):
     if size == 9:
@@ -173,7 +175,7 @@ def test_searchsorted(dtype, size, monkeypatch):
     assert_native(found, table, values, primitives="searchsorted")
 
 
-@pytest.mark.parametrize("size", [1, 2, 15, 16, 31, 40])
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 40])
 def test_searchsorted_sizes(size):
     table, values = np.sort(numbers("f8", (COUNT, size))), numbers("f8", (COUNT, 4))
     assert_native(

@@ -12,8 +12,8 @@ import pytest
 
 from lanewise.codegen.elementwise.driver import compile_all, compile_elementwise
 from lanewise.codegen.elementwise.integer_ufuncs import NEGATIVE_POWER
-from lanewise.codegen.elementwise.ufuncs import ROWS, SCIPY, Function, lookup
-from lanewise.codegen.numbers import constant, dtype_of
+from lanewise.codegen.elementwise.ufuncs import ROWS, SCIPY, lookup
+from lanewise.codegen.numbers import constant
 from lanewise.ops.ufuncs import ROWS as KNOWN
 from lanewise.ops.ufuncs import instructions
 from support.adversarial import loops, operands, same, steps
@@ -123,50 +123,49 @@ def test_division_by_a_known_number(dtype):
     info = np.iinfo(dtype)
     known = {0, 1, 2, 3, 7, 8, 10, 1 << 6, info.max, info.min, info.max // 2 + 1}
     known |= {-1, -2, -3, -8, -10} if info.min else set()
-    functions = {}
-    for name in ("floor_divide", "remainder", "fmod", "divmod"):
-        loop = next(each for each in loops(getattr(np, name)) if each[0] == dtype)
-        for value in known:
-            functions[name, value] = (
-                _with_second(lookup(getattr(np, name), loop), value),
-                (dtype,),
-            )
+    ufuncs = [np.floor_divide, np.remainder, np.fmod, np.divmod]
+    functions = {value: (_with_second(ufuncs, dtype, value), (dtype,)) for value in known}
     (x,) = operands((dtype, dtype), 1)
-    for (name, value), run in compile_all(functions, 8).items():
-        with np.errstate(all="ignore"):
-            expected = getattr(np, name)(x, dtype.type(value))
-        for mine, theirs in zip(_tuple(run(x)), _tuple(expected), strict=True):
-            assert np.array_equal(mine, theirs), (name, value)
+    for value, run in compile_all(functions, 8).items():
+        results = iter(run(x))
+        for ufunc in ufuncs:
+            with np.errstate(all="ignore"):
+                expected = ufunc(x, dtype.type(value))
+            for theirs in _tuple(expected):
+                assert np.array_equal(next(results), theirs), (ufunc, value)
 
 
-def _with_second(function: Function | None, value: Any) -> Any:
-    assert function is not None
+def _with_second(ufuncs: list[np.ufunc], dtype: np.dtype, value: Any) -> Any:
+    """Return what writes the results of all ufuncs, whose second operand is known."""
 
     def write(x: Any) -> Any:
-        return function(x, constant(x.e, dtype_of(x), value))
+        results = []
+        for ufunc in ufuncs:
+            function = lookup(ufunc, (dtype,) * (ufunc.nin + ufunc.nout))
+            assert function is not None
+            results += _tuple(function(x, constant(x.e, dtype, value)))
+        return tuple(results)
 
     return write
 
 
-@pytest.mark.parametrize("name", ["left_shift", "right_shift", "power"])
 @pytest.mark.parametrize("dtype", [np.dtype(c) for c in "bBiQ"], ids=str)
-def test_shifts_and_powers_by_a_known_number(name, dtype):
-    ufunc = getattr(np, name)
-    loop = (dtype,) * 3
-    known = [0, 1, 2, 3, 5, 7, 8, 31, 63, 64, 100]
-    known += [-1, -9] if dtype.kind == "i" and name != "power" else []
-    functions = {n: (_with_second(lookup(ufunc, loop), n), (dtype,)) for n in known}
-    (x,) = operands(loop, 1)
+def test_shifts_and_powers_by_a_known_number(dtype):
+    shifts = [np.left_shift, np.right_shift]
+    known = {n: [*shifts, np.power] for n in (0, 1, 2, 3, 5, 7, 8, 31, 63, 64, 100)}
+    known |= {n: shifts for n in (-1, -9) if dtype.kind == "i"}
+    functions = {n: (_with_second(ufuncs, dtype, n), (dtype,)) for n, ufuncs in known.items()}
+    (x,) = operands((dtype,) * 3, 1)
     for n, run in compile_all(functions, 8).items():
-        assert np.array_equal(run(x), ufunc(x, dtype.type(n))), n
+        for ufunc, found in zip(known[n], run(x), strict=True):
+            assert np.array_equal(found, ufunc(x, dtype.type(n))), (ufunc, n)
 
 
 @pytest.mark.parametrize("dtype", [np.dtype("f"), np.dtype("d")], ids=str)
 def test_floats_to_a_known_power(dtype):
-    loop = (dtype,) * 3
     known = [0.0, 1.0, 2.0, -1.0, 0.5, 3.0, 4.0]
-    functions = {n: (_with_second(lookup(np.power, loop), n), (dtype,)) for n in known}
-    (x,) = operands(loop, 1)
+    functions = {n: (_with_second([np.power], dtype, n), (dtype,)) for n in known}
+    (x,) = operands((dtype,) * 3, 1)
     for n, run in compile_all(functions, 8).items():
         with np.errstate(all="ignore"):
             true = np.power(x.astype(np.longdouble), np.longdouble(n)).astype(dtype)

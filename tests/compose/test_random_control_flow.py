@@ -136,7 +136,7 @@ def check_map_fn(case: Case, expected: tuple[np.ndarray, ...]) -> None:
     assert_alike(lw.map_fn(around, rows), expected)
 
 
-@searching(75)
+@searching(25)
 @given(cases())
 def test_programs(case: Case) -> None:
     check(case)

@@ -123,13 +123,13 @@ def _cut(array: np.ndarray, position: int, maps: list[Map]) -> np.ndarray:
     return cut
 
 
-@searching(500)
+@searching(150)
 @given(cases())
 def test_programs(case: Case) -> None:
     check(case)
 
 
-@searching(100)
+@searching(35)
 @given(random_numerics.cases())
 def test_numerics(case: Case) -> None:
     check(case)

@@ -7,7 +7,6 @@ counts as 2**1024 (2**128 for float32), so that an overflow is no error just whe
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,10 @@ import numpy as np
 from mpmath import mpf
 
 from lanewise.codegen.elementwise.driver import compile_elementwise
+from support.searching import examples
 
 #: Points of each measurement. More look for worse ones: LANEWISE_EXAMPLES=100000.
-EXAMPLES = int(os.environ.get("LANEWISE_EXAMPLES", "3000"))
+EXAMPLES = examples(1000)
 
 #: Bits that the references are computed with (30 more digits than a float64 has, and cheap).
 PRECISION = 160
