@@ -9,6 +9,7 @@ from weakref import ref
 
 import numpy as np
 
+from lanewise.api.contained import contained
 from lanewise.api.keys import Key, array_of, described, is_data, key_of, references
 from lanewise.api.parameters import Parameters
 from lanewise.api.spec import TensorSpec
@@ -21,8 +22,9 @@ from lanewise.ir.types import ArrayType
 from lanewise.passes.pipeline import ANY_SIZE, RECORDED, SIZED
 from lanewise.passes.specialize import needs_sizes, specialized
 from lanewise.passes.survive import attempt
-from lanewise.runtime.dispatch import run, run_settled
+from lanewise.runtime.dispatch import own, run, run_settled
 from lanewise.runtime.interpret import Plan
+from lanewise.runtime.race import Race, clock
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
@@ -31,8 +33,17 @@ from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
 from lanewise.trace.views import root_of, writable
 
+_ndarray = np.ndarray
 #: For so many sizes a trace for any size has kernels, if those need to know them.
 MOST_SPECIAL = 8
+
+
+class FasterPlain(PlainCall):
+    """Ends a call of a trace that the plain function is faster in."""
+
+    def __init__(self, concrete: ConcreteFunction) -> None:
+        super().__init__(-1, None)
+        self.concrete = concrete
 
 
 class _Runner:
@@ -120,6 +131,7 @@ class ConcreteFunction:
         "graph",
         "kinds",
         "name",
+        "race",
         "writes",
     )  # fmt: skip
 
@@ -169,6 +181,8 @@ class ConcreteFunction:
         is_special = self._must_compile and self._special is not None
         executable = Executable(self.graph) if is_special else self._executable(general)
         self._runner = _Runner(executable, self.graph)
+        #: What measures whether calls run the function itself; None if they do not.
+        self.race: Race | None = None
         self._rank = -1  # of the result, if it is one array and nothing else
         is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
         if len(self._outputs) == 1 and is_pure:
@@ -176,10 +190,40 @@ class ConcreteFunction:
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
 
+    def watch(self, func: Callable[..., Any], arguments: Arguments, recording: Recording) -> None:
+        """Let calls run the function itself where that is faster, if it gives just the same."""
+        if self._compile is None and recording.is_alone and self._special is None:
+            plain = [x for x, key in zip(arguments.leaves, arguments.keys, strict=True)
+                     if not is_data(key)]  # fmt: skip
+            unchanged = contained([func, *plain])
+            if unchanged is not None:
+                executable = self._runner.executable
+                self.race = executable.race = Race(executable, unchanged)
+
     # --- running ------------------------------------------------------------------------------
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """Run on arrays of the dtypes and shapes that this was traced for.
+
+        Raises
+        ------
+        PlainCall
+            If the function itself gives the results, or gives them faster.
+        """
+        race = self.race
+        if race is None:
+            return self.run_traced(arrays)
+        if race.is_plain():
+            raise FasterPlain(self)
+        start = clock()
+        result = self.run_traced(arrays)
+        race.note_traced(clock() - start)
+        if race.is_over():
+            self.race = None
+        return result
+
+    def run_traced(self, arrays: Sequence[Any]) -> Any:
+        """Run what was traced, whatever is faster.
 
         Raises
         ------
@@ -204,6 +248,32 @@ class ConcreteFunction:
         if writes.positions:
             self._store(arrays, outputs)
         return self._assembled(outputs, arrays) if self._outputs else self._empty()
+
+    def run_plain(
+        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+        arrays: Sequence[Any],
+    ) -> Any:  # fmt: skip
+        """Run the function itself, and measure that; a call that raises has written nothing."""
+        start = clock()
+        before = [(i, arrays[i].copy()) for i in self.writes.positions]
+        try:
+            result = func(*args, **kwargs)
+        except BaseException:
+            for i, array in before:
+                arrays[i][...] = array
+            raise
+        if type(result) is _ndarray:
+            leaves, structure = [result], None
+        else:
+            leaves, structure = tree.flatten(result)
+        own_ones = [arrays[i] for i in self.writes.positions]
+        numbers = [n for n, x in enumerate(leaves) if type(x) is _ndarray]
+        lent = [i for i, n in enumerate(numbers) if any([leaves[n] is x for x in own_ones])]
+        for n, array in zip(numbers, own([leaves[n] for n in numbers], arrays, lent), strict=True):
+            leaves[n] = array
+        if self.race is not None:
+            self.race.note_plain(clock() - start)
+        return leaves[0] if structure is None else tree.unflatten(structure, leaves)
 
     def _empty(self) -> Any:
         """Return what a function returns that returns nothing of its graph: most often None."""
@@ -369,7 +439,7 @@ class ConcreteFunction:
             return self._inlined(trace, arrays, given)
         self._check_written(arrays, given)
         try:
-            return self.run(arrays)
+            return self.run_traced(arrays)
         except PlainCall as call:
             assert call.__cause__ is not None
             raise call.__cause__ from None

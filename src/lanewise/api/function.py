@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.api import nested
-from lanewise.api.concrete import ConcreteFunction
+from lanewise.api.concrete import ConcreteFunction, FasterPlain
 from lanewise.api.elsewhere import answers
 from lanewise.api.features import features_of
 from lanewise.api.keys import array_of, is_array_like, is_data, key_of
@@ -177,8 +177,11 @@ class Function:
                         self._tick()
                         try:
                             return run(arrays)
+                        except FasterPlain as call:
+                            faster = call.concrete
                         except PlainCall:
                             break
+                        return faster.run_plain(self.__wrapped__, args, kwargs, arrays)
                 if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                     run = self._runs.get(key)
@@ -187,8 +190,12 @@ class Function:
                         self._traces.repeated(key, args, kwargs, args, run)
                         try:
                             return run(args)
+                        except FasterPlain as call:
+                            faster = call.concrete
                         except PlainCall:
-                            pass
+                            faster = None
+                        if faster is not None:
+                            return faster.run_plain(self.__wrapped__, args, kwargs, args)
             return self._call(args, kwargs)
         except Exception as error:
             if state.trace is not None:
@@ -223,7 +230,7 @@ class Function:
         if self._may_write(concrete, arguments, converted):
             traces.remember(given_args, given_kwargs, arguments, concrete)
             with suppress(PlainCall):
-                return concrete.run(arrays)
+                return concrete.run_traced(arrays)
         # Outside of the handler: what it raises is the user's, with no exception before it.
         return self.__wrapped__(*args, **kwargs)
 
@@ -334,6 +341,8 @@ class Function:
             make,
             options.compile,
         )
+        if options.signature is None:
+            concrete.watch(self.__wrapped__, arguments, recording)
         self._traces.add(arguments, concrete)
         return concrete
 

@@ -105,6 +105,7 @@ class Recording(NamedTuple):
     assigned: list[ref[Variable]]  # the graph gives their values behind the outputs
     writes: Writes = Writes(())  # the graph gives what they hold at the end behind those
     kinds: tuple[tuple[int, bool], ...] = ()
+    is_alone: bool = False  # changes nothing outside of itself but arrays among its arguments
 
     def settled(self) -> Recording:
         """Return the same without variables that nobody has any more: they are constants then."""
@@ -152,6 +153,7 @@ def _recorded(
         call = fn(func) if autograph else func
         result, _ = called(func, trace, call, *args, **kwargs)
         del args, kwargs  # containers among them are the function's own
+        is_alone = not trace.changes
         if trace.changes:
             leave_arguments(trace, result, func, own.given())
         trace.forget()
@@ -180,6 +182,7 @@ def _recorded(
         [ref(variable) for variable, *_ in assigned],
         Writes(positions, tuple([ref(owner) for owner in owners])),
         own.kinds(positions),
+        is_alone and trace.token is None and not (assigned or trace.streams or trace.reads),
     )  # fmt: skip
 
 

@@ -20,7 +20,9 @@ MAX_OVERLAP_WORK = 10_000
 
 
 class PlainCall(BaseException):
-    """Ends a call, before anything is done, that only the plain function gives the results of.
+    """Ends a call, before anything is done, that the plain function gives the results of.
+
+    It is the only one that does, or the faster one.
 
     Attributes
     ----------

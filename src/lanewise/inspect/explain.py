@@ -204,7 +204,7 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
         walker = Walker(kernels)
         graph = native_graph(program, refused)
         lowered = walker.lowered(program.graph if graph is None else graph)
-        if graph is not None and program.choice.backend == INTERPRET:
+        if graph is not None and program.choice.backend != COMPILE:
             walker.list_kernels(lowered, program.sizes)
             lowered = walker.lowered(program.graph)
         views.append(view_of(program, calls, lowered, walker, graph is not None, names))

@@ -13,7 +13,7 @@ from lanewise.inspect.memory import Memory, advice
 from lanewise.inspect.rows import BRANCHED, LOCKSTEP, Row
 from lanewise.ir.location import Location, cell_of
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
-from lanewise.runtime.tiers import COMPILE, INTERPRET, duration
+from lanewise.runtime.tiers import COMPILE, INTERPRET, PLAIN, duration
 
 #: In which colour a terminal shows what became of an operation; the page has its own.
 COLOURS = {
@@ -105,7 +105,7 @@ def summary(explanation: Findings) -> str:
 
 def facts(explanation: Findings) -> list[str]:
     """Return what there is to tell of the call as a whole, a line each."""
-    names = {COMPILE: "compiled", INTERPRET: "interpreted"}
+    names = {COMPILE: "compiled", INTERPRET: "interpreted", PLAIN: "plain Python"}
     told = [f"the next call is {names[c.backend]}: {c.reason}" for c in explanation.choices]
     for program in explanation.programs:
         if program.rows:

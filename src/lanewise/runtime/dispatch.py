@@ -104,6 +104,11 @@ def observing(measure: Measure | None = None) -> Generator[list[Program]]:
         _observed.programs, _observed.measure = before
 
 
+def is_observed() -> bool:
+    """Whether this thread collects the programs that it runs."""
+    return _observed.programs is not None
+
+
 def compile(graph: Graph) -> Executable:
     """Return the executable of a graph without looking at the cache."""
     return Executable(graph)

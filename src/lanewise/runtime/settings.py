@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 INTERPRET, COMPILE = "interpret", "native"
+#: What runs a call where the function that was traced is faster.
+PLAIN = "plain"
 #: Why something is not compiled.
 NO_MEMORY = "there was too little memory to compile it"
 

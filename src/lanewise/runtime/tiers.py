@@ -32,11 +32,12 @@ from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.failed import KernelFailed
 from lanewise.runtime.interpret import Plan, planned, read_sizes
-from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, backend
+from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
 if TYPE_CHECKING:
     from lanewise.codegen.partition import Report
     from lanewise.runtime.few import Few
+    from lanewise.runtime.race import Race
 
 compiler = late("lanewise.runtime.compiler")
 INFINITE = float("inf")
@@ -46,7 +47,7 @@ _lock = threading.RLock()
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a call runs: ``"interpret"`` or ``"native"``, and why."""
+    """What a call runs: ``"interpret"``, ``"native"`` or ``"plain"``, and why."""
 
     backend: str
     reason: str
@@ -106,7 +107,7 @@ class Executable:
     """
 
     __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "_written", "cost",
-                 "fault", "graph", "lent", "native")  # fmt: skip
+                 "fault", "graph", "lent", "native", "race")  # fmt: skip
 
     def __init__(
         self,
@@ -116,6 +117,8 @@ class Executable:
     ) -> None:
         self.graph = graph
         self.lent = lent
+        #: What measures whether the function that was traced is faster than all this.
+        self.race: Race | None = None
         self._forced = forced
         self.native: Plan | None = None
         self._few: Few | None = None
@@ -208,6 +211,10 @@ class Executable:
             self._estimate = _estimate(self.graph)
         self._ledger.spent += self._estimate(arguments)
 
+    def spend(self, nanoseconds: float) -> None:
+        """Add what a call took that ran otherwise."""
+        self._ledger.spent += nanoseconds
+
     def _cost_of(self, plan: Plan) -> float:
         """Return what compiling costs, now that it is known how long its kernels are."""
         self.cost = max(self.cost, compiler.generating(plan.graph))
@@ -278,6 +285,8 @@ class Executable:
             return Choice(INTERPRET, CALLS_HOST)
         if self.native is None and self.cost == INFINITE:
             return Choice(INTERPRET, self.fault or "nothing in it has a native form")
+        if forced is None and self.race is not None and self.race.is_ahead():
+            return Choice(PLAIN, self.race.told())
         choice = Choice(COMPILE, by) if forced == COMPILE else self._tier(sizes)
         if self.fault:
             return replace(choice, reason=f"{choice.reason}; {self.fault} was survived")

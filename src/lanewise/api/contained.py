@@ -1,0 +1,195 @@
+"""Which functions compute by their arguments alone: the only ones that may run in place of a trace.
+
+A trace keeps what it met elsewhere as it was when it was made: numbers in globals, the clock, a
+file. The plain function would look again. So it gives what the trace gives only where all that its
+code can reach are functions like it, libraries that compute, and objects that never change; and
+only as long as its names stand for the same.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, ModuleType, NoneType
+from typing import Any
+
+import numpy as np
+
+#: Of these nothing depends on more than its arguments, but for `_IMPURE`.
+_LIBRARIES = frozenset(
+    ("builtins", "cmath", "functools", "itertools", "math", "numpy", "operator", "scipy")
+)
+_IMPURE = frozenset(
+    ("breakpoint", "compile", "datetime64", "delattr", "eval", "exec", "fromfile", "fromregex", "genfromtxt",
+     "getattr", "globals", "hash", "id", "input", "io", "load", "loadtxt", "locals", "memmap",
+     "open", "print", "random", "save", "savetxt", "savez", "savez_compressed", "setattr", "seterr",
+     "seterrcall", "setbufsize", "set_printoptions", "tofile", "vars", "__import__")
+)  # fmt: skip
+_IMMUTABLE = (
+    bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.generic, np.dtype,
+    np.ufunc,
+)  # fmt: skip
+_GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+_ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_FORBIDDEN = frozenset(
+    ("DELETE_GLOBAL", "LOAD_BUILD_CLASS", "STORE_ATTR", "STORE_GLOBAL", "STORE_NAME")
+)
+#: Tells whether what functions reach is what it was.
+Unchanged = Callable[[], bool]
+
+
+def contained(roots: Sequence[Any]) -> Unchanged | None:
+    """Return what tells whether functions still reach what they reach now; None for other objects.
+
+    Parameters
+    ----------
+    roots
+        Functions, and objects that they are called with.
+
+    Examples
+    --------
+    >>> import math
+    >>> def area(r):
+    ...     return math.pi * r**2
+    >>> contained([area])()
+    True
+    >>> contained([lambda path: np.load(path)]) is None
+    True
+    """
+    walk = _Walk()
+    try:
+        for root in roots:
+            walk.value(root)
+    except _Open:
+        return None
+    names, cells = walk.names, walk.cells
+
+    def unchanged() -> bool:
+        for namespace, name, value in names:
+            if namespace.get(name, _MISSING) is not value:
+                return False
+        return all([cell.cell_contents is value for cell, value in cells])
+
+    return unchanged
+
+
+_MISSING = object()
+
+
+class _Open(Exception):  # noqa: N818 (nothing went wrong)
+    """Ends a walk at something that may depend on more than arguments."""
+
+
+class _Walk:
+    """Goes through what functions reach.
+
+    Attributes
+    ----------
+    names
+        Dicts of globals and modules, with names in them and what these stand for.
+    cells
+        Variables of functions around, with what they hold.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: list[tuple[Any, Any]] = []
+        self._seen: set[int] = set()
+
+    def value(self, x: Any, attributes: frozenset[str] = frozenset()) -> None:
+        """Go through an object, of which code may take such attributes."""
+        if isinstance(x, _IMMUTABLE):
+            return
+        if isinstance(x, (tuple, frozenset)):
+            for item in x:
+                self.value(item, attributes)
+        elif isinstance(x, ModuleType):
+            self._module(x, attributes)
+        elif isinstance(x, FunctionType):
+            self._function(x)
+        elif not _is_of_library(x):
+            raise _Open
+
+    def _module(self, module: ModuleType, attributes: frozenset[str]) -> None:
+        if _top(module.__name__) in _LIBRARIES:
+            return
+        if _top(module.__name__) == "lanewise":
+            raise _Open
+        for name in sorted(attributes & vars(module).keys()):
+            self._name(vars(module), name, attributes)
+
+    def _name(self, namespace: dict[str, Any], name: str, attributes: frozenset[str]) -> None:
+        value = namespace[name]
+        self.names.append((namespace, name, value))
+        self.value(value, attributes)
+
+    def _function(self, func: FunctionType) -> None:
+        if id(func) in self._seen:
+            return
+        self._seen.add(id(func))
+        if _top(func.__module__) in _LIBRARIES:
+            if func.__name__ in _IMPURE:
+                raise _Open
+            return
+        if vars(func):
+            raise _Open
+        for default in (*(func.__defaults__ or ()), *(func.__kwdefaults__ or {}).values()):
+            self.value(default)
+        code = func.__code__
+        globals_, attributes = _names_in(code)
+        for cell in func.__closure__ or ():
+            try:
+                held = cell.cell_contents
+            except ValueError:
+                raise _Open from None
+            self.cells.append((cell, held))
+            self.value(held, attributes)
+        for name in sorted(globals_):
+            if name in func.__globals__:
+                self._name(func.__globals__, name, attributes)
+            elif name in _IMPURE or name not in _BUILTINS:
+                raise _Open
+
+
+def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the global names and the attributes that code reads, with functions within it."""
+    globals_, attributes = set(), set()
+    for instruction in dis.get_instructions(code):
+        kind, name = instruction.opname, instruction.argval
+        if kind in _GLOBAL:
+            globals_.add(name)
+        elif kind in _ATTRIBUTE:
+            attributes.add(name)
+        elif kind in _FORBIDDEN or (kind == "IMPORT_NAME" and _top(name) not in _LIBRARIES):
+            raise _Open
+        elif kind == "IMPORT_FROM":
+            attributes.add(name)
+        elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
+            raise _Open
+        if isinstance(name, CodeType):
+            inner = _names_in(name)
+            globals_ |= inner[0]
+            attributes |= inner[1]
+    if not _IMPURE.isdisjoint(attributes):
+        raise _Open
+    return frozenset(globals_), frozenset(attributes)
+
+
+def _is_of_library(x: Any) -> bool:
+    """Whether an object is a function or a class of a library that computes."""
+    if isinstance(x, BuiltinFunctionType):
+        owner = x.__self__
+        is_free = owner is None or isinstance(owner, ModuleType)
+        return is_free and _top(x.__module__) in _LIBRARIES and x.__name__ not in _IMPURE
+    if isinstance(x, type) or _top(type(x).__module__) == "numpy":
+        name = getattr(x, "__name__", "")
+        is_callable = isinstance(x, type) or hasattr(x, "_implementation")
+        return is_callable and _top(x.__module__) in _LIBRARIES and name not in _IMPURE
+    return False
+
+
+def _top(module: str | None) -> str:
+    return (module or "").partition(".")[0]
+
+
+_BUILTINS = vars(__import__("builtins"))

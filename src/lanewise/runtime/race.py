@@ -1,0 +1,109 @@
+"""Traced or plain: where the function itself was measured to be faster, its calls run it.
+
+A compiler may only win. What it makes of some code is slower than NumPy all the same: slices of
+which the data choose the bounds, lists that are read at indices of data, products of small parts.
+So calls are measured, by both ways, and each takes the way that took less. It is tried only where
+the estimate does not say that it would take far longer, so no call is lost to a loop over elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter_ns
+
+from lanewise.codegen.work import interpreting
+from lanewise.ir.graph import Graph
+from lanewise.ops.control import while_
+from lanewise.runtime.dispatch import is_observed
+from lanewise.runtime.settings import backend
+from lanewise.runtime.tiers import INFINITE, Executable, duration
+
+#: Nanoseconds of a call below which there is nothing to win.
+SHORT = 20_000
+#: From so many on, one call tells enough: it is no longer the making of a plan that is measured.
+LONG = 10_000_000
+#: How much longer than calls take so far the plain function may be estimated to take, to be tried:
+#: by the number of NumPy's calls, and by their elements, of which bounds are known where data slice.
+DARING, BOUNDED = 8, 32
+#: Calls that the plain function loses after which nobody asks again.
+ENOUGH = 3
+
+clock = perf_counter_ns
+
+
+class Race:
+    """Measures the calls of a trace by both ways, and says which the next one takes.
+
+    Attributes
+    ----------
+    traced, plain
+        Nanoseconds of a call by each way.
+    """
+
+    __slots__ = ("_count", "_executable", "_is_native", "_least", "_unchanged", "plain", "traced")
+
+    def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
+        self._executable = executable
+        self._unchanged = unchanged
+        self._is_native = False
+        self._least: float | None = None
+        self._count = 0
+        self.traced = self.plain = INFINITE
+
+    def is_plain(self) -> bool:
+        """Whether the next call runs the plain function."""
+        return self.is_ahead() and backend() is None and not is_observed() and self._unchanged()
+
+    def is_ahead(self) -> bool:
+        """Whether the plain function is faster so far, or may be and was not tried."""
+        executable = self._executable
+        if self.traced < SHORT or self._count < (1 if self.traced > LONG else 2):
+            return False
+        if executable.native is None and executable.spent >= executable.cost:
+            return False  # it is compiled now, and may win then
+        if self.plain < INFINITE:
+            return self.plain < self.traced
+        if self._least is None:
+            self._least = _least(self._executable.graph)
+        return self._least < self.traced
+
+    def is_over(self) -> bool:
+        """Whether the trace has won for good."""
+        executable = self._executable
+        is_last = executable.native is not None or executable.cost == INFINITE
+        return is_last and self._count >= ENOUGH and not self.is_ahead()
+
+    def note_traced(self, nanoseconds: int) -> None:
+        """Note how long a call took that ran what was traced."""
+        is_native = self._executable.native is not None
+        if self._is_native is is_native:
+            self._count += 1
+            self.traced = min(self.traced, nanoseconds)
+            return
+        # It was compiled in this call. What NumPy took says more than an estimate.
+        self._least = self.traced / DARING if self._count else None
+        if not self._count and _has_while(self._executable.graph):
+            self._least = INFINITE  # the data decide how long that goes on
+        self._is_native, self._count, self.traced = is_native, 0, INFINITE
+
+    def note_plain(self, nanoseconds: int) -> None:
+        """Note how long a call took that ran the plain function."""
+        # What takes long once, as the machine had something else to do, does not decide alone.
+        self.plain = min(nanoseconds, 2 * self.plain)
+        self._executable.spend(nanoseconds)
+
+    def told(self) -> str:
+        """Return why the next call runs the plain function."""
+        took = "" if self.plain == INFINITE else f"took {duration(self.plain)}, and "
+        return f"the function itself {took}may be faster than {duration(self.traced)}"
+
+
+def _least(graph: Graph) -> float:
+    """Return how many nanoseconds a call must take for the plain function to be tried."""
+    return max(interpreting(graph, {}, 0) / DARING, interpreting(graph, {}) / BOUNDED)
+
+
+def _has_while(graph: Graph) -> bool:
+    return any(
+        [op.primitive is while_ or any(map(_has_while, op.regions)) for op in graph.operations]
+    )
