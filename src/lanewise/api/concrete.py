@@ -9,20 +9,30 @@ from weakref import ref
 
 import numpy as np
 
-from lanewise.api.contained import contained
-from lanewise.api.keys import Key, array_of, described, is_data, key_of, references
+from lanewise.api.contained import Unchanged
+from lanewise.api.faster import FasterPlain
+from lanewise.api.keys import (
+    Key,
+    Text,
+    array_of,
+    described,
+    is_data,
+    key_of,
+    named,
+    references,
+    type_text,
+)
 from lanewise.api.parameters import Parameters
-from lanewise.api.spec import TensorSpec
+from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
-from lanewise.ir.types import ArrayType
 from lanewise.passes.pipeline import ANY_SIZE, RECORDED, SIZED
 from lanewise.passes.specialize import needs_sizes, specialized
 from lanewise.passes.survive import attempt
-from lanewise.runtime.dispatch import own, run, run_settled
+from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.race import Race, clock
 from lanewise.runtime.tiers import Executable
@@ -33,17 +43,8 @@ from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
 from lanewise.trace.views import root_of, writable
 
-_ndarray = np.ndarray
 #: For so many sizes a trace for any size has kernels, if those need to know them.
 MOST_SPECIAL = 8
-
-
-class FasterPlain(PlainCall):
-    """Ends a call of a trace that the plain function is faster in."""
-
-    def __init__(self, concrete: ConcreteFunction) -> None:
-        super().__init__(-1, None)
-        self.concrete = concrete
 
 
 class _Runner:
@@ -190,15 +191,11 @@ class ConcreteFunction:
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
 
-    def watch(self, func: Callable[..., Any], arguments: Arguments, recording: Recording) -> None:
+    def watch(self, unchanged: Unchanged, is_alone: bool) -> None:
         """Let calls run the function itself where that is faster, if it gives just the same."""
-        if self._compile is None and recording.is_alone and self._special is None:
-            plain = [x for x, key in zip(arguments.leaves, arguments.keys, strict=True)
-                     if not is_data(key)]  # fmt: skip
-            unchanged = contained([func, *plain])
-            if unchanged is not None:
-                executable = self._runner.executable
-                self.race = executable.race = Race(executable, unchanged)
+        if is_alone and self._special is None:
+            executable = self._runner.executable
+            self.race = executable.race = Race(executable, unchanged)
 
     # --- running ------------------------------------------------------------------------------
 
@@ -214,7 +211,7 @@ class ConcreteFunction:
         if race is None:
             return self.run_traced(arrays)
         if race.is_plain():
-            raise FasterPlain(self)
+            raise FasterPlain(self.writes.positions, race.note_plain)
         start = clock()
         result = self.run_traced(arrays)
         race.note_traced(clock() - start)
@@ -248,32 +245,6 @@ class ConcreteFunction:
         if writes.positions:
             self._store(arrays, outputs)
         return self._assembled(outputs, arrays) if self._outputs else self._empty()
-
-    def run_plain(
-        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-        arrays: Sequence[Any],
-    ) -> Any:  # fmt: skip
-        """Run the function itself, and measure that; a call that raises has written nothing."""
-        start = clock()
-        before = [(i, arrays[i].copy()) for i in self.writes.positions]
-        try:
-            result = func(*args, **kwargs)
-        except BaseException:
-            for i, array in before:
-                arrays[i][...] = array
-            raise
-        if type(result) is _ndarray:
-            leaves, structure = [result], None
-        else:
-            leaves, structure = tree.flatten(result)
-        own_ones = [arrays[i] for i in self.writes.positions]
-        numbers = [n for n, x in enumerate(leaves) if type(x) is _ndarray]
-        lent = [i for i, n in enumerate(numbers) if any([leaves[n] is x for x in own_ones])]
-        for n, array in zip(numbers, own([leaves[n] for n in numbers], arrays, lent), strict=True):
-            leaves[n] = array
-        if self.race is not None:
-            self.race.note_plain(clock() - start)
-        return leaves[0] if structure is None else tree.unflatten(structure, leaves)
 
     def _empty(self) -> Any:
         """Return what a function returns that returns nothing of its graph: most often None."""
@@ -423,7 +394,7 @@ class ConcreteFunction:
                 key = key_of(leaf, lambda path=path: path)
             wanted = own_leaf.key
             if is_data(wanted) and is_data(key) and key[0] == wanted[0]:
-                if not _is_of_shape(key[1], wanted[1]):
+                if not is_of_shape(key[1], wanted[1]):
                     raise ValueError(self._misfit(path, key, wanted))
                 is_tensor = isinstance(leaf, Tensor)
                 given.append(leaf)
@@ -557,7 +528,7 @@ class ConcreteFunction:
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The positional and the named arguments, with a `TensorSpec` for each array."""
         leaves = [
-            _spec(leaf.key[0], leaf.key[1], path) if leaf.value is None else leaf.value()
+            spec_of(leaf.key[0], leaf.key[1], path) if leaf.value is None else leaf.value()
             for leaf, path in zip(self._leaves, self._paths, strict=True)
         ]
         return tree.unflatten(self._structure, leaves)
@@ -568,7 +539,7 @@ class ConcreteFunction:
         leaves = [
             output.plain
             if output.value is None
-            else _spec(output.value.type.dtype, output.value.type.shape)
+            else spec_of(output.value.type.dtype, output.value.type.shape)
             for output in self._outputs
         ]
         return self._returned(leaves)
@@ -579,13 +550,13 @@ class ConcreteFunction:
     def __str__(self) -> str:
         args, kwargs = tree.unflatten(
             self._structure,
-            [_Text(described(leaf.key), leaf.value is None) for leaf in self._leaves],
+            [Text(described(leaf.key), leaf.value is None) for leaf in self._leaves],
         )
         label = self._parameters.label
-        parts = [_named(label(position), tree_text) for position, tree_text in enumerate(args)]
-        parts += [_named(name, kwargs[name]) for name in kwargs]
+        parts = [named(label(position), tree_text) for position, tree_text in enumerate(args)]
+        parts += [named(name, kwargs[name]) for name in kwargs]
         outputs = [
-            _Text(repr(output.plain) if output.value is None else _type_text(output.value.type))
+            Text(repr(output.plain) if output.value is None else type_text(output.value.type))
             for output in self._outputs
         ]
         result = self._returned(outputs)
@@ -599,45 +570,10 @@ class _Leaf(NamedTuple):
     value: Callable[[], Any] | None
 
 
-class _Text:
-    """A leaf in the text of a signature."""
-
-    def __init__(self, text: str, is_data: bool = True) -> None:
-        self.text = text
-        self.is_data = is_data
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _named(name: str, value: Any) -> str:
-    is_value = isinstance(value, _Text) and not value.is_data
-    return f"{name}={value!r}" if is_value or value is None else f"{name}: {value!r}"
-
-
-def _type_text(type_: ArrayType) -> str:
-    return described((type_.dtype, type_.shape))
-
-
 def _tensor(trace: Trace, value: Value, output: Output) -> Tensor:
     """Return what stands for a result in the trace that it has become a part of."""
     tensor = Tensor(trace, value, None, output.weak)
     return writable(tensor) if output.is_array and not tensor.shape else tensor
-
-
-def _spec(dtype: np.dtype, shape: Shape, name: str | None = None) -> TensorSpec:
-    names = [str(dim) if isinstance(dim, Dim) else "" for dim in shape]
-    sizes = [
-        dim if type(dim) is int else text if text.isidentifier() else None
-        for dim, text in zip(shape, names, strict=True)
-    ]
-    return TensorSpec(sizes, dtype, name)
-
-
-def _is_of_shape(shape: tuple[int, ...], wanted: Shape) -> bool:
-    return len(shape) == len(wanted) and all(
-        [isinstance(dim, Dim) or dim == size for size, dim in zip(shape, wanted, strict=True)]
-    )
 
 
 def _holder(leaf: Any, key: Key) -> Callable[[], Any]:

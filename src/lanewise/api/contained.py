@@ -20,10 +20,11 @@ _LIBRARIES = frozenset(
     ("builtins", "cmath", "functools", "itertools", "math", "numpy", "operator", "scipy")
 )
 _IMPURE = frozenset(
-    ("breakpoint", "compile", "datetime64", "delattr", "eval", "exec", "fromfile", "fromregex", "genfromtxt",
-     "getattr", "globals", "hash", "id", "input", "io", "load", "loadtxt", "locals", "memmap",
-     "open", "print", "random", "save", "savetxt", "savez", "savez_compressed", "setattr", "seterr",
-     "seterrcall", "setbufsize", "set_printoptions", "tofile", "vars", "__import__")
+    ("breakpoint", "compile", "datetime64", "delattr", "eval", "exec", "fromfile", "fromregex",
+     "genfromtxt", "getattr", "globals", "hash", "id", "input", "io", "load", "loadtxt",
+     "locals", "memmap", "open", "print", "random", "save", "savetxt", "savez",
+     "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize", "set_printoptions",
+     "tofile", "vars", "__import__")
 )  # fmt: skip
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.generic, np.dtype,

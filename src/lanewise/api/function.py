@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from types import MethodType
 from typing import Any, NamedTuple, NoReturn
@@ -13,8 +12,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.api import nested
-from lanewise.api.concrete import ConcreteFunction, FasterPlain
+from lanewise.api.concrete import ConcreteFunction
+from lanewise.api.contained import Unchanged
 from lanewise.api.elsewhere import answers
+from lanewise.api.faster import FasterPlain, Postponed, postponable
 from lanewise.api.features import features_of
 from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
@@ -34,6 +35,7 @@ from lanewise.ir.location import here
 from lanewise.passes.survive import INTERNAL
 from lanewise.runtime.tiers import COMPILE, INTERPRET, Executable
 from lanewise.trace import tree
+from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.tensor import Tensor, read
 from lanewise.trace.trace import state
 
@@ -178,10 +180,10 @@ class Function:
                         try:
                             return run(arrays)
                         except FasterPlain as call:
-                            faster = call.concrete
+                            faster = call
                         except PlainCall:
                             break
-                        return faster.run_plain(self.__wrapped__, args, kwargs, arrays)
+                        return faster.run(self.__wrapped__, args, kwargs, arrays)
                 if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                     run = self._runs.get(key)
@@ -191,11 +193,11 @@ class Function:
                         try:
                             return run(args)
                         except FasterPlain as call:
-                            faster = call.concrete
+                            faster = call
                         except PlainCall:
                             faster = None
                         if faster is not None:
-                            return faster.run_plain(self.__wrapped__, args, kwargs, args)
+                            return faster.run(self.__wrapped__, args, kwargs, args)
             return self._call(args, kwargs)
         except Exception as error:
             if state.trace is not None:
@@ -227,10 +229,20 @@ class Function:
         else:
             self._tick()
         arrays = arguments.arrays
-        if self._may_write(concrete, arguments, converted):
-            traces.remember(given_args, given_kwargs, arguments, concrete)
-            with suppress(PlainCall):
-                return concrete.run_traced(arrays)
+        faster = None
+        if isinstance(concrete, Postponed):
+            traces.remember(given_args, given_kwargs, arguments, concrete.run)
+            faster = concrete.call
+        elif self._may_write(concrete, arguments, converted):
+            traces.remember(given_args, given_kwargs, arguments, concrete.run)
+            try:
+                return (concrete.run if arguments.is_plain else concrete.run_traced)(arrays)
+            except FasterPlain as call:
+                faster = call
+            except PlainCall:
+                pass
+        if faster is not None:
+            return faster.run(self.__wrapped__, args, kwargs, arrays)
         # Outside of the handler: what it raises is the user's, with no exception before it.
         return self.__wrapped__(*args, **kwargs)
 
@@ -297,9 +309,13 @@ class Function:
 
     # --- tracing ----------------------------------------------------------------------------------
 
-    def _traced(self, arguments: Arguments) -> ConcreteFunction:
-        """Trace the function for the arguments of a call."""
+    def _traced(self, arguments: Arguments) -> ConcreteFunction | Postponed:
+        """Trace the function for the arguments of a call; if that takes too long, put it off."""
         traces, options = self._traces, self._options
+        is_free = options == _Options(None, autograph=True, relax=False, compile=None)
+        known = traces.postponed.get(arguments.key) if is_free else None
+        if known is not None and not known.is_due:
+            return known
         paths = lambda: self._leaf_paths(arguments)  # noqa: E731
         traces.note(self._name, arguments, paths)
         if options.signature is not None:
@@ -314,9 +330,23 @@ class Function:
                     # Not every function can do without the sizes (a length that steers Python, two
                     # that must be the same). If it is another mistake, it shows again here:
                     return self._made(arguments, exact)
-        return self._made(arguments, exact)
+        plain = postponable(self.__wrapped__, arguments, known) if is_free else None
+        if plain is None:
+            return self._made(arguments, exact)
+        try:
+            with limited(plain.nanoseconds):
+                return self._made(arguments, exact, plain.unchanged)
+        except TookTooLong:
+            plain.put_off()
+            traces.postponed[arguments.key] = plain
+            return plain
 
-    def _made(self, arguments: Arguments, shapes: tuple[Shape, ...]) -> ConcreteFunction:
+    def _made(
+        self,
+        arguments: Arguments,
+        shapes: tuple[Shape, ...],
+        unchanged: Unchanged | None = None,
+    ) -> ConcreteFunction:
         options = self._options
         with _Tracing(self, (arguments.structure, *arguments.keys)):
             try:
@@ -341,8 +371,8 @@ class Function:
             make,
             options.compile,
         )
-        if options.signature is None:
-            concrete.watch(self.__wrapped__, arguments, recording)
+        if unchanged is not None:
+            concrete.watch(unchanged, recording.is_alone)
         self._traces.add(arguments, concrete)
         return concrete
 

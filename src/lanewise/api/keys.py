@@ -16,6 +16,7 @@ import numpy as np
 
 from lanewise.api.mapping import as_array
 from lanewise.errors import UnsupportedError
+from lanewise.ir.types import ArrayType
 from lanewise.trace.trace import plain_array
 from lanewise.trace.variable import Variable
 
@@ -169,3 +170,25 @@ def described(key: Key) -> str:
     value = key[1]() if isinstance(key[1], ref) else None
     name = getattr(value, "__qualname__", None)
     return name if isinstance(name, str) else f"a {kind.__qualname__}"
+
+
+class Text:
+    """A leaf in the text of a signature."""
+
+    def __init__(self, text: str, is_data: bool = True) -> None:
+        self.text = text
+        self.is_data = is_data
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def named(name: str, value: Any) -> str:
+    """Return an argument of a signature: its name, and what it is."""
+    is_value = isinstance(value, Text) and not value.is_data
+    return f"{name}={value!r}" if is_value or value is None else f"{name}: {value!r}"
+
+
+def type_text(type_: ArrayType) -> str:
+    """Return the dtype and shape of what has this type."""
+    return described((type_.dtype, type_.shape))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, Shape
 from lanewise.trace.sizes import size_from
 from lanewise.trace.tensor import Tensor
 
@@ -90,3 +90,20 @@ def _size(dim: Any) -> Size:
     if size < 0:
         raise ValueError(f"a dimension cannot be negative: {size}")
     return size
+
+
+def spec_of(dtype: np.dtype, shape: Shape, name: str | None = None) -> TensorSpec:
+    """Return the spec of what was traced; sizes that are not known keep their names."""
+    names = [str(dim) if isinstance(dim, Dim) else "" for dim in shape]
+    sizes = [
+        dim if type(dim) is int else text if text.isidentifier() else None
+        for dim, text in zip(shape, names, strict=True)
+    ]
+    return TensorSpec(sizes, dtype, name)
+
+
+def is_of_shape(shape: tuple[int, ...], wanted: Shape) -> bool:
+    """Whether an array may have a shape in which sizes may be any."""
+    return len(shape) == len(wanted) and all(
+        [isinstance(dim, Dim) or dim == size for size, dim in zip(shape, wanted, strict=True)]
+    )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.concrete import ConcreteFunction
+from lanewise.api.faster import Postponed
 from lanewise.api.guards import Guard, guard
 from lanewise.api.keys import Key, described, is_data, references
 from lanewise.api.nested import Calls
@@ -54,11 +55,14 @@ class Traces:
         Whether the function may make variables: until it ran through for the first time.
     tick
         Counts calls.
+    postponed
+        Traces that took too long to make so far.
     """
 
     __slots__ = (
         "__weakref__", "_exact", "_general", "_guards_left", "_last", "_latest", "_observed",
-        "_recent", "_watched", "calls", "count", "guards", "lock", "may_create", "runs", "tick",
+        "_recent", "_watched", "calls", "count", "guards", "lock", "may_create", "postponed",
+        "runs", "tick",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -69,6 +73,7 @@ class Traces:
         self.calls = Calls()
         self.may_create = True
         self.tick = itertools.count()
+        self.postponed: dict[Hashable, Postponed] = {}
         self._exact: dict[Hashable, ConcreteFunction] = {}
         self._general: dict[Hashable, list[ConcreteFunction]] = {}
         self._observed: dict[Hashable, dict[Any, list[tuple[Shape, ...]]]] = {}
@@ -86,9 +91,9 @@ class Traces:
 
     def find(self, arguments: Arguments) -> ConcreteFunction | None:
         """Return the trace for the arguments of a call, if there is one."""
-        found = self._exact.get(_exact_key(arguments))
+        found = self._exact.get(arguments.key)
         if found is not None and not _is_of_kinds(found, arguments):
-            found = self._exact.get((_exact_key(arguments), _kinds(arguments)))
+            found = self._exact.get((arguments.key, _kinds(arguments)))
         if found is None and self._general:
             shapes = [key[1] for key in arguments.keys if is_data(key)]
             for general in self._general.get(_general_key(arguments), ()):
@@ -106,13 +111,14 @@ class Traces:
     def add(self, arguments: Arguments, concrete: ConcreteFunction) -> None:
         """Enter a trace. It is dropped when an object that decides it is gone."""
         self.count += 1
+        self.postponed.pop(arguments.key, None)
         is_general = any(isinstance(dim, Dim) for shape in concrete.shapes for dim in shape)
         key = general_key = _general_key(arguments)
         if is_general:
             found = [*self._general.get(key, ()), concrete]
             self._general[key] = sorted(found, key=_generality)
         else:
-            key = _exact_key(arguments)
+            key = arguments.key
             if concrete.kinds and key in self._exact:
                 key = key, _kinds(arguments)
             self._exact[key] = concrete
@@ -138,7 +144,7 @@ class Traces:
 
     def remember(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Arguments,
-        concrete: ConcreteFunction,
+        run: Callable[[Sequence[Any]], Any],
     ) -> None:  # fmt: skip
         """Let calls like one go straight to their trace, if they are worth that.
 
@@ -148,17 +154,17 @@ class Traces:
             The call as it was written.
         arguments
             The same taken apart.
-        concrete
-            What runs it.
+        run
+            What runs it, given its arrays.
         """
         arrays = arguments.arrays
         is_of_arrays = not kwargs and len(args) == len(arrays)
         if is_of_arrays and all([x is array for x, array in zip(args, arrays, strict=True)]):
             if len(self.runs) >= MOST_RUNS:
                 self.runs.clear()
-            self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = concrete.run
+            self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = run
             return
-        self.repeated(_exact_key(arguments), args, kwargs, arrays, concrete.run)
+        self.repeated(arguments.key, args, kwargs, arrays, run)
 
     def repeated(
         self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any],
@@ -278,10 +284,6 @@ def _depth_of_caller() -> int:
     while frame.f_back is not None and _is_own(frame.f_code.co_filename):
         depth, frame = depth + 1, frame.f_back
     return depth
-
-
-def _exact_key(arguments: Arguments) -> Hashable:
-    return arguments.structure, *arguments.keys
 
 
 def _kinds(arguments: Arguments) -> tuple[bool, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -60,6 +60,16 @@ class Arguments(NamedTuple):
     def given_data(self) -> list[Any]:
         """The leaves that are data, as the caller has them."""
         return [x for x, key in zip(self.given, self.keys, strict=True) if is_data(key)]
+
+    @property
+    def key(self) -> Hashable:
+        """What decides the trace of calls of exactly these shapes."""
+        return self.structure, *self.keys
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the caller's data are NumPy's arrays and scalars, as they are."""
+        return all([type(x) is np.ndarray or isinstance(x, np.generic) for x in self.given_data])
 
     def is_array(self, position: int) -> bool:
         """Whether data without dimensions are an array, which can be written to, and no scalar."""

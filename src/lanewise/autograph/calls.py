@@ -39,6 +39,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.trace.classwise import WRITING_TO_FIRST
 from lanewise.trace.constructors import CONSTRUCTORS, as_array, scratch_method
+from lanewise.trace.limits import check_time
 from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import (
     Aside,
@@ -81,6 +82,7 @@ def fn(f: Any) -> Any:
     """Return what to call in place of `f`: where nothing is traced, `f` itself."""
     if state.trace is None:
         return f
+    check_time()
     kind = type(f)
     if kind is MethodType and type(f.__self__) is Tensor:  # most calls of all, so asked first
         return f

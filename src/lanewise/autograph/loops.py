@@ -29,6 +29,7 @@ from lanewise.ops.control import cond, scan, while_
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import example_type
 from lanewise.trace import tree
+from lanewise.trace.limits import check_time
 from lanewise.trace.provenance import Counter
 from lanewise.trace.regions import (
     Part,
@@ -178,6 +179,7 @@ class While:
 
     def __iter__(self) -> Iterator[None]:
         while self._goes_on and not self._is_traced:
+            check_time()
             self._remember()
             yield None
         if self._is_traced:
@@ -315,6 +317,7 @@ class For:
         may_record = length > SHORT and sequence.can_roll
         position = -1
         while (position := position + 1) < sequence.length:  # a list may grow on the way
+            check_time()
             trace = state.trace
             assert trace is not None
             before = len(trace.operations)

@@ -22,8 +22,10 @@ from lanewise.runtime.tiers import INFINITE, Executable, duration
 SHORT = 20_000
 #: From so many on, one call tells enough: it is no longer the making of a plan that is measured.
 LONG = 10_000_000
+#: Nanoseconds that compiling is estimated to take, above which calls run the plain function first.
+SLOW = 500_000_000
 #: How much longer than calls take so far the plain function may be estimated to take, to be tried:
-#: by the number of NumPy's calls, and by their elements, of which bounds are known where data slice.
+#: by the number of NumPy's calls, and by their elements (bounds of them, where data slice).
 DARING, BOUNDED = 8, 32
 #: Calls that the plain function loses after which nobody asks again.
 ENOUGH = 3
@@ -57,14 +59,17 @@ class Race:
     def is_ahead(self) -> bool:
         """Whether the plain function is faster so far, or may be and was not tried."""
         executable = self._executable
+        if executable.native is None:
+            if executable.spent >= executable.cost:
+                return False  # it is compiled now, and may win then
+            if SLOW < executable.cost < INFINITE:
+                return True  # so much takes a while to plan as well
         if self.traced < SHORT or self._count < (1 if self.traced > LONG else 2):
             return False
-        if executable.native is None and executable.spent >= executable.cost:
-            return False  # it is compiled now, and may win then
         if self.plain < INFINITE:
             return self.plain < self.traced
         if self._least is None:
-            self._least = _least(self._executable.graph)
+            self._least = _least(executable.graph)
         return self._least < self.traced
 
     def is_over(self) -> bool:

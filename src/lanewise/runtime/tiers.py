@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -37,7 +37,6 @@ from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, back
 if TYPE_CHECKING:
     from lanewise.codegen.partition import Report
     from lanewise.runtime.few import Few
-    from lanewise.runtime.race import Race
 
 compiler = late("lanewise.runtime.compiler")
 INFINITE = float("inf")
@@ -51,6 +50,18 @@ class Choice:
 
     backend: str
     reason: str
+
+
+class Rival(Protocol):
+    """What else may run a call: see `lanewise.runtime.race`."""
+
+    def is_ahead(self) -> bool:
+        """Whether it runs the next one."""
+        ...
+
+    def told(self) -> str:
+        """Return why."""
+        ...
 
 
 class _Ledger:
@@ -118,7 +129,7 @@ class Executable:
         self.graph = graph
         self.lent = lent
         #: What measures whether the function that was traced is faster than all this.
-        self.race: Race | None = None
+        self.race: Rival | None = None
         self._forced = forced
         self.native: Plan | None = None
         self._few: Few | None = None

@@ -426,6 +426,8 @@ class _State(threading.local):
     #: How often the function was traced before because a length that is data is not what it was
     #: taken for. From then on slices may be cut off, and counts have as many places as `ROOM` says.
     room: int = 0
+    #: When what is traced has taken too long, by `time.perf_counter_ns` (`lanewise.trace.limits`).
+    until: float = float("inf")
 
 
 state = _State()

@@ -1,0 +1,161 @@
+"""Calls that run the function itself, as that takes less than its trace or than tracing it.
+
+What such a call gives is what the trace would: results share no memory with the arguments or with
+each other, and a call that raises has written nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lanewise.api.contained import Unchanged, contained
+from lanewise.api.keys import is_data
+from lanewise.api.tracing import Arguments
+from lanewise.api.writing import PlainCall
+from lanewise.runtime.dispatch import is_observed, own
+from lanewise.runtime.race import clock
+from lanewise.runtime.settings import backend
+from lanewise.runtime.tiers import INFINITE
+from lanewise.trace import tree
+
+_ndarray = np.ndarray
+
+#: Nanoseconds that the first attempt to trace a function may take.
+FIRST = 500_000_000
+#: How much longer calls have to take, all together, than an attempt that failed took.
+PATIENCE = 4
+#: Bytes of arguments from which on a function is traced however long that takes: of an untraced
+#: one it is not known to which of them it writes, so that all are copied before.
+MOST_BYTES = 32 * 2**20
+
+
+class FasterPlain(PlainCall):
+    """Ends a call, before anything is done, that the function itself is faster in.
+
+    Parameters
+    ----------
+    positions
+        Of the arrays that the function may write to.
+    note
+        Takes the nanoseconds that the call took.
+    """
+
+    def __init__(self, positions: Sequence[int], note: Callable[[int], None]) -> None:
+        super().__init__(-1, None)
+        self._positions, self._note = positions, note
+
+    def run(
+        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+        arrays: Sequence[Any],
+    ) -> Any:  # fmt: skip
+        """Run the function on the arguments of a call, of which these are the arrays."""
+        start = clock()
+        before = [(arrays[i], arrays[i].copy()) for i in self._positions]
+        try:
+            result = func(*args, **kwargs)
+        except BaseException:
+            for array, kept in before:
+                if array.flags.writeable:
+                    array[...] = kept
+            raise
+        if type(result) is _ndarray:
+            result = _owned([result], arrays, before)[0]
+        elif result is not None:
+            leaves, structure = tree.flatten(result)
+            result = tree.unflatten(structure, _owned(leaves, arrays, before))
+        self._note(clock() - start)
+        return result
+
+
+def _owned(leaves: list[Any], arrays: Sequence[Any], before: Sequence[tuple[Any, Any]]) -> Any:
+    """Return leaves of a result as a trace gives them: an argument stays one if it was written."""
+    numbers = [n for n, x in enumerate(leaves) if type(x) is _ndarray]
+    outputs = [leaves[n] for n in numbers]
+    kept = [
+        position
+        for position, x in enumerate(outputs)
+        for array, old in before
+        if x is array and x.tobytes() != old.tobytes()
+    ]
+    for n, array in zip(numbers, own(outputs, arrays, kept), strict=True):
+        leaves[n] = array
+    return leaves
+
+
+class Postponed:
+    """A trace that takes longer than it is worth so far: calls run the function itself.
+
+    It is tried again when they have taken long enough.
+
+    Attributes
+    ----------
+    nanoseconds
+        How long the next attempt to trace the function may take.
+    unchanged
+        Tells whether the function depends on the same as it did.
+    """
+
+    __slots__ = ("_due", "_positions", "_spent", "nanoseconds", "unchanged")
+
+    def __init__(self, arrays: Sequence[Any], unchanged: Unchanged) -> None:
+        is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
+        self._positions = range(len(arrays))
+        self.unchanged = unchanged
+        self.nanoseconds = FIRST if is_small else INFINITE
+        self._due = self._spent = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to try again."""
+        return self._spent >= self._due or not _is_open() or not self.unchanged()
+
+    def put_off(self) -> None:
+        """Note that an attempt took too long."""
+        self._due = self._spent + PATIENCE * self.nanoseconds
+        self.nanoseconds *= 2
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """Raise what runs the function itself, or has it traced."""
+        raise PlainCall(-1, None) if self.is_due else self.call
+
+    @property
+    def call(self) -> FasterPlain:
+        """What runs the function itself."""
+        return FasterPlain(self._positions, self.note_plain)
+
+    def note_plain(self, nanoseconds: int) -> None:
+        """Note how long a call took."""
+        self._spent += nanoseconds
+
+
+def _is_open() -> bool:
+    """Whether nothing asks for a certain way to run, or looks at what runs."""
+    return backend() is None and not is_observed()
+
+
+def postponable(
+    func: Any, arguments: Arguments, known: Postponed | None = None
+) -> Postponed | None:
+    """Return what bounds how long a function may be traced, if calls may run the function itself.
+
+    Parameters
+    ----------
+    func
+        The user's function.
+    arguments
+        Those of a call of it.
+    known
+        What was returned for another attempt.
+    """
+    if not (_is_open() and arguments.is_plain):
+        return None
+    if known is not None and known.unchanged():
+        return known
+    constants = [
+        x for x, key in zip(arguments.leaves, arguments.keys, strict=True) if not is_data(key)
+    ]
+    unchanged = contained([func, *constants])
+    return None if unchanged is None else Postponed(arguments.arrays, unchanged)

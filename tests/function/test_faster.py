@@ -1,0 +1,518 @@
+"""Calls that run the function itself, as that is faster: what they give, and when they do so."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.api import contained as contained_
+from lanewise.api import faster
+from lanewise.api.contained import contained
+from lanewise.runtime import race
+from lanewise.runtime.race import Race
+
+SCALE = 2.0
+TABLE = [1.0, 2.0]
+WEIGHTS = np.ones(3)
+
+
+@pytest.fixture(autouse=True)
+def free(monkeypatch):
+    """Nothing forces how calls run."""
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """From the second call on run the function itself where that may be; count such calls."""
+    calls: list[int] = []
+    monkeypatch.setattr(Race, "is_ahead", lambda self: True)
+    noted = Race.note_plain
+
+    def note_plain(self, nanoseconds):
+        calls.append(nanoseconds)
+        noted(self, nanoseconds)
+
+    monkeypatch.setattr(Race, "note_plain", note_plain)
+    return calls
+
+
+# --- the same as the trace gives ------------------------------------------------------------------
+
+
+def both(f: Any, *args: Any) -> tuple[Any, Any]:
+    """Return what the trace gives, and what a call gives that runs the function itself."""
+    copies = [[x.copy() if isinstance(x, np.ndarray) else x for x in args] for _ in range(2)]
+    traced = lw.function(f, jit_compile=False)(*copies[0])
+    result = lw.function(f)(*copies[1])
+    return (traced, copies[0]), (result, copies[1])
+
+
+def is_same(x: Any, y: Any) -> bool:
+    if isinstance(x, (tuple, list)):
+        return type(x) is type(y) and all(map(is_same, x, y))
+    if isinstance(x, dict):
+        return list(x) == list(y) and all([is_same(x[key], y[key]) for key in x])
+    return type(x) is type(y) and np.array_equal(x, y) and np.shape(x) == np.shape(y)
+
+
+def views(x):
+    return x[1:], x[::2], x.T, x
+
+
+def transposed(x):
+    return np.ones((2, 3)).T + x.sum()
+
+
+def repeated(x):
+    return np.broadcast_to(x, (2, *x.shape))
+
+
+def numbers(x):
+    return x.sum(), float(x[0]), int(x[1]), bool(x[0] > 1), len(x), x.shape, "text", None
+
+
+def containers(x):
+    return {"a": [x + 1, (x, x.max())], "b": {}}
+
+
+def nothing(x):
+    x[0] = 5
+
+
+def written(x):
+    x *= 2
+    return x, x[1:]
+
+
+def unwritten(x):
+    return x
+
+
+def twice(x):
+    y = x + 1
+    return y, y, y[1:]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [views, transposed, repeated, numbers, containers, nothing, written, unwritten, twice],
+)
+def test_it_gives_what_the_trace_gives(f, plain):
+    x = np.array([3.0, 1.0, 2.0])
+    (traced, traced_x), (result, result_x) = both(f, x)
+    assert len(plain) == 1
+    assert is_same(result, traced)
+    assert is_same(result_x, traced_x)
+    arrays = [leaf for leaf in _leaves(result) if isinstance(leaf, np.ndarray)]
+    others = [leaf for leaf in _leaves(traced) if isinstance(leaf, np.ndarray)]
+    for found, wanted in zip(arrays, others, strict=True):
+        assert found.flags.writeable
+        assert np.shares_memory(found, result_x[0]) == np.shares_memory(wanted, traced_x[0])
+    shared = [[np.shares_memory(a, b) for a in arrays] for b in arrays]
+    assert shared == [[np.shares_memory(a, b) for a in others] for b in others]
+
+
+def _leaves(result: Any) -> list[Any]:
+    if isinstance(result, dict):
+        return [leaf for x in result.values() for leaf in _leaves(x)]
+    if isinstance(result, (tuple, list)):
+        return [leaf for x in result for leaf in _leaves(x)]
+    return [result]
+
+
+def test_a_call_that_raises_has_written_nothing(plain):
+    @lw.function
+    def f(x, i):
+        x[0] = 7.0
+        return x[i]
+
+    x = np.zeros(3)
+    with pytest.raises(IndexError):
+        f(x, np.array(5))
+    assert plain == []  # it did not return
+    np.testing.assert_array_equal(x, np.zeros(3))
+    assert f(x, np.array(1)) == 0.0
+    assert len(plain) == 1
+    np.testing.assert_array_equal(x, [7.0, 0.0, 0.0])
+
+
+def test_an_error_is_the_users_alone(plain):
+    @lw.function
+    def f(x):
+        return np.linalg.inv(x)
+
+    f(np.eye(2))
+    with pytest.raises(np.linalg.LinAlgError) as caught:
+        f(np.zeros((2, 2)))
+    assert caught.value.__context__ is None
+    assert len(plain) == 1
+
+
+def test_scalars_arrays_and_names(plain):
+    def f(x, *, y=1.0, k=2):
+        return x * y + k
+
+    g = lw.function(f)
+    for args, kwargs in [
+        ((np.float32(1.5),), {}),
+        ((np.array(1.5),), {"y": np.float64(2.0)}),
+        ((np.arange(3),), {"k": 5}),
+        ((np.arange(3),), {"k": 5}),
+        ((np.arange(3),), {"k": 5}),
+    ]:
+        found, wanted = g(*args, **kwargs), f(*args, **kwargs)
+        assert type(found) is type(wanted)
+        assert np.array_equal(found, wanted)
+    assert len(plain) == 5
+
+
+# --- where the function itself does not do -----------------------------------------------------
+
+
+def test_what_is_no_array_of_numpys_is_one_in_the_trace(plain):
+    f = lw.function(lambda x: x)
+
+    class Like:
+        def __array__(self, dtype=None, copy=None):
+            return np.ones(3)
+
+    assert type(f(Like())) is np.ndarray
+    assert type(f(Like())) is np.ndarray
+    assert plain == []
+
+
+def _scaled(x):
+    return x * SCALE
+
+
+def test_a_number_elsewhere_stays_what_it_was(plain, monkeypatch):
+    f = lw.function(_scaled)
+    np.testing.assert_array_equal(f(np.ones(2)), [2.0, 2.0])
+    assert len(plain) == 1
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    np.testing.assert_array_equal(f(np.ones(2)), [2.0, 2.0])
+    assert len(plain) == 1
+
+
+def test_a_variable_around_stays_what_it_was(plain):
+    scale = 2.0
+
+    def inner(x):
+        return x * scale
+
+    f = lw.function(lambda x: inner(x))
+    assert f(np.ones(1)) == 2.0
+    scale = 3.0
+    assert f(np.ones(1)) == 2.0
+    assert len(plain) == 1
+
+
+def test_what_is_forced_or_watched_is_the_trace(plain, monkeypatch):
+    f = lw.function(lambda x: x + 1)
+    f(np.ones(3))
+    lw.explain(f, np.ones(3))
+    lw.function(lambda x: x + 1, jit_compile=False)(np.ones(3))
+    lw.function(lambda x: x + 1, [lw.TensorSpec([3])])(np.ones(3))
+    monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
+    f(np.ones(3))
+    assert len(plain) == 1
+
+
+def _with_list(x):
+    return x * TABLE[0]
+
+
+def _with_array(x):
+    return x @ WEIGHTS
+
+
+def _with_clock(x):
+    return x + time.perf_counter()
+
+
+def _with_drawn(x):
+    return x + np.random.rand()
+
+
+def _with_print(x):
+    print("tracing")
+    return x
+
+
+def _with_file(x):
+    return x + np.load("x.npy")
+
+
+def _with_state(x, seen=[]):  # noqa: B006
+    return x + len(seen)
+
+
+def _with_global(x):
+    global SCALE
+    SCALE = 2.0
+    return x
+
+
+def _with_class(x):
+    class Local:
+        pass
+
+    return x if Local else -x
+
+
+def _with_import(x):
+    import sys
+
+    return x + len(sys.argv)
+
+
+class _Model:
+    rate = 0.1
+
+    def __call__(self, x):
+        return x * self.rate
+
+
+_model = _Model()
+
+OPEN = [
+    _with_list, _with_array, _with_clock, _with_drawn, _with_print, _with_file, _with_state,
+    _with_global, _with_class, _with_import, _model, _model.__call__, _Model, open, print,
+    lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
+    lambda x: deque([x]), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
+    lambda x: unknown(x), lambda x: x + np.random.default_rng(0).normal(),  # noqa: F821
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("func", OPEN, ids=lambda f: getattr(f, "__name__", type(f).__name__))
+def test_these_may_depend_on_more_than_their_arguments(func):
+    assert contained([func]) is None
+
+
+def _helper(x, scale=SCALE, kind="sum"):
+    return getattr_free(x, kind) * scale
+
+
+def getattr_free(x, kind):
+    return x.sum() if kind == "sum" else x.max()
+
+
+def _recursive(n):
+    return 1 if n < 2 else n * _recursive(n - 1)
+
+
+CONTAINED = [
+    _scaled, _helper, _recursive, np.sin, np.linalg.solve, math.sqrt, len, views, containers,
+    lambda x: [np.float32(y) for y in range(3)], lambda x: math.pi * np.exp(x).astype(np.int8),
+    lambda x: sorted(zip(x, x, strict=True), key=lambda row: row[0]),
+    lambda x: (lambda y: y + SCALE)(x),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("func", CONTAINED)
+def test_these_depend_on_their_arguments_alone(func):
+    unchanged = contained([func])
+    assert unchanged is not None
+    assert unchanged()
+
+
+def test_a_module_of_the_users_is_looked_into(monkeypatch):
+    unchanged = contained([lambda x: contained_.dis and x])
+    assert unchanged is None  # Lanewise's own: what it does is not known here
+    import textwrap
+
+    assert contained([lambda x: textwrap.dedent(x)]) is None  # a pattern that it has compiled
+
+
+# --- when it runs ---------------------------------------------------------------------------------
+
+
+class Executable:
+    """Says what a race asks of an executable."""
+
+    def __init__(self, estimate: float, cost: float) -> None:
+        self.native: Any = None
+        self.cost, self.spent = cost, 0.0
+        self.graph = estimate
+
+    def spend(self, nanoseconds: float) -> None:
+        self.spent += nanoseconds
+
+
+@pytest.fixture
+def estimated(monkeypatch):
+    """Take a graph for its own estimate."""
+    monkeypatch.setattr(race, "interpreting", lambda graph, sizes, examples=1: graph)
+    monkeypatch.setattr(race, "_has_while", lambda graph: False)
+
+
+def run_of(race_: Race, executable: Executable, traced: int, native: int, plain: int, calls: int):
+    """Return what each of some calls runs, which take so long."""
+    found = ""
+    for _ in range(calls):
+        if race_.is_ahead():
+            found += "p"
+            race_.note_plain(plain)
+            continue
+        executable.spend(executable.graph)
+        if executable.spent >= executable.cost:
+            executable.native = True
+        found += "n" if executable.native else "i"
+        race_.note_traced(native if executable.native else traced)
+    return found
+
+
+US, MS = 1000, 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("estimate", "cost", "traced", "native", "plain", "wanted"),
+    [
+        # The interpreter wins, and then the kernels.
+        (1 * MS, 20 * MS, 1 * MS, 10 * US, 5 * MS, "iip" + "iiiiiiiiiiii" + "nnnn"),
+        # The function itself wins, also when its calls have paid for kernels.
+        (1 * MS, 20 * MS, 5 * MS, 3 * MS, 1 * MS, "iipppppppppppppppppp" + "nnn" + "ppp"),
+        # It is slower by far, as the estimate says: it is never tried.
+        (50 * MS, 20 * MS, 50 * MS, 1 * MS, 50 * MS, "nnnnnnn"),
+        # Calls are so short that there is nothing to win.
+        (5 * US, 20 * MS, 5 * US, 1 * US, 2 * US, "iiiiiiii"),
+        # Compiling takes so long that the function itself goes first.
+        (1 * MS, 600 * MS, 9 * MS, 1 * MS, 200 * MS, "ppp" + "nnnnnn"),
+    ],
+)
+def test_calls_take_the_way_that_took_less(
+    estimate, cost, traced, native, plain, wanted, estimated
+):
+    executable = Executable(estimate, cost)
+    found = run_of(Race(executable, lambda: True), executable, traced, native, plain, len(wanted))
+    assert found == wanted
+
+
+def test_one_slow_call_does_not_decide(estimated):
+    executable = Executable(MS, np.inf)
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 5 * MS, 0, MS, 4) == "iipp"
+    one.note_plain(1000 * MS)
+    assert one.is_ahead()
+    for _ in range(3):
+        one.note_plain(1000 * MS)
+    assert not one.is_ahead()
+
+
+def test_a_race_that_the_trace_has_won_is_over(estimated):
+    executable = Executable(MS, 2 * MS)
+    one = Race(executable, lambda: True)
+    run_of(one, executable, MS, 10 * US, 9 * MS, 8)
+    assert one.is_over()
+
+
+def test_what_a_loop_of_unknown_length_takes_is_not_guessed():
+    def f(x):
+        while x.sum() < 10:
+            x = x * 1.5 + 0.1
+        return x
+
+    traced = lw.function(f)
+    traced(np.ones(3))
+    (concrete,) = traced._traces.all()
+    executable = concrete.race._executable
+    one = Race(executable, lambda: True)
+    executable.native = object()
+    one.note_traced(5 * MS)  # it was compiled in its first call
+    one.note_traced(5 * MS)
+    one.note_traced(5 * MS)
+    assert not one.is_ahead()
+
+
+def test_explain_says_so(plain, capsys):
+    f = lw.function(lambda x: x + 1)
+    f(np.ones(3))
+    lw.explain(f, np.ones(3))
+    assert "the next call is plain Python: the function itself took" in capsys.readouterr().out
+
+
+# --- traces that take too long --------------------------------------------------------------------
+
+
+def _counted(x):
+    i = 0
+    total = 0.0
+    while i < len(x):
+        total = total * 0.5 + x[i]
+        i += 1
+    return total
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(faster, "FIRST", 1000)
+
+
+def test_a_trace_that_takes_too_long_is_put_off(impatient):
+    f = lw.function(_counted)
+    x = np.arange(40.0)
+    for _ in range(3):
+        assert f(x) == _counted(x)
+    assert type(f(x)) is type(_counted(x))
+    assert f.experimental_get_tracing_count() == 0
+
+
+def test_it_is_tried_again_when_calls_have_taken_long(monkeypatch):
+    monkeypatch.setattr(faster, "FIRST", 1_000_000)
+    f = lw.function(_counted)
+    x = np.arange(200.0)
+    assert f(x) == _counted(x)
+    assert f.experimental_get_tracing_count() == 0
+    (postponed,) = f._traces.postponed.values()
+    postponed.note_plain(4_000_000)
+    assert postponed.is_due
+    postponed.nanoseconds = 10**12
+    assert f(x) == pytest.approx(_counted(x))
+    assert f.experimental_get_tracing_count() == 1
+    assert not f._traces.postponed
+    assert f(x) == pytest.approx(_counted(x))
+
+
+def test_what_it_writes_and_raises_without_a_trace(impatient):
+    @lw.function
+    def f(x, y, i):
+        for k in range(len(x)):
+            x[k] = y[k] * 2.0
+        return x, y, y[i]
+
+    x, y = np.zeros(30), np.arange(30.0)
+    with pytest.raises(IndexError):
+        f(x, y, np.array(99))
+    np.testing.assert_array_equal(x, np.zeros(30))
+    first, second, third = f(x, y, np.array(3))
+    assert f.experimental_get_tracing_count() == 0
+    assert first is x  # as it was written to
+    assert not np.shares_memory(second, y)
+    assert third == 3.0
+    np.testing.assert_array_equal(x, y * 2)
+
+
+def test_a_function_that_depends_on_more_is_traced_however_long_it_takes(impatient):
+    f = lw.function(lambda x: _counted(x) * TABLE[1])
+    x = np.arange(40.0)
+    assert f(x) == pytest.approx(_counted(x) * 2)
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_large_arguments_are_not_copied(impatient, monkeypatch):
+    monkeypatch.setattr(faster, "MOST_BYTES", 100)
+    f = lw.function(_counted)
+    f(np.arange(40.0))
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_a_concrete_function_is_made_however_long_it_takes(impatient):
+    concrete = lw.function(_counted).get_concrete_function(np.arange(40.0))
+    assert concrete(np.arange(40.0)) == pytest.approx(_counted(np.arange(40.0)))
