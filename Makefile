@@ -6,7 +6,7 @@ TESTS :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-control-flow bench-random clean
+.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-control-flow bench-random clean
 
 # Three of the gallery; `$(BIN)/python -m examples` runs all ten, `--help` says what else it can do.
 demo: $(VENV)/.examples
@@ -68,6 +68,10 @@ bench-calls: $(VENV)/.peers
 
 bench-writes: $(VENV)/.peers
 	$(BIN)/python benchmarks/writes.py
+
+# Programs drawn at random: the share that is slower than plain Python.
+bench-cliffs: $(VENV)/.test
+	$(BIN)/python -m benchmarks.cliffs
 
 bench-control-flow: $(VENV)/.test
 	$(BIN)/python benchmarks/control_flow.py

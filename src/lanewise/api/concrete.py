@@ -199,8 +199,10 @@ class ConcreteFunction:
 
     # --- running ------------------------------------------------------------------------------
 
-    def run(self, arrays: Sequence[Any]) -> Any:
+    def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
         """Run on arrays of the dtypes and shapes that this was traced for.
+
+        ``func`` is the function itself, where these are all of its arguments, by position.
 
         Raises
         ------
@@ -211,7 +213,10 @@ class ConcreteFunction:
         if race is None:
             return self.run_traced(arrays)
         if race.is_plain():
-            raise FasterPlain(self.writes.positions, race.note_plain)
+            faster = FasterPlain(self.writes.positions, race.note_plain)
+            if func is None:
+                raise faster
+            return faster.run(func, arrays, {}, arrays)
         start = clock()
         result = self.run_traced(arrays)
         race.note_traced(clock() - start)

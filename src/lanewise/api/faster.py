@@ -44,11 +44,10 @@ class FasterPlain(PlainCall):
     """
 
     def __init__(self, positions: Sequence[int], note: Callable[[int], None]) -> None:
-        super().__init__(-1, None)
         self._positions, self._note = positions, note
 
     def run(
-        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+        self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
         arrays: Sequence[Any],
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays."""
@@ -63,7 +62,7 @@ class FasterPlain(PlainCall):
             raise
         if type(result) is _ndarray:
             result = _owned([result], arrays, before)[0]
-        elif result is not None:
+        elif result is not None and not isinstance(result, np.generic):
             leaves, structure = tree.flatten(result)
             result = tree.unflatten(structure, _owned(leaves, arrays, before))
         self._note(clock() - start)
@@ -72,6 +71,8 @@ class FasterPlain(PlainCall):
 
 def _owned(leaves: list[Any], arrays: Sequence[Any], before: Sequence[tuple[Any, Any]]) -> Any:
     """Return leaves of a result as a trace gives them: an argument stays one if it was written."""
+    if not before and len(leaves) == 1:
+        return own(leaves, arrays) if type(leaves[0]) is _ndarray else leaves
     numbers = [n for n, x in enumerate(leaves) if type(x) is _ndarray]
     outputs = [leaves[n] for n in numbers]
     kept = [
@@ -117,9 +118,13 @@ class Postponed:
         self._due = self._spent + PATIENCE * self.nanoseconds
         self.nanoseconds *= 2
 
-    def run(self, arrays: Sequence[Any]) -> Any:
-        """Raise what runs the function itself, or has it traced."""
-        raise PlainCall(-1, None) if self.is_due else self.call
+    def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
+        """Run the function, or raise what does so, or what has it traced."""
+        if self.is_due:
+            raise PlainCall(-1, None)
+        if func is None:
+            raise self.call
+        return self.call.run(func, arrays, {}, arrays)
 
     @property
     def call(self) -> FasterPlain:

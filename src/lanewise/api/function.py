@@ -192,12 +192,8 @@ class Function:
                         self._traces.repeated(key, args, kwargs, args, run)
                         try:
                             return run(args)
-                        except FasterPlain as call:
-                            faster = call
                         except PlainCall:
-                            faster = None
-                        if faster is not None:
-                            return faster.run(self.__wrapped__, args, kwargs, args)
+                            pass
             return self._call(args, kwargs)
         except Exception as error:
             if state.trace is not None:
@@ -231,10 +227,10 @@ class Function:
         arrays = arguments.arrays
         faster = None
         if isinstance(concrete, Postponed):
-            traces.remember(given_args, given_kwargs, arguments, concrete.run)
+            traces.remember(given_args, given_kwargs, arguments, concrete, self.__wrapped__)
             faster = concrete.call
         elif self._may_write(concrete, arguments, converted):
-            traces.remember(given_args, given_kwargs, arguments, concrete.run)
+            traces.remember(given_args, given_kwargs, arguments, concrete, self.__wrapped__)
             try:
                 return (concrete.run if arguments.is_plain else concrete.run_traced)(arrays)
             except FasterPlain as call:

@@ -9,6 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ class Traces:
 
     def remember(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Arguments,
-        run: Callable[[Sequence[Any]], Any],
+        concrete: ConcreteFunction | Postponed, func: Callable[..., Any],
     ) -> None:  # fmt: skip
         """Let calls like one go straight to their trace, if they are worth that.
 
@@ -154,14 +155,19 @@ class Traces:
             The call as it was written.
         arguments
             The same taken apart.
-        run
-            What runs it, given its arrays.
+        concrete
+            What runs it.
+        func
+            The function itself, which may run it, too.
         """
+        run = concrete.run
         arrays = arguments.arrays
         is_of_arrays = not kwargs and len(args) == len(arrays)
         if is_of_arrays and all([x is array for x, array in zip(args, arrays, strict=True)]):
             if len(self.runs) >= MOST_RUNS:
                 self.runs.clear()
+            if isinstance(concrete, Postponed) or concrete.race is not None:
+                run = partial(run, func=func)
             self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = run
             return
         self.repeated(arguments.key, args, kwargs, arrays, run)

@@ -19,15 +19,15 @@ from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import INFINITE, Executable, duration
 
 #: Nanoseconds of a call below which there is nothing to win.
-SHORT = 20_000
-#: From so many on, one call tells enough: it is no longer the making of a plan that is measured.
-LONG = 10_000_000
+SHORT = 10_000
 #: Nanoseconds that compiling is estimated to take, above which calls run the plain function first.
 SLOW = 500_000_000
 #: How much longer than calls take so far the plain function may be estimated to take, to be tried:
 #: by the number of NumPy's calls, and by their elements (bounds of them, where data slice).
 DARING, BOUNDED = 8, 32
-#: Calls that the plain function loses after which nobody asks again.
+#: How much longer than a call of the plain function calls take until it is tried again.
+PATIENCE = 20
+#: How often the plain function may lose until nobody asks again, and whoever forces a way to run.
 ENOUGH = 3
 
 clock = perf_counter_ns
@@ -42,32 +42,43 @@ class Race:
         Nanoseconds of a call by each way.
     """
 
-    __slots__ = ("_count", "_executable", "_is_native", "_least", "_unchanged", "plain", "traced")
+    __slots__ = (
+        "_count", "_executable", "_is_native", "_least", "_lost", "_tried", "_unchanged", "_won",
+        "plain", "traced",
+    )  # fmt: skip
 
     def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
         self._executable = executable
         self._unchanged = unchanged
         self._is_native = False
         self._least: float | None = None
-        self._count = 0
+        self._count = self._won = self._lost = 0
+        #: How many calls of the trace there were when the plain function was tried.
+        self._tried = 0
         self.traced = self.plain = INFINITE
 
     def is_plain(self) -> bool:
         """Whether the next call runs the plain function."""
-        return self.is_ahead() and backend() is None and not is_observed() and self._unchanged()
+        return (
+            self.is_ahead()
+            and (self._won > ENOUGH or backend() is None)
+            and not is_observed()
+            and self._unchanged()
+        )
 
     def is_ahead(self) -> bool:
-        """Whether the plain function is faster so far, or may be and was not tried."""
+        """Whether the plain function is faster so far, or may be."""
         executable = self._executable
         if executable.native is None:
             if executable.spent >= executable.cost:
                 return False  # it is compiled now, and may win then
             if SLOW < executable.cost < INFINITE:
                 return True  # so much takes a while to plan as well
-        if self.traced < SHORT or self._count < (1 if self.traced > LONG else 2):
+        if self.traced < SHORT or self._count < 2:
             return False
         if self.plain < INFINITE:
-            return self.plain < self.traced
+            wait = PATIENCE * self.plain / self.traced
+            return self.plain < self.traced or self._count - self._tried >= wait
         if self._least is None:
             self._least = _least(executable.graph)
         return self._least < self.traced
@@ -75,8 +86,9 @@ class Race:
     def is_over(self) -> bool:
         """Whether the trace has won for good."""
         executable = self._executable
-        is_last = executable.native is not None or executable.cost == INFINITE
-        return is_last and self._count >= ENOUGH and not self.is_ahead()
+        if self._count < ENOUGH or (executable.native is None and executable.cost < INFINITE):
+            return False
+        return self._lost >= ENOUGH or (self.plain == INFINITE and not self.is_ahead())
 
     def note_traced(self, nanoseconds: int) -> None:
         """Note how long a call took that ran what was traced."""
@@ -89,13 +101,19 @@ class Race:
         self._least = self.traced / DARING if self._count else None
         if not self._count and _has_while(self._executable.graph):
             self._least = INFINITE  # the data decide how long that goes on
-        self._is_native, self._count, self.traced = is_native, 0, INFINITE
+        self._is_native, self.traced = is_native, INFINITE
+        self._count = self._tried = self._lost = 0
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took that ran the plain function."""
         # What takes long once, as the machine had something else to do, does not decide alone.
         self.plain = min(nanoseconds, 2 * self.plain)
         self._executable.spend(nanoseconds)
+        if self.plain < self.traced:
+            self._won += 1
+        else:
+            self._lost += 1
+            self._tried = self._count
 
     def told(self) -> str:
         """Return why the next call runs the plain function."""
