@@ -52,10 +52,13 @@ def test_results_are_the_loops(
     monkeypatch.setenv("LANEWISE_LANES", "1")
     if name == "data_audit":  # kernels grow with its network
         monkeypatch.setattr(script, "UNITS", 8)
+    if backend == "interpret":  # one picture is enough: what is drawn is the loop's results
+        monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path: None)
     script.main(stage.Stage(script.__file__, ["--small", "--out", str(tmp_path)]))
-    image = importlib.import_module("matplotlib.image").imread(tmp_path / f"{name}.png")
-    assert min(image.shape[:2]) >= 300
-    assert image[..., :3].std() > 0.02, "the picture is blank"
+    if backend == "native":
+        image = importlib.import_module("matplotlib.image").imread(tmp_path / f"{name}.png")
+        assert min(image.shape[:2]) >= 300
+        assert image[..., :3].std() > 0.02, "the picture is blank"
     record = json.loads((tmp_path / f"{name}.json").read_text())
     assert record["name"] == name and record["lanewise"] > 0
     assert "results: the loop's and NumPy's" in capsys.readouterr().out

@@ -157,7 +157,7 @@ def test_turns(turns, step):
 places = st.tuples(st.sampled_from([0, 1, -1, 2]), st.integers(-3, 6))
 
 
-@searching(120)
+@searching(40)
 @given(
     write=places,
     own=places,

@@ -21,7 +21,7 @@ def test_there_are_programs_enough():
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_program_gives_what_numpy_gives(program: Program, backend: str, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
-    if list(PROGRAMS).index(program.name) % 3:  # the others with several vectors in flight
+    if list(PROGRAMS).index(program.name) % 3 != 1:  # the others with several vectors in flight
         monkeypatch.setenv("LANEWISE_LANES", "1")
     args = program.inputs(program.small)
     before = [np.copy(x) for x in args]

@@ -404,7 +404,7 @@ CASES = [
     Case(redundant_edges, [EDGES], _redundant),
     Case(kruskal, [EDGES, RNG.uniform(1, 9, (14, 7))], _spanning),
     Case(topological_order, [LAYERED], _topological),
-    Case(two_colorable, [UNDIRECTED.astype(bool)], _two_colorable),
+    Case(two_colorable, [UNDIRECTED[:, :4, :4].astype(bool)], _two_colorable),
     Case(
         flood_fill,
         [RNG.integers(0, 2, (12, 4, 4)), NODES % 4, NODES[::-1] % 4, RNG.integers(0, 3, 12)],
