@@ -35,30 +35,40 @@ def test_dtypes(name, dtype):
     assert_maps(function, draw(4, 2, 3, 3, dtype=dtype), in_dims=-1, rtol=rtol)
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("n", [None, 1, 2, 4, 7])
-@pytest.mark.parametrize("axis", [-1, 0, 1])
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize(
+    ("name", "axis", "n", "norm"),
+    [
+        (name, axis, n, NORMS[(i + j + k) % len(NORMS)])
+        for i, name in enumerate(LINES)
+        for j, axis in enumerate((-1, 0, 1))
+        for k, n in enumerate((None, 1, 2, 4, 7))
+    ],
+)
 def test_lines(name, axis, n, norm):
     function = getattr(np.fft, name)
     x = draw(3, 4, 5, dtype="f8" if name in REAL_ONLY else "c16")
     assert_maps(lambda x: function(x, n, axis, norm), x)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+SIZES_AND_AXES = [
+    (None, (0, 1)),
+    ((3, 4), (0, 2)),
+    ((7, 2), (-1, 1)),
+    ((-1, 3), (0, 1)),
+    (None, (2,)),
+    (None, (0, 0)),
+    ([2, 3], [1, 0]),
+]
+
+
 @pytest.mark.parametrize(
-    ("s", "axes"),
+    ("name", "s", "axes", "norm"),
     [
-        (None, (0, 1)),
-        ((3, 4), (0, 2)),
-        ((7, 2), (-1, 1)),
-        ((-1, 3), (0, 1)),
-        (None, (2,)),
-        (None, (0, 0)),
-        ([2, 3], [1, 0]),
+        (name, s, axes, NORMS[(i + j) % len(NORMS)])
+        for i, name in enumerate(PLANES)
+        for j, (s, axes) in enumerate(SIZES_AND_AXES)
     ],
 )
-@pytest.mark.parametrize("name", PLANES)
 def test_planes(name, s, axes, norm):
     function = getattr(np.fft, name)
     x = draw(2, 3, 4, 5, dtype="f8" if name in REAL_ONLY else "c16")

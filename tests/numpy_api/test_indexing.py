@@ -511,7 +511,7 @@ def check_index(drawn):
     assert got.shape[1:] == example[key].shape
 
 
-@searching(125)
+@searching(40)
 @given(indexed())
 def test_any_index(drawn):
     check_index(drawn)
@@ -542,13 +542,13 @@ def check_write(drawn, broadcast):
         np.testing.assert_array_equal(g, np.stack(e))
 
 
-@searching(125)
+@searching(30)
 @given(indexed(), st.booleans())
 def test_any_write(drawn, broadcast):
     check_write(drawn, broadcast)
 
 
-@searching(100)
+@searching(30)
 @given(indexed())
 def test_any_index_with_its_arrays_traced(drawn):
     shape, key, _ = drawn

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from numpy_api.pairing import in_turn
 from support.oracle import TOLERANCE, assert_maps, assert_maps_everywhere
 
 pytestmark = pytest.mark.filterwarnings(
@@ -97,8 +98,7 @@ PLAIN = {
 NEEDS_NUMBERS = {"ptp": np.ptp, "ptp-axis": lambda x: np.ptp(x, axis=(0, 1), keepdims=True)}
 
 
-@pytest.mark.parametrize("dtype", ARRAYS)
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(("name", "dtype"), in_turn(PLAIN, ARRAYS))
 def test_plain(name, dtype):
     # Variances of close numbers differ in their last digits by the order of summing.
     assert_maps(PLAIN[name], ARRAYS[dtype])
@@ -161,8 +161,7 @@ WITH_MASK = {
 }
 
 
-@pytest.mark.parametrize("dtype", ARRAYS)
-@pytest.mark.parametrize("name", WITH_MASK)
+@pytest.mark.parametrize(("name", "dtype"), in_turn(WITH_MASK, ARRAYS))
 def test_where_and_out(name, dtype):
     # NumPy rounds a masked sum to half precision at each gap, though the result has more.
     is_half = dtype == "f2" and name in ("std-out", "var-out")

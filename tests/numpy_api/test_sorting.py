@@ -5,6 +5,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import DataDependentShapeError
+from numpy_api.pairing import in_turn
 from support.oracle import assert_maps, assert_maps_everywhere
 
 RNG = np.random.default_rng(0)
@@ -73,8 +74,7 @@ PLAIN = {
 }
 
 
-@pytest.mark.parametrize("dtype", ARRAYS)
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(("name", "dtype"), in_turn(PLAIN, ARRAYS))
 def test_plain(name, dtype):
     assert_maps(PLAIN[name], ARRAYS[dtype])
 

@@ -212,6 +212,8 @@ def test_slices_that_some_examples_cut_off(func, backend, monkeypatch):
         got = mapped(rows, starts)
         np.testing.assert_array_equal(got, want)
         assert got.dtype == want.dtype
+        if backend == "native":
+            return  # the other ways are other graphs, not other kernels
     nested = lw.vmap(lambda a, i: lw.vmap(func, in_dims=(None, 0))(a, i))(rows, starts[:, None])
     np.testing.assert_array_equal(nested[:, 0], want)
     got, failures = lw.vmap(func, on_error="collect", fill_value=0)(rows, starts)

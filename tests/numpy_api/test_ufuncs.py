@@ -92,10 +92,11 @@ PAIRED = [(name, ufunc) for name, ufunc in UFUNCS if ufunc.nin == 2]
 @pytest.mark.parametrize(("name", "ufunc"), PAIRED)
 def test_python_numbers_give_way(name, ufunc):
     small = name in SMALL
-    for number in (True, 2, -1, 2.5, 1j) if small else NUMBERS:
-        batches = [values(char, small) for char in "?bQlefD"]
-        assert_all_like_numpy([(lambda x, n=number: ufunc(x, n), x) for x in batches])
-        assert_all_like_numpy([(lambda x, n=number: ufunc(n, x), x) for x in batches])
+    batches = [values(char, small) for char in "?bQlefD"]
+    numbers = (True, 2, -1, 2.5, 1j) if small else NUMBERS
+    pairs = list(itertools.product(numbers, batches))
+    assert_all_like_numpy([(lambda x, n=number: ufunc(x, n), x) for number, x in pairs])
+    assert_all_like_numpy([(lambda x, n=number: ufunc(n, x), x) for number, x in pairs])
 
 
 SCALARS = (np.float32(2.5), np.int8(3), np.uint64(7), np.bool_(True), np.array(2.0), [1, 2, 3])

@@ -54,11 +54,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8])
+DTYPES = [np.int64, np.int8, np.uint8]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_does_not_fit(way, dtype):
+    """Half of the cases for each way and dtype, the other half for the next of either."""
     write = WAYS[way]
-    for case, (batch, convert) in CASES.items():
+    first = list(WAYS).index(way) + DTYPES.index(dtype)
+    for case, (batch, convert) in list(CASES.items())[first % 2 :: 2]:
 
         def f(b, convert=convert):
             a = np.zeros(4, dtype)
