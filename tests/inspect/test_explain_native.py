@@ -285,7 +285,7 @@ def test_places_of_several_files():
     assert places([]) == ""
 
 
-@searching(10)
+@searching(4)
 @given(cases())
 def test_random_programs(case: Case) -> None:
     """What runs natively is explained as such: each kernel, and what is in each."""

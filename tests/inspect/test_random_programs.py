@@ -18,13 +18,13 @@ def backend(request, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
 
 
-@searching(4)
+@searching(2)
 @given(random_control_flow.cases())
 def test_control_flow(case):
     look(case.function(lambda x: x), case)
 
 
-@searching(4)
+@searching(2)
 @given(random_programs.cases())
 def test_programs(case):
     look(case.program.function(), case)

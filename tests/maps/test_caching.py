@@ -109,18 +109,18 @@ NUMBERS = [0, 0.0, -0.0, False, 1, 1.0, True, 1 + 0j, 0j, -0j, complex(0.0, -0.0
 
 def test_python_constants_that_are_equal_do_not_collide(compiled):
     functions = (lambda x, c: x * c, lambda x, c: (c, x), lambda x, c: x / (c + x * 0))
-    for func in functions:
-        for first, second in itertools.product(NUMBERS, repeat=2):
-            dispatch._cache.clear()
-            for c in (first, second):
-                with np.errstate(all="ignore"):
-                    got = lw.vmap(lambda x, c=c, func=func: func(x, c))(X)
-                    expected = [func(row, c) for row in X]
-                for leaf, rows in zip(
-                    _leaves(got), zip(*map(_leaves, expected), strict=True), strict=True
-                ):
-                    stacked = np.stack([np.asarray(row) for row in rows])
-                    assert leaf.dtype == stacked.dtype and _bits(leaf) == _bits(stacked)
+    for number, (first, second) in enumerate(itertools.product(NUMBERS, repeat=2)):
+        func = functions[number % 3]  # of a pair and its reverse another
+        dispatch._cache.clear()
+        for c in (first, second):
+            with np.errstate(all="ignore"):
+                got = lw.vmap(lambda x, c=c, func=func: func(x, c))(X)
+                expected = [func(row, c) for row in X]
+            for leaf, rows in zip(
+                _leaves(got), zip(*map(_leaves, expected), strict=True), strict=True
+            ):
+                stacked = np.stack([np.asarray(row) for row in rows])
+                assert leaf.dtype == stacked.dtype and _bits(leaf) == _bits(stacked)
 
 
 def _bits(array: np.ndarray) -> bytes:
@@ -196,16 +196,17 @@ def test_a_thousand_functions_do_not_grow_without_bound(monkeypatch):
         gc.collect()
         return len(gc.get_objects())
 
-    run(0, 1200)  # until every table is as full as it gets
+    run(0, 600)  # until every table is as full as it gets
     before = count()
-    run(1200, 2200)
+    run(600, 900)
     assert len(dispatch._cache) <= dispatch.CACHE_SIZE
-    assert count() < before + 500  # a plan is some sixty objects
+    assert count() < before + 150  # a plan is some sixty objects
 
 
 def test_shapes_come_and_go(monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "interpret")  # so many kernels take minutes to compile
-    for size in range(1, 1500):
+    monkeypatch.setattr(dispatch, "CACHE_SIZE", 100)
+    for size in range(1, 150):
         lw.vmap(lambda v: v.sum() * 2 + np.zeros_like(v))(np.ones((1, size)))
     assert len(dispatch._cache) <= dispatch.CACHE_SIZE
 
@@ -307,7 +308,7 @@ def test_a_long_function_is_found_again(compiled):
 def test_views_of_views_have_no_depth_limit():
     def fold(x):
         y = x
-        for _ in range(3001):
+        for _ in range(1501):
             y = y[::-1]
         x[0] = 7
         y[1] = 5

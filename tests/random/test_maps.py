@@ -17,6 +17,7 @@ ROWS = np.zeros((6, 2))
 @pytest.fixture(params=["interpret", "native"], autouse=True)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     lw.random.seed(21)
     yield request.param
 

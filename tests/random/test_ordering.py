@@ -18,6 +18,7 @@ COUNT = 6000
 @pytest.fixture(params=["interpret", "native"], autouse=True)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("LANEWISE_BACKEND", request.param)
+    monkeypatch.setenv("LANEWISE_LANES", "1")
     yield request.param
 
 

@@ -21,7 +21,7 @@ TESTS = Path(__file__).parents[1]
 #: Not less than 1, what CPython takes at once for small objects: without that it ends by itself
 #: ("Cannot recover from MemoryErrors while normalizing exceptions").
 RNG = random.Random(14)
-LIMITS = [1.5, 8.0, 33.0, 36.0, 45.0, 90.0]
+LIMITS = [1.5, 8.0, 33.0, 45.0]
 if EXAMPLES:
     LIMITS = [1 + RNG.choice((10, 60, 200)) * RNG.random() for _ in range(int(EXAMPLES))]
 
@@ -113,7 +113,7 @@ def test_a_memory_limit_ends_no_process(limit):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent by os.kill")
 def test_ctrl_c_ends_compiling_at_once():
-    delays = [RNG.uniform(0.02, 2.0) for _ in range(int(EXAMPLES or 3))]
+    delays = [RNG.uniform(0.02, 1.0) for _ in range(int(EXAMPLES or 3))]
     found = run(INTERRUPTED, *delays)
     assert found.returncode == 0, found.stderr[-3000:]
     waits = sorted(map(float, found.stdout.split()))
