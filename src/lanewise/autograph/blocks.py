@@ -22,8 +22,8 @@ from typing import Any
 
 from lanewise.autograph.branches import branches
 from lanewise.autograph.calls import fn
-from lanewise.autograph.loops import Failure
 from lanewise.autograph.managers import INSTALLED, OF_GENERATORS, gives, managed
+from lanewise.autograph.turns import Failure
 from lanewise.errors import REFUSALS
 from lanewise.ir.location import _is_own
 from lanewise.trace.trace import state

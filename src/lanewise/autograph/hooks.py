@@ -14,7 +14,8 @@ from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
-from lanewise.autograph.loops import Failure, For, While
+from lanewise.autograph.for_loops import For
+from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
 from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
@@ -30,6 +31,7 @@ from lanewise.autograph.subscripts import (
 )
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.tries import try_
+from lanewise.autograph.turns import Failure
 from lanewise.autograph.values import compare
 from lanewise.trace.regions import born
 from lanewise.trace.tensor import lift

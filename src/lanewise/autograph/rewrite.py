@@ -12,9 +12,10 @@ A function stays one function. What is emitted around the user's statements (``a
                                                 if ag__s2.stop(ag__e): raise
                                             (x, y) = ag__s2.end((x, y))
 
-(with a further tuple, of `Analysis.restored`, in ``branches`` and ``end`` where there are such)
+(with a further tuple, of `Analysis.restored`, in ``branches`` and ``end`` where there are such; the
+positions that ``while_`` is told are of the variables in its test: `lanewise.autograph.counted`)
 
-    while TEST: BODY                    ag__l1 = ag__.while_(('x', 'y'), (x, y))
+    while TEST: BODY                    ag__l1 = ag__.while_(('x', 'y'), (x, y), (0,))
                                         for ag__i2 in ag__l1:
                                             (x, y) = ag__l1.state
                                             try:
@@ -77,6 +78,7 @@ from lanewise.autograph.build import (
     tuple_,
     walrus,
 )
+from lanewise.autograph.counted import names_in
 from lanewise.autograph.expressions import Expressions
 from lanewise.autograph.scopes import Scope, mangle
 
@@ -142,6 +144,8 @@ class Statements:
     def While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
         turn, driver = self.names.fresh("i"), self.names.fresh("l")
         labels, names = self.state(node)
+        tested = names_in(node.test)
+        tested = () if tested is None else [n for n, name in enumerate(names) if name in tested]
         test = place(method(driver, "test", self.expressions.test(node.test)), node.test)
         turns = place(if_(test, self.block(node.body)), node)
         body = [
@@ -150,7 +154,7 @@ class Statements:
             statement(method(driver, "next", tuple_(names))),
         ]
         return [
-            assign(driver, hook("while_", labels, tuple_(names))),
+            assign(driver, hook("while_", labels, tuple_(names), constant(tuple(tested)))),
             ast.For(store(turn), load(driver), body, []),
             *_state_of(driver, names),
         ]

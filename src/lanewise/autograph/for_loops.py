@@ -1,0 +1,291 @@
+"""The ``for`` loop: unrolled where it is short or plain, recorded where it is long or data."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+
+from lanewise.autograph.branches import Fork, not_, stops, truth
+from lanewise.autograph.iterators import take_from_outside
+from lanewise.autograph.sequences import as_sequence
+from lanewise.autograph.turns import ATTEMPTS, Turns, titles
+from lanewise.autograph.values import traced
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.graph import Operation, Value
+from lanewise.ir.location import here
+from lanewise.ir.types import array_type
+from lanewise.ops.control import cond
+from lanewise.ops.creation import iota
+from lanewise.trace.limits import check_time
+from lanewise.trace.provenance import Counter
+from lanewise.trace.regions import (
+    Region,
+    answered,
+    resume,
+    retract,
+    unwind,
+)
+from lanewise.trace.sizes import dim_of
+from lanewise.trace.tensor import Tensor, emit, read
+from lanewise.trace.trace import state
+
+#: A loop of as many turns is recorded once its first turn has shown that it computes with data,
+LONG = 16
+#: and one of as many more turns if they would record as many operations.
+SHORT, HEAVY = 4, 300
+#: So many turns at most are unrolled beside recorded ones, as slices are cut off in them.
+APART = 64
+
+_INDEX = np.dtype(np.int64)
+
+
+def weight(op: Operation) -> int:
+    """Return how many operations an operation is, with those of its regions."""
+    return 1 + sum([weight(inner) for region in op.regions for inner in region.operations])
+
+
+class _UnlikeError(Exception):
+    """Raised where a loop is recorded some turns of which are not like the others.
+
+    Attributes
+    ----------
+    alike, others
+        How many turns are alike at first, and how many others come behind them.
+    """
+
+    def __init__(self, alike: np.ndarray) -> None:
+        super().__init__()
+        self.alike = int(alike.argmin())
+        rest = alike[self.alike :]
+        self.others = int(rest.argmax()) if rest.any() else len(rest)
+
+
+class For:
+    """A ``for`` loop: unrolled where it is short or plain, recorded where it is long or data."""
+
+    def __init__(
+        self, iterable: Any, names: tuple[str, ...], state: tuple[Any, ...], flag: str | None
+    ) -> None:
+        self.names = names
+        self.state = state
+        self._iterable: Any = iterable
+        self._flag = flag
+        self.is_recording = False
+        self._may_fail = False
+        self._failure: Exception | None = None
+        #: In which a turn is being recorded.
+        self.region: Region | None = None
+        self._has_stopped = False
+        self._is_done = False
+        #: Before which turn none is to be recorded, as it is not like those behind.
+        self._apart: int | None = None
+        #: Whether the data may have ended the loop for some examples.
+        self._may_have_ended = False
+        self._end: tuple[Any, ...] | None = None
+        self._guard: tuple[Fork, Value] | None = None
+        self.region: Region | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        trace = state.trace
+        sequence = None if trace is None else as_sequence(self._iterable)
+        if trace is None or sequence is None:
+            if trace is not None:
+                take_from_outside(self._iterable)
+            items: Iterator[Any] = iter(self._iterable)
+            self._iterable = None  # a generator ends with the loop
+            yield from self._each(items)
+            return
+        length = sequence.length
+        if not isinstance(length, int):
+            yield from self._record(sequence, 0, length)
+            return
+        may_record = length > SHORT and sequence.can_roll
+        position = -1
+        while (position := position + 1) < sequence.length:  # a list may grow on the way
+            check_time()
+            trace = state.trace
+            assert trace is not None
+            before = len(trace.operations)
+            yield sequence.at(position)
+            if self._is_done:
+                return
+            rest = sequence.length - position - 1
+            has_left = state.trace is not trace  # a part of the examples, to a handler
+            if may_record and rest >= SHORT and (has_left or len(trace.operations) > before):
+                is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY
+                if rest < LONG - 1 and not is_heavy and not has_left:
+                    continue
+                position = yield from self._try(sequence, position + 1, sequence.length)
+                may_record = self._apart is not None
+
+    def _each(self, items: Iterator[Any]) -> Iterator[Any]:
+        """Take the items of an iterator one by one."""
+        while True:
+            token = None if state.trace is None else state.trace.token
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                if self._may_have_ended and state.trace is not None and state.trace.token != token:
+                    raise UnsupportedError(
+                        f"what a loop iterates over has an effect{at(here())}, and the data decide "
+                        "whether the loop was left before. Do it in the loop's body"
+                    )
+            yield item
+            if self._is_done:
+                return
+
+    def _try(self, sequence: Any, start: int, length: int) -> Generator[Any, None, int]:
+        """Record the turns from `start` on; return the last that need not be unrolled after all."""
+        if self._apart is not None and start < self._apart:
+            return start - 1
+        self._apart = None
+        trace, before = state.trace, self.state
+        assert trace is not None
+        mark = len(trace.operations), trace.token
+        self._may_fail = True
+        try:
+            yield from self._record(sequence, start, length)
+        except (GeneratorExit, RecursionError):
+            raise
+        except Exception as error:  # the turns one by one will show it, or go well
+            unwind(trace)
+            retract(trace, *mark)
+            self.state, self.is_recording, self._has_stopped = before, False, False
+            if not isinstance(error, _UnlikeError):
+                return start - 1
+            stop = start + error.alike
+            self._apart = stop + error.others
+            if error.alike < SHORT:
+                return start - 1
+            return (yield from self._try_alike(sequence, start, stop))
+        finally:
+            self._may_fail = False
+        return length - 1
+
+    def _try_alike(self, sequence: Any, start: int, stop: int) -> Generator[Any, None, int]:
+        """Record turns that are alike, before others that are not."""
+        apart, self._apart = self._apart, None
+        last = yield from self._try(sequence, start, stop)
+        self._apart = apart
+        return last
+
+    def _record(self, sequence: Any, start: int, length: Any) -> Iterator[Any]:
+        known = dim_of(length)
+        has_test = self._flag is not None or known is None
+        names = [*titles(self.names), *["the number of turns"] * has_test]
+        counter = (start,) if has_test else ()
+        turns = Turns(names, (*self.state, *counter))
+        self.is_recording = True
+        for _ in range(ATTEMPTS):
+            held = turns.begin()
+            self.region = region = turns.region
+            assert region is not None
+            region.is_trial |= self._may_fail
+            position = None
+            if has_test:
+                self.state, index = held[:-1], held[-1]
+            else:
+                self.state = held
+                position = region.input(array_type(_INDEX, ()))
+                region.counters.add(position)
+                index: Any = Tensor(region, position, None, int)
+            if self._may_fail:
+                region.counted = Counter(read(index), start, length)
+            self._has_stopped = False
+            yield sequence.at(index)
+            self._check_alike(region)
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                raise failure
+            ends = None if self._has_stopped else self._end
+            if has_test and ends is not None:
+                ends = (*ends, index + 1)
+            is_stable, ends = turns.end(ends)
+            if not is_stable:
+                continue
+            if position is not None:
+                # Recorded, not captured: whoever compiles it knows how far an index may go.
+                assert known is not None
+                places = emit(iota, length=known, dtype=_INDEX)
+                xs = read(places[start:] if start else places)
+                is_counted = isinstance(length, int)
+                self.state, _ = turns.record_scan(
+                    known - start, ends, (xs,), (position,), has_turns=is_counted
+                )
+            else:
+                test, tested, go_on = self._test(turns, length)
+                self.state = turns.record_while(test, tested, go_on, ends)[:-1]
+            self.is_recording = False
+            return
+        raise AssertionError("the carry of a loop never became stable")
+
+    def _check_alike(self, region: Region) -> None:
+        """Have the turns in which a slice is cut off unrolled, where there are few of them."""
+        if region.counted is None or region.counted.alike.all():
+            return
+        alike = region.counted.alike
+        if np.count_nonzero(~alike) <= APART:
+            raise _UnlikeError(alike)
+
+    def _test(self, turns: Turns, length: Any) -> tuple[Region, list[Value], Value]:
+        """Record the region that says whether there is another turn."""
+        region, inputs, held = turns.carry.begin()
+        resume()
+        there = held[-1] < length
+        if self._flag is not None:
+            flag = held[self.names.index(self._flag)]
+            going = not_(flag)
+            there = there & going
+        go_on = truth(answered(region, there))
+        region.leave()
+        return region, inputs, go_on
+
+    def enter(self, flag: Any = None) -> bool:
+        """Begin a turn; ``flag`` says whether the loop was left before, as far as it is known."""
+        tensor = None if flag is None or self.is_recording else traced(flag)
+        if tensor is not None:
+            going = truth(not_(tensor))
+            fork = Fork(titles(self.names))
+            fork.open()
+            self._guard = fork, going
+        return True
+
+    def next(self, state: tuple[Any, ...], flag: Any = None) -> None:
+        """End a turn with what the variables hold, and whether the loop is left."""
+        if self.is_recording:
+            self._end = state
+            return
+        if self._guard is None:
+            self.state = state
+            is_data = flag is not None and traced(flag) is not None
+            self._may_have_ended |= is_data
+            self._is_done = flag is not None and not is_data and bool(flag)
+            return
+        (fork, going), self._guard = self._guard, None
+        fork.close(None if self._has_stopped else state)
+        fork.open()
+        fork.close(self.state)
+        self._has_stopped = False
+        self.state = fork.join(cond, going)
+
+    def require(self, is_so: bool) -> None:
+        """Have the turns taken one by one, unless what the recording relies on is so."""
+        if not is_so and self._failure is None:
+            self._failure = UnsupportedError("a number that the loop counts by is none")
+
+    def stop(self, error: BaseException) -> bool:
+        """Take what the body raised: the end of a turn, or of recording; True if it must go on."""
+        if isinstance(error, RecursionError):
+            return True
+        if self.is_recording and self._may_fail and isinstance(error, Exception):
+            self._failure = error
+            return False
+        region = self.region if self.is_recording else None
+        if self._guard is not None:
+            region = self._guard[0].regions[-1]
+        self._has_stopped = region is not None and stops(error, region)
+        return not self._has_stopped

@@ -1,0 +1,122 @@
+"""One recorded loop: its body, recorded until its carry is stable, and the operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
+from lanewise.autograph.carry import Carry
+from lanewise.autograph.state import called
+from lanewise.ir.dims import DimLike
+from lanewise.ir.graph import Value
+from lanewise.ops.control import scan, while_
+from lanewise.trace.regions import (
+    Part,
+    Region,
+    record,
+    resume,
+    settled,
+)
+from lanewise.trace.tensor import Tensor
+from lanewise.trace.trace import Stop, require_trace
+
+#: What a branch or the body of a loop may raise that its driver wants to know of.
+Failure = (Stop, Exception)
+#: How often a body is recorded anew, at most, before its carry holds what it leaves.
+ATTEMPTS = 20
+
+
+def titles(names: Sequence[str]) -> list[str]:
+    """Return what to call variables in messages."""
+    return [called(name) for name in names]
+
+
+class Turns:
+    """Records one loop: its body until the carry is stable, then the operation."""
+
+    def __init__(self, names: Sequence[str], state: Sequence[Any]) -> None:
+        self.names = names
+        self.carry = Carry(names, state)
+        self.region: Region | None = None
+        self.inputs: list[Value] = []
+        self.left: dict[Any, Any] = {}
+
+    def begin(self) -> tuple[Any, ...]:
+        """Open the region of a turn; return what the variables hold in it."""
+        if self.region is not None:
+            self.region.forget()
+        self.region, self.inputs, held = self.carry.begin()
+        resume()
+        return held
+
+    def end(self, ends: tuple[Any, ...] | None) -> tuple[bool, tuple[Any, ...] | None]:
+        """End a turn; return whether the carry holds what it leaves, and that."""
+        assert self.region is not None
+        ends = settled(self.region, self.names, ends)
+        ends = None if ends is None else tuple([settle(value) for value in ends])
+        self.left = left_by(self.region)
+        held = () if ends is None else (*ends, *[value for _, value in self.left.values()])
+        arrays = [array for value in held for array in arrays_in(value)]
+        self.region.leave(held_by(arrays) if self.region.changes else ())
+        return self.carry.meet(self.region, self.left, ends), ends
+
+    def record_while(
+        self, test: Region, tested: Sequence[Value], go_on: Value, ends: Any
+    ) -> tuple[Any, ...]:
+        """Record the loop with the region of its test; return what the variables hold after it."""
+        assert self.region is not None
+        self.carry.check_sharing(self.region, self.left, ends)
+        given = self.carry.give(self.region, self.left, ends)
+        parts = (
+            Part(test, carry=tested, outputs=(go_on,), hands_token_on=False),
+            Part(self.region, carry=self.inputs, outputs=given),
+        )
+        values = record(
+            while_, parts, carry=self.carry.entry(), params=lambda n, _: {"captures": n}
+        )
+        result = self.carry.finish(self.region, self.left, ends, values)
+        self.region.forget()
+        resume()
+        return result
+
+    def record_scan(
+        self,
+        length: DimLike,
+        ends: Any,
+        xs: Sequence[Value],
+        slices: Sequence[Value],
+        ys: Sequence[Value] = (),
+        reverse: bool = False,
+        has_turns: bool = False,
+    ) -> tuple[tuple[Any, ...], list[Tensor]]:
+        """Record the loop over the rows of `xs`, of which a turn is given `slices`.
+
+        Parameters
+        ----------
+        has_turns
+            Whether there is at least one turn, and the loop can be unrolled instead.
+
+        Returns
+        -------
+        state, stacked
+            What the variables hold after the loop; and what each turn gave beside, stacked.
+        """
+        assert self.region is not None
+        self.carry.check_sharing(self.region, self.left, ends)
+        if has_turns:
+            self.carry.refuse_views(self.region, self.left, ends)
+        given = self.carry.give(self.region, self.left, ends)
+        part = Part(self.region, carry=self.inputs, xs=slices, outputs=given, ys=ys)
+
+        def params(captures: int, carry: int) -> dict[str, Any]:
+            return {"captures": captures, "carry": carry, "length": length, "reverse": reverse}
+
+        values = record(scan, (part,), carry=self.carry.entry(), xs=xs, params=params)
+        trace = require_trace("a loop")
+        stacked = [Tensor(trace, value) for value in values[len(given) :]]
+        own = values[: len(given)]
+        result = self.carry.finish(self.region, self.left, ends, own, has_turns)
+        self.region.forget()
+        resume()
+        return result, stacked
