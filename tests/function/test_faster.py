@@ -173,6 +173,41 @@ def test_scalars_arrays_and_names(plain):
     assert len(plain) == 5
 
 
+@pytest.mark.parametrize(
+    ("in_dims", "out_dims"), [(0, 0), ((0, None), 0), ((1, None), (1, 0)), (0, (None, 0))]
+)
+def test_a_map_is_the_plain_loop(in_dims, out_dims, plain):
+    def f(x, y):
+        if x[0] > y.min():
+            x = x - 1.0
+        first = y.sum() if in_dims == 0 or out_dims != (None, 0) else 1.0
+        return (x * 2, first) if type(out_dims) is tuple and out_dims[0] else x @ x + first
+
+    if out_dims == (None, 0):
+        f = lambda x, y: (np.ones(2), x + y.sum())  # noqa: E731
+    x, y = np.arange(12.0).reshape(4, 3), np.arange(12.0).reshape(4, 3) / 3
+    batched = lw.vmap(f, in_dims, out_dims)
+    wanted = batched(x, y)
+    traced = lw.function(batched)
+    for _ in range(3):
+        assert is_same(traced(x, y), wanted)
+    assert len(plain) == 2
+
+
+def test_a_map_of_which_more_was_asked_is_no_plain_loop(plain):
+    x = np.arange(6.0).reshape(3, 2)
+    for mapped in (
+        lw.vmap(np.sin, chunk_size=2),
+        lw.vmap(np.sin, on_error="collect"),
+        lw.vmap(np.sin, randomness="same"),
+        lw.vmap(np.sin, check=True),
+    ):
+        traced = lw.function(mapped)
+        traced(x)
+        traced(x)
+    assert plain == []
+
+
 # --- where the function itself does not do -----------------------------------------------------
 
 

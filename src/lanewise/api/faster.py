@@ -14,6 +14,7 @@ import numpy as np
 from lanewise.api.contained import Unchanged, contained
 from lanewise.api.keys import is_data
 from lanewise.api.tracing import Arguments
+from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.dispatch import is_observed, own
 from lanewise.runtime.race import clock
@@ -162,5 +163,14 @@ def postponable(
     constants = [
         x for x, key in zip(arguments.leaves, arguments.keys, strict=True) if not is_data(key)
     ]
+    if isinstance(func, Mapped):
+        if not func.is_usual:
+            return None
+        func = func.__wrapped__
     unchanged = contained([func, *constants])
     return None if unchanged is None else Postponed(arguments.arrays, unchanged)
+
+
+def itself(func: Any) -> Any:
+    """Return what runs a function as it stands: a map as the plain loop."""
+    return func.looped() if isinstance(func, Mapped) else func

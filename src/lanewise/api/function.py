@@ -15,7 +15,7 @@ from lanewise.api import nested
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.contained import Unchanged
 from lanewise.api.elsewhere import answers
-from lanewise.api.faster import FasterPlain, Postponed, postponable
+from lanewise.api.faster import FasterPlain, Postponed, itself, postponable
 from lanewise.api.features import features_of
 from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
@@ -183,7 +183,7 @@ class Function:
                             faster = call
                         except PlainCall:
                             break
-                        return faster.run(self.__wrapped__, args, kwargs, arrays)
+                        return faster.run(itself(self.__wrapped__), args, kwargs, arrays)
                 if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                     run = self._runs.get(key)
@@ -238,7 +238,7 @@ class Function:
             except PlainCall:
                 pass
         if faster is not None:
-            return faster.run(self.__wrapped__, args, kwargs, arrays)
+            return faster.run(itself(self.__wrapped__), args, kwargs, arrays)
         # Outside of the handler: what it raises is the user's, with no exception before it.
         return self.__wrapped__(*args, **kwargs)
 

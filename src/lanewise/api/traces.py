@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.concrete import ConcreteFunction
-from lanewise.api.faster import Postponed
+from lanewise.api.faster import Postponed, itself
 from lanewise.api.guards import Guard, guard
 from lanewise.api.keys import Key, described, is_data, references
 from lanewise.api.nested import Calls
@@ -167,7 +167,7 @@ class Traces:
             if len(self.runs) >= MOST_RUNS:
                 self.runs.clear()
             if isinstance(concrete, Postponed) or concrete.race is not None:
-                run = partial(run, func=func)
+                run = partial(run, func=itself(func))
             self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = run
             return
         self.repeated(arguments.key, args, kwargs, arrays, run)

@@ -216,6 +216,16 @@ class Mapped:
                 raise
             raise shown(error)  # noqa: B904  (the same exception)
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether the plain loop gives what it gives, and nothing else was asked for."""
+        is_bare = self._check is None and self._collect is None and not self._plain
+        return is_bare and self._settings[2] is _USUAL["error"]
+
+    def looped(self) -> Mapped:
+        """Return the same as a plain loop."""
+        return Mapped(self.__wrapped__, *self._settings, plain=True)
+
     def _looped(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function on one example after the other."""
         if state.trace is not None:

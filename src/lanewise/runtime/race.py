@@ -14,6 +14,7 @@ from time import perf_counter_ns
 from lanewise.codegen.work import interpreting
 from lanewise.ir.graph import Graph
 from lanewise.ops.control import while_
+from lanewise.ops.regions import map_
 from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import INFINITE, Executable, duration
@@ -123,7 +124,16 @@ class Race:
 
 def _least(graph: Graph) -> float:
     """Return how many nanoseconds a call must take for the plain function to be tried."""
-    return max(interpreting(graph, {}, 0) / DARING, interpreting(graph, {}) / BOUNDED)
+    maps = [op for op in graph.operations if op.primitive is map_]
+    sizes = [op.params["size"] for op in maps]
+    if not all([isinstance(size, int) for size in sizes]):
+        return INFINITE
+    looped = [
+        (size - 1) * interpreting(op.regions[0], {}, 0)
+        for op, size in zip(maps, sizes, strict=True)
+    ]
+    calls, elements = interpreting(graph, {}, 0), interpreting(graph, {})
+    return max((calls + sum(looped)) / DARING, (elements + sum(looped)) / BOUNDED)
 
 
 def _has_while(graph: Graph) -> bool:
