@@ -185,7 +185,7 @@ def test_complex(name):
     check(name, getattr(cmath, name), [z for z in numbers if np.isfinite(z)], rtol=1e-13)
     special = [z for z in numbers if not np.isfinite(z)]
     raised = [isinstance(outcome(getattr(cmath, name), z), type) for z in special]
-    check(name, getattr(cmath, name), [z for z, r in zip(special, raised, strict=True) if r])
+    check(name, getattr(cmath, name), [z for z, r in zip(special, raised, strict=True) if r][::5])
     check(name, getattr(cmath, name), [0.5, -0.25, 3.0])
 
 

@@ -129,6 +129,7 @@ def _run(*args, **options):
     return done.stdout + done.stderr
 
 
+@pytest.mark.any_backend
 @pytest.mark.parametrize(
     "args",
     [
@@ -141,6 +142,7 @@ def test_programs_given_as_arguments(args):
     assert _run(*args) == "[1. 2.] [0.]\n"
 
 
+@pytest.mark.any_backend
 def test_programs_on_standard_input(tmp_path):
     path = tmp_path / "program"
     path.write_text(PROGRAM)

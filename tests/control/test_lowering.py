@@ -23,6 +23,7 @@ from lanewise.runtime import reference as meaning
 from lanewise.runtime.interpret import interpret
 from support import reference
 from support.random_graphs import random_graph
+from support.searching import seeds
 
 pytestmark = pytest.mark.any_backend
 
@@ -551,7 +552,7 @@ class Batched:
         return results
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_random_graphs(seed, monkeypatch):
     graph, arguments = random_graph(seed)
     verify(graph)

@@ -13,6 +13,7 @@ import pytest
 
 import lanewise as lw
 from support.oracle import assert_maps
+from support.searching import seeds
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(7, 40))
@@ -548,7 +549,7 @@ def test_clearing():
     assert_maps(empty, ROWS[:, 0])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_random_programs(seed):
     """Loops and branches in each other, with appends, writes and reads in all of them."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from support.searching import seeds
 
 
 class Plain:
@@ -83,7 +84,7 @@ def program(seed: int) -> Any:
     return found["run"]
 
 
-CASES = [("interpret", seed) for seed in range(12)] + [("native", seed) for seed in range(4)]
+CASES = [("interpret", seed) for seed in seeds(12)] + [("native", seed) for seed in seeds(4)]
 
 
 @pytest.mark.parametrize(("backend", "seed"), CASES)

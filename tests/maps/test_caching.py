@@ -181,6 +181,7 @@ def test_the_error_of_another_call_names_its_own_line(compiled):
 # --- memory --------------------------------------------------------------------------------------
 
 
+@pytest.mark.any_backend
 def test_a_thousand_functions_do_not_grow_without_bound(monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "interpret")
     monkeypatch.setattr(dispatch, "CACHE_SIZE", 100)
@@ -203,6 +204,7 @@ def test_a_thousand_functions_do_not_grow_without_bound(monkeypatch):
     assert count() < before + 150  # a plan is some sixty objects
 
 
+@pytest.mark.any_backend
 def test_shapes_come_and_go(monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "interpret")  # so many kernels take minutes to compile
     monkeypatch.setattr(dispatch, "CACHE_SIZE", 100)

@@ -33,8 +33,15 @@ def several(x, w):
     }
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 6, 7])
-@pytest.mark.parametrize("chunk", [1, 2, 3, 6, 7, 8, 1000, np.int32(2)])
+@pytest.mark.parametrize(
+    ("size", "chunk"),
+    [
+        (size, chunk)
+        for i, size in enumerate((0, 1, 2, 6, 7))
+        for j, chunk in enumerate((1, 2, 3, 6, 7, 8, 1000, np.int32(2)))
+        if (i + j) % 2 == 0
+    ],
+)
 def test_the_same_results_for_every_chunk_size(size, chunk, lstsq_is_looped):
     x = X[:size]
     expected = lw.vmap(several, in_dims=(0, None))(x, W)

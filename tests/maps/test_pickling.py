@@ -73,6 +73,7 @@ def test_in_other_processes(method):
             assert_same(found, value)
 
 
+@pytest.mark.any_backend
 @pytest.mark.skipif("cloudpickle" not in PICKLERS, reason="cloudpickle is not installed")
 @pytest.mark.parametrize("given", ["file", "-c", "stdin"])
 def test_functions_of_main_are_sent_by_value(tmp_path, given):

@@ -162,9 +162,9 @@ def test_outer_product():
         return np.tensordot(a, a, 0)
 
     batch_size = 10
-    a = np.ones((batch_size, 8, 8))
+    a = np.ones((batch_size, 4, 4))
     c = lw.vectorized_map(outer_product, a)
-    assert c.shape == (batch_size, 8, 8, 8, 8)
+    assert c.shape == (batch_size, 4, 4, 4, 4)
     assert_same(c, np.stack([outer_product(m) for m in a]))
 
 
