@@ -160,20 +160,22 @@ def optimized(text: str) -> Generator[tuple[Any, Any]]:
     # A context of its own: the global one would keep all constants of all modules for ever.
     leave_room(len(text))
     with lock, binding.create_context() as context:
-        target, builder, passes = _tools(machine())
+        target, options, passes, _ = _tools(machine())
         with binding.parse_assembly(text, context) as module:
             module.triple = machine().triple
             module.data_layout = str(target.target_data)
             module.verify()
             for function in module.functions:
                 if not function.is_declaration:
-                    passes.run(function, builder)
+                    # A builder of its own (10 us, 1 kB): each run adds to what its builder calls
+                    # back, so that with one for all each kernel would make the next slower.
+                    passes.run(function, binding.create_pass_builder(target, options))
             yield module, target
 
 
 @lru_cache(maxsize=4)
-def _tools(made: Machine) -> tuple[Any, Any, Any]:
-    """Return the target machine, the pass builder, and the passes that all modules go through.
+def _tools(made: Machine) -> tuple[Any, Any, Any, Any]:
+    """Return the target machine, the options, the passes that all modules go through, their builder.
 
     They are made once, which saves time, and memory too: llvmlite never frees passes.
     """
@@ -182,7 +184,7 @@ def _tools(made: Machine) -> tuple[Any, Any, Any]:
     options.loop_vectorization = False  # the code is vector code already
     options.slp_vectorization = False
     builder = binding.create_pass_builder(target, options)
-    return target, builder, builder.getFunctionPassManager()
+    return target, options, builder.getFunctionPassManager(), builder
 
 
 def compile_object(text: str) -> bytes:
