@@ -175,7 +175,7 @@ def optimized(text: str) -> Generator[tuple[Any, Any]]:
 
 @lru_cache(maxsize=4)
 def _tools(made: Machine) -> tuple[Any, Any, Any, Any]:
-    """Return the target machine, the options, the passes that all modules go through, their builder.
+    """Return the target machine, the options, the passes for all modules, and their builder.
 
     They are made once, which saves time, and memory too: llvmlite never frees passes.
     """
