@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 
 .PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-control-flow bench-random clean
 
+# Where the environment says so, each process that a test starts would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Three of the gallery; `$(BIN)/python -m examples` runs all ten, `--help` says what else it can do.
 demo: $(VENV)/.examples
 	$(BIN)/python -m examples mandelbrot kalman data_audit

@@ -13,8 +13,8 @@ from lanewise.trace.constructors import CONSTRUCTORS
 from lanewise.trace.regions import Region
 from lanewise.trace.scratch import Lifted, Scratch, as_state, settled
 from lanewise.trace.tensor import Tensor, tensor_of
+from support.draws import seeds
 from support.oracle import assert_same, loop
-from support.searching import seeds
 
 XS = np.array([[1.5, -2.0, 0.25, 7.0], [3.0, 0.5, -1.0, 2.0], [0.0, 4.0, 9.0, -3.5]])
 KS = np.array([2, 0, 1])

@@ -16,8 +16,9 @@ from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.memory import LINE, MOST_SCRATCH, Memory
 from support.backends import assert_same_outcome
+from support.draws import seeds
 from support.poisoned import given_back
-from support.searching import searching, seeds
+from support.searching import searching
 
 
 @searching(200)

@@ -33,8 +33,9 @@ from support.backends import (
     outcome,
     watched,
 )
+from support.draws import seeds
 from support.random_graphs import random_graph
-from support.searching import searching, seeds
+from support.searching import searching
 
 SIZES = (0, 1, 7, 8, 9, 31, 33, 100)
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()

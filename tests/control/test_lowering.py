@@ -22,8 +22,8 @@ from lanewise.passes.vectorize import vectorize
 from lanewise.runtime import reference as meaning
 from lanewise.runtime.interpret import interpret
 from support import reference
+from support.draws import seeds
 from support.random_graphs import random_graph
-from support.searching import seeds
 
 pytestmark = pytest.mark.any_backend
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from support.draws import seeds
 from support.oracle import assert_maps
-from support.searching import seeds
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(7, 40))

@@ -523,6 +523,26 @@ def test_it_is_tried_again_when_calls_have_taken_long(monkeypatch):
     assert f(x) == pytest.approx(_counted(x))
 
 
+def test_calls_that_went_well_are_not_refused_later(impatient):
+    def refused(x):
+        total = 0.0
+        for i in range(20):
+            total += x[i]
+        return float(f"{total:.1f}")
+
+    f = lw.function(refused)
+    x = np.arange(20.0)
+    assert f(x) == 190.0
+    (postponed,) = f._traces.postponed.values()
+    postponed.note_plain(10**12)
+    postponed.nanoseconds = 10**12
+    assert f(x) == 190.0
+    assert f(x) == 190.0
+    assert f.experimental_get_tracing_count() == 0
+    with pytest.raises(lw.ConcretizationError):
+        f.get_concrete_function(x)
+
+
 def test_what_it_writes_and_raises_without_a_trace(impatient):
     @lw.function
     def f(x, y, i):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from support.searching import seeds
+from support.draws import seeds
 
 
 class Plain:

@@ -13,7 +13,7 @@ import pytest
 
 from fuzz import keeping, programs, running, shrinking
 from fuzz.__main__ import one, pattern
-from support.searching import examples
+from support.draws import examples
 
 #: What is run at each run of the tests: programs of this seed.
 SEED, PROGRAMS = "14", 100

@@ -5,8 +5,8 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import CutOffError, DataDependentShapeError
-from numpy_api.pairing import in_turn
 from support.oracle import assert_maps, assert_maps_everywhere
+from support.pairing import in_turn
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Converting input from bool|invalid value)")
 

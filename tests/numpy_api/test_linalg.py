@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from numpy_api.pairing import in_turn
 from support.oracle import assert_maps, assert_maps_everywhere, assert_refused_alike, loop
+from support.pairing import in_turn
 
 RNG = np.random.default_rng(11)
 LinAlgError = np.linalg.LinAlgError

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from numpy_api.pairing import in_turn
 from support.oracle import TOLERANCE, assert_maps, assert_maps_everywhere
+from support.pairing import in_turn
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Mean of empty slice|Degrees of freedom|All-NaN)", "ignore:Casting complex"

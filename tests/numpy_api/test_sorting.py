@@ -5,8 +5,8 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import DataDependentShapeError
-from numpy_api.pairing import in_turn
 from support.oracle import assert_maps, assert_maps_everywhere
+from support.pairing import in_turn
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf, 3.0], (3, 4, 5))

@@ -14,7 +14,7 @@ import pytest
 
 from lanewise.codegen import background, llvm
 from lanewise.runtime.native import Library
-from support.searching import EXAMPLES
+from support.draws import EXAMPLES
 
 TESTS = Path(__file__).parents[1]
 #: Of the address space that a process may still take, in MB; LANEWISE_EXAMPLES=300 tries as many.

@@ -17,7 +17,7 @@ from lanewise.ops.registry import REGISTRY
 from lanewise.passes import survive
 from lanewise.runtime import dispatch, kernels, tiers
 from support import faults, survivors
-from support.searching import EXAMPLES
+from support.draws import EXAMPLES
 from support.survivors import MODES, PROGRAMS, WS, XS, branches
 
 #: These cannot fail without there being nothing left: they are what survives, and what runs last.

@@ -16,7 +16,7 @@ import numpy as np
 from mpmath import mpf
 
 from lanewise.codegen.elementwise.driver import compile_elementwise
-from support.searching import examples
+from support.draws import examples
 
 #: Points of each measurement. More look for worse ones: LANEWISE_EXAMPLES=100000.
 EXAMPLES = examples(1000)

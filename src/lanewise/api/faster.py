@@ -21,6 +21,7 @@ from lanewise.runtime.race import clock
 from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import INFINITE
 from lanewise.trace import tree
+from lanewise.trace.limits import TookTooLong
 
 _ndarray = np.ndarray
 
@@ -114,9 +115,10 @@ class Postponed:
         """Whether it is time to try again."""
         return self._spent >= self._due or not _is_open() or not self.unchanged()
 
-    def put_off(self) -> None:
-        """Note that an attempt took too long."""
-        self._due = self._spent + PATIENCE * self.nanoseconds
+    def put_off(self, error: BaseException) -> None:
+        """Note that an attempt took too long, or failed: then there is no other."""
+        took_long = isinstance(error, TookTooLong)
+        self._due = self._spent + PATIENCE * self.nanoseconds if took_long else INFINITE
         self.nanoseconds *= 2
 
     def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:

@@ -332,8 +332,10 @@ class Function:
         try:
             with limited(plain.nanoseconds):
                 return self._made(arguments, exact, plain.unchanged)
-        except TookTooLong:
-            plain.put_off()
+        except (TookTooLong, Exception) as error:
+            if known is None and isinstance(error, Exception):
+                raise
+            plain.put_off(error)  # what went well until now goes on so, whatever is refused
             traces.postponed[arguments.key] = plain
             return plain
 

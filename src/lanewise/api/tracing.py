@@ -69,7 +69,12 @@ class Arguments(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether the caller's data are NumPy's arrays and scalars, as they are."""
-        return all([type(x) is np.ndarray or isinstance(x, np.generic) for x in self.given_data])
+        return all(
+            [
+                isinstance(x, np.generic) or (type(x) is np.ndarray and x.dtype.isnative)
+                for x in self.given_data
+            ]
+        )
 
     def is_array(self, position: int) -> bool:
         """Whether data without dimensions are an array, which can be written to, and no scalar."""

@@ -62,6 +62,10 @@ class _UnlikeError(Exception):
         self.others = int(rest.argmax()) if rest.any() else len(rest)
 
 
+class NotCounted(Exception):  # noqa: N818 (nothing went wrong)
+    """Raised where a loop is not recorded after all, as it does not count as it was thought to."""
+
+
 class For:
     """A ``for`` loop: unrolled where it is short or plain, recorded where it is long or data."""
 
@@ -275,7 +279,7 @@ class For:
     def require(self, is_so: bool) -> None:
         """Have the turns taken one by one, unless what the recording relies on is so."""
         if not is_so and self._failure is None:
-            self._failure = UnsupportedError("a number that the loop counts by is none")
+            self._failure = NotCounted()
 
     def stop(self, error: BaseException) -> bool:
         """Take what the body raised: the end of a turn, or of recording; True if it must go on."""

@@ -8,10 +8,12 @@ What was found is compiled again and must give the same instructions: a file may
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import linecache
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType
 
 from lanewise.autograph.build import arguments, fill_places, function, place, shifted
@@ -138,11 +140,18 @@ def _lambdas(code: CodeType, lines: list[str]) -> Iterator[ast.Lambda]:
         span = {"lineno": code.co_firstlineno, "col_offset": 0, "end_col_offset": 0}
         made.__dict__.update(span, end_lineno=code.co_firstlineno)
         yield made
-    tree = _parsed("".join(lines))
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)] if tree else []
+    found = _all_lambdas("".join(lines))
     for node in sorted(found, key=lambda node: node.lineno != code.co_firstlineno):
+        node = copy.deepcopy(node)
         node.args = _parameters(code)
         yield shifted(node, code.co_firstlineno - node.lineno)
+
+
+@lru_cache(maxsize=2)
+def _all_lambdas(text: str) -> tuple[ast.Lambda, ...]:
+    """Return the lambdas of a file; one that holds many is asked for many."""
+    tree = _parsed(text)
+    return tuple([x for x in ast.walk(tree) if isinstance(x, ast.Lambda)]) if tree else ()
 
 
 def _returned(code: CodeType) -> tuple[int, int, int, int] | None:
