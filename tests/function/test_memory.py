@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -123,11 +124,13 @@ def test_a_thousand_functions_leave_nothing(monkeypatch):
         return {name: made[name] for name in ours}, sum(made.values())
 
     run(0, 600)  # until every other table is as full as it gets
-    before, total = count()
-    run(600, 900)
-    after, grown = count()
-    assert after == before
-    assert grown < total + 150
+    counts = [count()]
+    for start in range(600, 900, 100):
+        run(start, start + 100)
+        counts.append(count())
+    assert all([ours == counts[0][0] for ours, _ in counts])
+    # A table that others have left half full may fill up in one of them.
+    assert min([after - before for (_, before), (_, after) in pairwise(counts)]) < 50
 
 
 def test_sizes_come_and_go_in_a_bounded_table():
