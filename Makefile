@@ -22,7 +22,7 @@ gallery: $(VENV)/.examples
 # What runs in both backends: compiled once more, however little there is to do.
 BOTH := maps control programs autograph
 # Of NumPy's interface what is no function of a few operations, which have tests of their own kernels.
-QUICK := methods signal_and_polynomials take_and_put traced_slices ufunc_methods
+QUICK := methods traced_slices
 NATIVE := $(BOTH:%=tests/%) $(QUICK:%=tests/numpy_api/test_%.py)
 
 # Every layer in a minute, for whoever changes a line; it fails if it takes longer.
