@@ -141,6 +141,25 @@ def growing_list(x):
     return s, i
 
 
+def shrinking_list(x):
+    items, i, s = list(range(40)), 0, 0.0
+    while i < len(items):
+        items.pop()
+        s = s + x[i]
+        i += 1
+    return s, i, len(items)
+
+
+def list_that_grows_for_long(x):
+    items, i, s = [0] * 30, 0, 0.0
+    while i < len(items):
+        s = s + x[i]
+        if i < 20:
+            items.append(i)
+        i += 1
+    return s, i, len(items)
+
+
 def shrinking_array(x):
     i, y = 0, x
     while i < len(y):
@@ -214,7 +233,8 @@ def printing(x):
 
 
 ALL = [
-    *RECORDED, used_as_a_size, jumping, growing_list, shrinking_array, doubling,
+    *RECORDED, used_as_a_size, jumping, growing_list, shrinking_list,
+    list_that_grows_for_long, shrinking_array, doubling,
     ended_by_another_number, forever, becoming_data, becoming_a_float, taking_items, printing,
 ]  # fmt: skip
 

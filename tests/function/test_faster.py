@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy import random as drawn
+from scipy import stats
 
 import lanewise as lw
 from lanewise.api import contained as contained_
@@ -330,6 +332,7 @@ OPEN = [
     _with_global, _with_class, _with_import, _model, _model.__call__, _Model, open, print,
     lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
     lambda x: deque([x]), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
+    lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
     lambda x: unknown(x), lambda x: x + np.random.default_rng(0).normal(),  # noqa: F821
 ]  # fmt: skip
 

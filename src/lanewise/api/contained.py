@@ -22,7 +22,7 @@ _LIBRARIES = frozenset(
 _IMPURE = frozenset(
     ("breakpoint", "compile", "datetime64", "delattr", "eval", "exec", "fromfile", "fromregex",
      "genfromtxt", "getattr", "globals", "hash", "id", "input", "io", "load", "loadtxt",
-     "locals", "memmap", "open", "print", "random", "save", "savetxt", "savez",
+     "locals", "memmap", "open", "print", "qmc", "random", "rvs", "save", "savetxt", "savez",
      "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize", "set_printoptions",
      "tofile", "vars", "__import__")
 )  # fmt: skip
@@ -112,6 +112,8 @@ class _Walk:
             raise _Open
 
     def _module(self, module: ModuleType, attributes: frozenset[str]) -> None:
+        if not _IMPURE.isdisjoint(module.__name__.split(".")):
+            raise _Open
         if _top(module.__name__) in _LIBRARIES:
             return
         if _top(module.__name__) == "lanewise":

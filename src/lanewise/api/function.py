@@ -23,7 +23,7 @@ from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
-from lanewise.api.traces import Traces
+from lanewise.api.traces import MOST_RUNS, Traces
 from lanewise.api.tracing import Arguments, record
 from lanewise.api.transformed import reduced
 from lanewise.api.writing import PlainCall, is_written_through
@@ -336,6 +336,8 @@ class Function:
             if known is None and isinstance(error, Exception):
                 raise
             plain.put_off(error)  # what went well until now goes on so, whatever is refused
+            if len(traces.postponed) >= MOST_RUNS:
+                traces.postponed.clear()
             traces.postponed[arguments.key] = plain
             return plain
 
