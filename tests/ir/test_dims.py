@@ -19,11 +19,11 @@ from lanewise.ir.dims import (
     dim_if_negative,
     dim_max,
     dim_min,
-    evaluate,
     product,
     substitute,
     symbols,
 )
+from lanewise.ir.evaluation import evaluate
 from support.searching import searching
 
 N, M = Dim.symbol("n"), Dim.symbol("m")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import lanewise  # noqa: F401  (fills the registry)
-from lanewise.ir.dims import Dim, evaluate
+from lanewise.ir.dims import Dim
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph
 from lanewise.ir.text import format_graph, parse_graph
 from lanewise.ir.types import array_type

@@ -25,7 +25,8 @@ import numpy as np
 from lanewise.codegen.kernel import FAILED, HEAD, STOPPED
 from lanewise.codegen.kernel_cache import KERNELS, kernel_for
 from lanewise.codegen.lowering import Lowering
-from lanewise.ir.dims import Dim, DimLike, evaluate
+from lanewise.ir.dims import Dim, DimLike
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation
 from lanewise.passes.fitting import fits
 from lanewise.passes.specialize import replaced

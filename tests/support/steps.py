@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 import lanewise.runtime.kernels  # noqa: F401  (how native maps run)
-from lanewise.ir.dims import Dim, evaluate, symbols
+from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.text import format_graph, parse_graph
 from lanewise.ir.types import ArrayType

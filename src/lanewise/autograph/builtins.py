@@ -61,6 +61,7 @@ from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import state
+from lanewise.trace.weak import weak_kind
 
 _INT = np.dtype(np.int64)
 _MISSING: Any = object()
@@ -337,6 +338,9 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
             size = of_sizes(ufunc, (best, own)) if key is None else None
             if size is not None:
                 best = at_best = size
+                continue
+            if key is None and weak_kind(best) is weak_kind(own) is int:
+                best = at_best = weak(ufunc(best, own), int)
                 continue
             better = _decided(ufunc, own, at_best)
             if better is None:

@@ -31,6 +31,7 @@ from lanewise.autograph.state import (
     SAME_OBJECT,
     TURNS,
     Kind,
+    Lost,
     Maybe,
     apart,
     apart_from_none,
@@ -54,7 +55,7 @@ from lanewise.autograph.state import (
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.ir.types import array_type
+from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.ragged import Ragged
@@ -79,6 +80,8 @@ class Variable:
 
     def __init__(self, name: str, entry: Any, is_changed: bool) -> None:
         self.name = name
+        #: Whether it is no variable, but a place that the body changes.
+        self.is_place = is_changed
         self.entry = entry
         self.kinds: list[Kind | None] = []
         self.leaves: list[Any] = []
@@ -86,6 +89,8 @@ class Variable:
         self.fresh: list[tuple[Tensor, Value, Any]] = []
         #: By id, what it may be a view of after a turn, and so at the beginning of the next.
         self.later: dict[int, Tensor] = {}
+        #: Whether it holds arrays of a size that only the turn knows: the next has no use of them.
+        self.is_lost = False
         #: Whether a value that is missing is None, rather than not assigned.
         self.may_be_none = False
         #: Lists and dicts within, which stay the same from turn to turn.
@@ -120,11 +125,13 @@ class Variable:
 
     @property
     def is_carried(self) -> bool:
-        return self.is_maybe or any(kind is not None for kind in self.kinds)
+        return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
         """Return what the variable holds at the beginning of a turn."""
         self.fresh = []
+        if self.is_lost:
+            return Lost(bare_name(self.name))
         if not self.is_carried:
             return self.entry
         leaves = []
@@ -159,12 +166,27 @@ class Variable:
 
     def given(self) -> list[Tensor]:
         """Return the arrays that it is at the beginning of a turn."""
+        if self.is_lost:
+            return []
         if not self.is_carried:
             return arrays_in(self.entry)
         return [tensor for tensor, _, _ in self.fresh if tensor.shape]
 
-    def meet(self, end: Any) -> bool:
+    def _loses(self, region: Region, end: Any) -> bool:
+        """Whether a turn leaves an array of a size that depends on the turn."""
+        counted = region.counted
+        if counted is None or counted.size is None or self.is_place:
+            return False
+        own = symbols_in(counted.size)
+        return any([own & symbols_in(leaf.shape) for leaf in arrays_in(end)])
+
+    def meet(self, region: Region, end: Any) -> bool:
         """Widen the variable to hold what a turn left in it; return whether it did already."""
+        if self.is_lost:
+            return True
+        if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
+            self.is_lost = True
+            return False
         stable = True
         if not self.may_be_none and may_be_none((self.entry, end)):
             self._become_optional()
@@ -216,6 +238,8 @@ class Variable:
 
     def result(self, values: Iterator[Value]) -> Any:
         """Return what the variable holds after the loop, taking its part of the results."""
+        if self.is_lost:
+            return Lost(bare_name(self.name))
         if not self.is_carried:
             return self.entry
         leaves = []
@@ -241,6 +265,10 @@ class Carry:
         self.together: set[frozenset[int]] = set()
         #: What was written to under another name in the turns before.
         self.stale: dict[int, tuple[Tensor, Stale]] = {}
+
+    def has_lost(self) -> bool:
+        """Whether variables hold what only the turn knows that made it."""
+        return any([variable.is_lost for variable in self.variables])
 
     def begin(self) -> tuple[Region, list[Value], tuple[Any, ...]]:
         """Open a region for a turn; return it, its inputs, and what the variables hold."""
@@ -272,10 +300,10 @@ class Carry:
         stable = True
         if end is not None:
             for variable, value in zip(self.variables, end, strict=True):
-                stable &= variable.meet(value)
+                stable &= variable.meet(region, value)
         for key, (slot, value) in left.items():
             if key in self.slots:
-                stable &= self.slots[key][1].meet(value)
+                stable &= self.slots[key][1].meet(region, value)
             else:
                 self.slots[key] = slot, Variable(slot.name, region.changes[key][1], True)
                 stable = False

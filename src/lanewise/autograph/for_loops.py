@@ -9,17 +9,18 @@ import numpy as np
 
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.iterators import take_from_outside
-from lanewise.autograph.sequences import as_sequence
+from lanewise.autograph.sequences import TracedRange, as_sequence
 from lanewise.autograph.turns import ATTEMPTS, Turns, titles
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim, DimLike, bounds
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.ops.control import cond
-from lanewise.ops.creation import iota
+from lanewise.ops.creation import define_size, iota
 from lanewise.trace.limits import check_time
-from lanewise.trace.provenance import Counter
+from lanewise.trace.provenance import Counter, depth_of
 from lanewise.trace.regions import (
     Region,
     answered,
@@ -62,6 +63,42 @@ class _UnlikeError(Exception):
         self.others = int(rest.argmax()) if rest.any() else len(rest)
 
 
+def _counter(
+    region: Region,
+    sequence: Any,
+    numbers: tuple[Any, Any],
+    start: int,
+    length: DimLike | None,
+    has_test: bool,
+) -> Counter:
+    """Return the counter of a loop, of which `numbers` are the position and the item.
+
+    A range between ends that are sizes counts by its items: of these it is known best how far they
+    go.
+    """
+    # The same name for the same code, and another one than those of loops around.
+    around = len(region.parent.operations) if region.parent is not None else 0
+    name = None if has_test else f"t{depth_of(region)}_{around}"
+    position, item = numbers
+    ends = sequence.ends() if isinstance(length, Dim) and type(sequence) is TracedRange else None
+    if ends is not None and (least := bounds(ends[0])[0]) is not None:
+        return Counter(read(item), least, name, ends[1])
+    counter = Counter(read(position), start, name, None if length is None else length - 1)
+    if isinstance(length, int):
+        counter.alike = np.ones(length - start, bool)
+    return counter
+
+
+def _define_size(region: Region, position: int) -> None:
+    """Record before an operation that the counter is a size."""
+    counted = region.counted
+    least, most = counted.first, counted.most
+    most = None if most is None else most - least
+    params = {"size": counted.size - least, "least": least, "most": most}
+    signature = define_size.signature([counted.value.type], params)
+    region.operations.insert(position, Operation(signature, (counted.value,), 0, here()))
+
+
 class NotCounted(Exception):  # noqa: N818 (nothing went wrong)
     """Raised where a loop is not recorded after all, as it does not count as it was thought to."""
 
@@ -85,6 +122,8 @@ class For:
         self._is_done = False
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
+        #: Whether the last turn is run by itself: variables then hold arrays of its sizes.
+        self._last_apart = False
         #: Whether the data may have ended the loop for some examples.
         self._may_have_ended = False
         self._end: tuple[Any, ...] | None = None
@@ -197,10 +236,12 @@ class For:
                 position = region.input(array_type(_INDEX, ()))
                 region.counters.add(position)
                 index: Any = Tensor(region, position, None, int)
-            if self._may_fail:
-                region.counted = Counter(read(index), start, length)
+            item = sequence.at(index)
+            if not has_test or self._may_fail:
+                region.counted = _counter(region, sequence, (index, item), start, known, has_test)
+            first = len(region.operations)
             self._has_stopped = False
-            yield sequence.at(index)
+            yield item
             self._check_alike(region)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
@@ -211,6 +252,11 @@ class For:
             is_stable, ends = turns.end(ends)
             if not is_stable:
                 continue
+            if region.counted is not None and region.counted.is_size:
+                _define_size(region, first)
+            if turns.carry.has_lost() and self._may_fail and not self._last_apart:
+                self._last_apart = True
+                raise _UnlikeError(np.arange(start + 1, length + 1) < length)
             if position is not None:
                 # Recorded, not captured: whoever compiles it knows how far an index may go.
                 assert known is not None
@@ -229,10 +275,10 @@ class For:
 
     def _check_alike(self, region: Region) -> None:
         """Have the turns in which a slice is cut off unrolled, where there are few of them."""
-        if region.counted is None or region.counted.alike.all():
+        alike = None if region.counted is None else region.counted.alike
+        if alike is None or alike.all():
             return
-        alike = region.counted.alike
-        if np.count_nonzero(~alike) <= APART:
+        if self._may_fail and np.count_nonzero(~alike) <= APART:
             raise _UnlikeError(alike)
 
     def _test(self, turns: Turns, length: Any) -> tuple[Region, list[Value], Value]:

@@ -18,7 +18,7 @@ from lanewise.autograph.for_loops import For
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.state import Maybe, Undefined, is_none, unbound
+from lanewise.autograph.state import Lost, Maybe, Undefined, is_none, unbound
 from lanewise.autograph.subscripts import (
     changing,
     closure,
@@ -105,6 +105,8 @@ def defined(value: Any, free: bool = False) -> Any:
     """
     if not isinstance(value, (Undefined, Maybe)):
         return value
+    if isinstance(value, Lost):
+        value.refuse()
     error = unbound(value.name, free)
     if isinstance(value, Undefined):
         raise error

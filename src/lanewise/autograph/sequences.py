@@ -17,7 +17,7 @@ import numpy as np
 from lanewise.autograph.tables import Picked, Table, in_range, list_index
 from lanewise.autograph.values import choose, ensure, traced, truth
 from lanewise.errors import ConcretizationError, at
-from lanewise.ir.dims import Dim, dim_min
+from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
 from lanewise.trace.ragged import Ragged
@@ -120,6 +120,14 @@ class TracedRange(Items):
             return position
         offset = position if _is(self.step, 1) else position * self.step
         return offset if _is(self.start, 0) else offset + self.start
+
+    def ends(self) -> tuple[DimLike, DimLike] | None:
+        """Return sizes that all of its numbers lie between; None where they are data."""
+        start, length = dim_of(self.start), dim_of(self.length)
+        if start is None or length is None or type(self.step) is not int:
+            return None
+        last = start + (length - 1) * self.step
+        return (start, last) if self.step > 0 else (last, start)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):

@@ -47,6 +47,32 @@ class Undefined:
         return f"<{self.name} has no value>"
 
 
+class Lost(Undefined):
+    """Stands for an array of a size that only the iteration of a loop knows which made it.
+
+    Whatever is done with it raises `ControlFlowError`.
+    """
+
+    __slots__ = ()
+
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ControlFlowError(
+            f"the variable {self.name!r} holds an array whose size depends on the iteration of a "
+            f"loop{at(here())}, and is used in another one, or after the loop. Use it in the "
+            "iteration that makes it, or assign it before the loop, as large as it gets"
+        )
+
+    __array__ = __array_ufunc__ = __array_function__ = __bool__ = __len__ = __iter__ = refuse
+    __getitem__ = __setitem__ = __contains__ = __index__ = __int__ = __float__ = refuse
+    __complex__ = __neg__ = __pos__ = __abs__ = __invert__ = __call__ = __format__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = refuse
+    __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
+    __eq__ = __ne__ = __getattr__ = refuse  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Maybe:
     """The value of a variable that only some examples have assigned: those of `flag`."""
 

@@ -16,6 +16,7 @@ from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
 from lanewise.ops.facts import Kind, ask, count
 from lanewise.ops.regions import map_
+from lanewise.passes.specialize import at_usual_sizes, defined_sizes
 from lanewise.passes.survive import meant
 
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
@@ -44,6 +45,9 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     """
     if all(axis is None for axis in in_dims):
         return False  # one example, which would be the same in all lanes
+    if defined_sizes(body):
+        return False  # examples have arrays of different sizes
+    body = at_usual_sizes(body)
     if any(op.primitive in LOOPS for op in body.operations):
         return True
     if max([count(v) for v in _values(body)], default=1) > LARGE:

@@ -29,6 +29,7 @@ from lanewise.ops.control import BRANCHES, cond, scan, switch, while_
 from lanewise.ops.facts import ask, may_fail, usual
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent
+from lanewise.passes.fitting import always_fits
 
 #: Branches of at most so many operations on numbers are both computed, and chosen from.
 SHORT = 8
@@ -112,6 +113,8 @@ def operation(
         raise CannotCompile(f"{primitive.name} takes or gives what are no numbers")
     if not primitive.any_size and not op.regions and has_dim((*types, *op.params.values())):
         raise CannotCompile(f"{primitive.name} has a native form for known sizes only")
+    if not op.regions and k.is_counted(op) and not always_fits(op):
+        raise CannotCompile(f"{primitive.name} is not defined in all iterations of a loop")
     if primitive is cond:
         return _cond(k, op, operands)
     if primitive is switch:

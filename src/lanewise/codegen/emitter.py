@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.sizes import Counted, computed, is_counted
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 from lanewise.ir.dims import DimLike
 
@@ -64,6 +65,8 @@ class Emitter:
         self.table: str | None = None
         #: Which sizes those are, and whether they count from the end of the memory of known size.
         self.sizes: dict[tuple[DimLike, bool], Vec] = {}
+        #: What symbols of sizes are, of which the function itself knows what they are.
+        self.counted: dict[str, Counted] = {}
 
     @property
     def lanes(self) -> int:
@@ -128,10 +131,12 @@ class Emitter:
         return Vec(self, kind, False, (name,))
 
     def size(self, dim: DimLike, is_place: bool = False) -> Vec:
-        """Return a size that the function is told when it is called.
+        """Return a size that the function is told when it is called, or that it counts itself.
 
         With `is_place` it is one of memory: a place behind what is of known size.
         """
+        if is_counted(dim, self.counted):
+            return computed(self, dim, self.counted)
         known = self.sizes.get((dim, is_place))
         if known is None:
             if self.table is None:

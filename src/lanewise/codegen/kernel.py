@@ -9,7 +9,7 @@ operand, one for sizes if it is told of any, and one for each result; then of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +36,9 @@ from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType
-from lanewise.ops.facts import USUAL
 from lanewise.passes.paths import has_writes
 from lanewise.passes.pipeline import KERNEL
-from lanewise.passes.specialize import specialized, unknown_sizes
+from lanewise.passes.specialize import at_usual_sizes, unknown_sizes
 from lanewise.passes.survive import INTERNAL, survives
 
 #: Of more results than this each is stored as soon as it is there: else all their numbers would be
@@ -149,7 +148,7 @@ def _best(
     shared: Shared,
 ) -> Kernel:
     """Write the kernel of a map, of operations made one where that can be; see `write`."""
-    if has_writes(body) and not unknown_sizes(body):
+    if has_writes(body):
         try:
             brief = KERNEL(body, most=IN_REGISTERS)
             return _written(brief, in_dims, lanes, fastmath, columns, shared)
@@ -172,9 +171,9 @@ def _written(
     lists.check(body)
     unknown = unknown_sizes(body)
     # What is best depends on sizes: where they are not known it is decided by usual ones.
-    usual = _of_usual_sizes(body, unknown)
+    usual = _of_usual_sizes(body)
     columns = () if unknown else _columns(body, in_dims, columns)
-    in_lanes = runs_in_lanes(usual, in_dims, columns)
+    in_lanes = runs_in_lanes(body, in_dims, columns)
     if unknown or not in_lanes:
         columns = (False,) * (len(body.inputs) + len(body.outputs))
     group, parts = shape_of_lanes(usual, in_dims, in_lanes, lanes, columns)
@@ -229,12 +228,10 @@ def _written(
     )
 
 
-def _of_usual_sizes(body: Graph, unknown: Set[str]) -> Graph:
+def _of_usual_sizes(body: Graph) -> Graph:
     """Return a region with usual sizes in place of unknown ones."""
-    if not unknown:
-        return body
     try:
-        return specialized(body, dict.fromkeys(unknown, USUAL))
+        return at_usual_sizes(body)
     except (ValueError, IndexError) as error:  # they are not sizes that it is meant for
         raise CannotCompile("it has to know the sizes") from error
 

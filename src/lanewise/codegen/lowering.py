@@ -23,10 +23,12 @@ from lanewise.codegen.emitter import Emitter, Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
-from lanewise.codegen.sizes import is_few, is_long
+from lanewise.codegen.sizes import Counted, is_few, is_long, room
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
-from lanewise.ir.dims import Dim, DimLike, product
+from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
+from lanewise.ir.graph import Operation
+from lanewise.ir.types import symbols_in
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import usual
 from lanewise.ops.ufuncs import instructions
@@ -88,6 +90,21 @@ class Lowering:
             return x.is_ready and all([self.is_shared(part) for part in x.of])
         return isinstance(x, Given) and not x.lead
 
+    def is_told(self, sizes: Iterable[DimLike]) -> bool:
+        """Whether a size is known only when the kernel is called."""
+        return any([name not in self.e.counted for size in sizes for name in symbols(size)])
+
+    def is_counted(self, op: Operation) -> bool:
+        """Whether sizes in an operation depend on what the kernel counts, as far as it knows.
+
+        Where it is told of sizes that this depends on, it is called for such that fit.
+        """
+        if not self.e.counted:
+            return False
+        types = [value.type for value in (*op.operands, *op.results)]
+        names = self.e.counted.keys() & symbols_in((*op.params.values(), *types))
+        return bool(names) and all([most_of(name) is not None for name in names])
+
     # --- numbers ------------------------------------------------------------------------------
 
     usual = staticmethod(usual)
@@ -133,6 +150,15 @@ class Lowering:
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
         raise NotImplementedError
+
+    def define_size(self, size: Dim, number: Number, least: int, most: DimLike | None) -> None:
+        """Take a number, less `least`, for what a symbol of shapes is from here on."""
+        (count,) = numbers.vecs(number)
+        if count.varying:
+            raise CannotCompile("the lanes have arrays of different sizes")
+        (name,) = symbols(size)
+        count = count.to("i64")
+        self.e.counted[name] = Counted(count - least if least else count, most)
 
     def poll(self, turns: Index = 1) -> None:
         """Write what a loop asks after some of its turns: whether the run should stop.
@@ -278,7 +304,7 @@ class Lowering:
 
         It has a place for each lane if it is `wide`, by default where lanes run.
         """
-        size = product(shape)
+        size = product(room(shape, self.e.counted))
         wide = self.in_lanes if wide is None else wide
         kinds = kinds_of(dtype)
         bytes_of_part = size * (dtype.itemsize // len(kinds)) * (self.e.lanes if wide else 1)

@@ -25,7 +25,12 @@ from lanewise.ops.lists import list_arena
 from lanewise.ops.movement import reshape, slice_
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
 from lanewise.ops.tables import list_tangents
-from lanewise.passes.specialize import unknown_sizes
+from lanewise.passes.specialize import (
+    defined_sizes,
+    has_own_sizes,
+    has_sizes,
+    unknown_sizes,
+)
 
 #: Arrays of at most so many elements are computed in each block of lanes rather than outside.
 FEW = 8
@@ -160,11 +165,13 @@ class _Split:
         #: Operations that a kernel begins with because the one before would be too long.
         self.cuts: set[Operation] = set()
         self.maker: dict[Value, Operation] = {}
+        sizes = defined_sizes(self.body)
         for member in self.body.operations:
             for result in member.results:
                 self.maker[result] = member
             is_arena = member.primitive is list_arena and self._has_own_lists(op)
-            if is_arena or member.must_run or not self.varies.isdisjoint(member.operands):
+            is_own = is_arena or member.must_run or (sizes and has_sizes(member, sizes))
+            if is_own or not self.varies.isdisjoint(member.operands):
                 self.varies.update(member.results)
             obstacle = _obstacle(member)
             self.native[member] = obstacle is None
@@ -292,6 +299,10 @@ def _split(
             break
         for refused in culprits:
             split.refuse(refused)
+        if culprits and has_own_sizes(op):  # a size is known in the kernel that defines it
+            for refused in culprits:
+                report(refused)
+            return _as_it_was(builder, op, operands)
     if op.params["chunk"] is not None and any(n % 2 and members for n, members, *_ in groups):
         # What NumPy computes must go in chunks.
         report(Refused(op, "it goes in chunks, for what is left to NumPy", op))

@@ -1,11 +1,19 @@
-"""Sizes of arrays in a kernel: what is known only when it runs is taken to be large."""
+"""Sizes of arrays in a kernel: what is known only when it runs is taken to be large.
+
+A kernel is told of sizes when it is called, or counts them itself: then a slice that moves with a
+loop's iterations is of a size that is computed of their number, where it is needed.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from lanewise.ir.dims import Dim, DimLike
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.vector import Vec, select
+from lanewise.ir.dims import Call, Dim, DimLike, bend_of, bounds, dim_max, substitute, symbols
 
 
 def is_unknown(shape: Sequence[DimLike]) -> bool:
@@ -26,3 +34,85 @@ def is_few(shape: Sequence[DimLike], most: int) -> bool:
 def is_empty(shape: Sequence[DimLike]) -> bool:
     """Whether a shape surely has no elements."""
     return any([not isinstance(size, Dim) and size == 0 for size in shape])
+
+
+def is_counted(size: DimLike, counted: Container[str]) -> bool:
+    """Whether a size depends on what the kernel counts itself."""
+    return isinstance(size, Dim) and any([name in counted for name in symbols(size)])
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a symbol of sizes is in a kernel that counts it: `count`, which is at most `most`."""
+
+    count: Vec
+    most: DimLike | None
+
+
+def room(shape: Sequence[DimLike], counted: Mapping[str, Counted]) -> list[DimLike]:
+    """Return a shape that arrays of a shape fit into, whatever the kernel counts."""
+    return [_largest(size, counted) for size in shape]
+
+
+def _largest(size: DimLike, counted: Mapping[str, Counted]) -> DimLike:
+    """Return what a size is at most: of one that bends upward only, what it is at an end."""
+    most = bounds(size)[1] if is_counted(size, counted) else size
+    if most is not None:
+        return most
+    left = size
+    for name in reversed(list(counted)):  # those within others go as far as these let them
+        if isinstance(left, Dim) and name in symbols(left):
+            end = counted[name].most
+            if end is None or not _bends_upward(left, name):
+                raise CannotCompile(f"how large {size} may be is not known")
+            left = dim_max(substitute(left, {name: 0}), substitute(left, {name: end}))
+    return left
+
+
+def _bends_upward(size: Dim, name: str) -> bool:
+    """Whether a size is a sum of multiples of a symbol, and of bends upward."""
+    for monomial, coefficient in size.terms:
+        for atom in monomial:
+            inner, bend = bend_of(atom)
+            is_own = inner == name or (isinstance(inner, Call) and name in _names(inner))
+            if is_own and (inner != name or len(monomial) > 1 or (bend and coefficient < 0)):
+                return False
+    return True
+
+
+def _names(call: Call) -> set[str]:
+    return set().union(*[symbols(arg) for arg in call.args])
+
+
+def computed(e: Any, size: DimLike, counted: Mapping[str, Counted]) -> Vec:
+    """Write what computes a size of what the kernel counts; `e` is its `Emitter`."""
+    if not isinstance(size, Dim):
+        return e.constant("i64", size)
+    total: Vec | None = None
+    for monomial, coefficient in size.terms:
+        factors = []
+        for atom in monomial:
+            if isinstance(atom, Call):
+                factors.append(_call(e, atom, counted))
+            else:
+                factors.append(counted[atom].count if atom in counted else e.size(Dim.symbol(atom)))
+        part = e.constant("i64", coefficient) if coefficient != 1 or not factors else factors.pop()
+        for factor in factors:
+            part = part * factor
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _call(e: Any, call: Call, counted: Mapping[str, Counted]) -> Vec:
+    args = [computed(e, arg, counted) for arg in call.args]
+    match call.name:
+        case "max":
+            return args[0].greatest(args[1])
+        case "negative":
+            return select(args[0] < 0, args[1], args[2])
+        case "floordiv" | "mod" if isinstance(by := call.args[1], int) and by > 0:
+            rest = args[0].rest(by)
+            rest = select(rest < 0, rest + by, rest)
+            return rest if call.name == "mod" else (args[0] - rest).quotient(by)
+    raise CannotCompile(f"the size {call} is known only when it runs")

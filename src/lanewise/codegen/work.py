@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from lanewise.ir.dims import DimLike, evaluate, symbols
+from lanewise.ir.dims import DimLike, most_of, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.facts import usual_size
 from lanewise.ops.regions import map_
 
 #: Nanoseconds of a NumPy call.
@@ -45,7 +47,9 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
 
 def _size(dim: DimLike, sizes: Mapping[str, int]) -> int:
     """Return the size of a dimension, or a guess where data decide it."""
-    return evaluate(dim, sizes) if sizes.keys() >= set(symbols(dim)) else TURNS
+    if sizes.keys() >= set(symbols(dim)):
+        return evaluate(dim, sizes)
+    return usual_size(dim) if all(map(most_of, symbols(dim))) else TURNS
 
 
 def compiling(graph: Graph) -> float:

@@ -20,7 +20,7 @@ from lanewise.inspect.names import Names
 from lanewise.inspect.page import fragment, page
 from lanewise.inspect.rows import Walker
 from lanewise.inspect.text import show, text_of
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import ipython_shell
 from lanewise.ops.regions import map_

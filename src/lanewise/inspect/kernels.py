@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import size_of
 from lanewise.inspect.estimates import flops
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location, cell_of
 from lanewise.ir.types import ArrayType
 from lanewise.loading import late
-from lanewise.ops.creation import constant
-from lanewise.passes.specialize import specialized, unknown_sizes
+from lanewise.ops.creation import constant, define_size
+from lanewise.passes.specialize import at_usual_sizes, specialized, unknown_sizes
 from lanewise.runtime.tiers import duration
 
 if TYPE_CHECKING:
@@ -153,10 +153,8 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
 
 def _sized(body: Graph, sizes: dict[str, int]) -> Graph:
     """Return a region with sizes in place of symbols; one without operations if they do not fit."""
-    if not unknown_sizes(body):
-        return body
     try:
-        return specialized(body, sizes)
+        return at_usual_sizes(specialized(body, sizes) if unknown_sizes(body) else body)
     except (ValueError, IndexError):  # NumPy runs it
         return Graph((), (), ())
 
@@ -164,7 +162,7 @@ def _sized(body: Graph, sizes: dict[str, int]) -> Graph:
 def inner_operations(graph: Graph) -> Iterator[Operation]:
     """Yield the operations of a graph and of its regions, but for constants."""
     for op in graph.operations:
-        if op.primitive is not constant:
+        if op.primitive is not constant and op.primitive is not define_size:
             yield op
             for region in op.regions:
                 yield from inner_operations(region)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from lanewise.api.threads import get_num_threads
 from lanewise.inspect.kernels import size_of
 from lanewise.inspect.rows import chunk_of
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant
-from lanewise.ops.facts import Kind
+from lanewise.ops.facts import Kind, usual_size
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
 from lanewise.passes.pipeline import lower
 from lanewise.runtime.memory import analyze
@@ -188,4 +188,4 @@ def _most(
 
 
 def _size(value: Value, sizes: dict[str, int]) -> int:
-    return evaluate(value.type.nbytes, sizes) if isinstance(value.type, ArrayType) else 0
+    return usual_size(value.type.nbytes, sizes) if isinstance(value.type, ArrayType) else 0

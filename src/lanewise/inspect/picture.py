@@ -16,7 +16,7 @@ from lanewise.inspect.kernels import KernelView, count_of, inner_operations, pla
 from lanewise.inspect.names import named
 from lanewise.inspect.rows import KERNEL, Row, name_of
 from lanewise.inspect.text import share, time_of
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant

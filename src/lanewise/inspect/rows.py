@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lanewise.inspect.kernels import KernelView, inner_operations, view
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, CONTROL, while_
-from lanewise.ops.creation import constant
-from lanewise.ops.facts import Kind
+from lanewise.ops.creation import constant, define_size
+from lanewise.ops.facts import Kind, usual_size
 from lanewise.ops.regions import DIVERGENT, NATIVE, map_
 from lanewise.ops.registry import Absent
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
@@ -124,7 +124,7 @@ class Walker:
     ) -> Iterator[Row]:
         """Yield a row for each operation; `inherited` is the fate of all that is within a loop."""
         for op in graph.operations:
-            if op.primitive is constant:
+            if op.primitive is constant or op.primitive is define_size:
                 continue
             if op.primitive is map_:
                 yield from self.map(op, sizes, inherited)
@@ -230,7 +230,7 @@ class Walker:
             name_of(op),
             fate,
             ", ".join(map(str, arrays)),
-            sum(evaluate(type_.nbytes, sizes) for type_ in arrays),
+            sum(usual_size(type_.nbytes, sizes) for type_ in arrays),
             op.primitive.kind is Kind.VIEW,
             why,
             op=op,

@@ -2,7 +2,8 @@
 
 A dimension of a shape is an ``int`` or a `Dim`. Shape rules compute with both alike: ``n * 2 + 1``,
 ``n // 3``, ``dim_min(n, 4)``. A result that no longer depends on a symbol is a plain ``int``
-again, so code that never meets a symbol never meets a `Dim`. A symbol is a size, hence >= 0.
+again, so code that never meets a symbol never meets a `Dim`. A symbol is a size, hence >= 0; one
+whose name ends in ``.39`` is at most 39, as the number of a loop's iteration is.
 
 Equal dimensions should have one form, as shapes are compared by it. Polynomials have. What slices
 give is linear with bends, and a function of one whole number n >= 0 that is linear between whole
@@ -13,10 +14,11 @@ maxima and choices by sign that depend on one size are written like that: ``min(
 
 from __future__ import annotations
 
-import operator
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, TypeAlias, Union
 
@@ -46,8 +48,8 @@ class Call:
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.args))})"
 
-    def substitute(self, sizes: Mapping[str, int]) -> DimLike:
-        """Return what it is where some symbols are numbers."""
+    def substitute(self, sizes: Mapping[str, DimLike]) -> DimLike:
+        """Return what it is where some symbols are other sizes."""
         first, *others = [substitute(arg, sizes) for arg in self.args]
         match self.name:
             case "floordiv":
@@ -94,6 +96,11 @@ class Dim:
     def symbol(name: str) -> Dim:
         """The dimension whose size is given by the name `name`."""
         return Dim([((name,), 1)])
+
+    @staticmethod
+    def bounded(name: str, most: int) -> DimLike:
+        """The dimension of a name whose size is at most `most`."""
+        return Dim.symbol(f"{name}.{most}") if most > 0 else 0
 
     def __add__(self, other: DimLike) -> DimLike:
         if (other := _plain(other)) is None:
@@ -212,7 +219,7 @@ def _with_minima(terms: Iterable[tuple[Monomial, int]]) -> Iterator[tuple[Monomi
     """Yield terms to be shown, ``t - max(t-k, 0)`` as ``min(t, k)``."""
     left = dict(terms)
     for monomial, coefficient in list(left.items()):
-        atom, bend = _bend(monomial[0]) if len(monomial) == 1 else ("", 0)
+        atom, bend = bend_of(monomial[0]) if len(monomial) == 1 else ("", 0)
         if bend and coefficient < 0 and left.get((atom,), 0) > 0:
             count = min(-coefficient, left[(atom,)])
             whole = Dim([((atom,), 1)])
@@ -331,7 +338,7 @@ def _least(dim: DimLike) -> int | None:
     lines: dict[Atom, _Line] = {}
     for monomial, coefficient in dim.terms:
         if len(monomial) == 1:
-            atom, bend = _bend(monomial[0])
+            atom, bend = bend_of(monomial[0])
             if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name == "max":
                 # Whichever of the two it is, the whole is not below the bound for that one.
                 rest = dim - Dim([(monomial, coefficient)])
@@ -348,13 +355,31 @@ def _least(dim: DimLike) -> int | None:
             lines.setdefault(atom, _Line(0, {})).bends[bend] = coefficient
         elif not monomial:
             total += coefficient
-        elif coefficient < 0 or not all(map(_is_natural, monomial)):
+        elif not all(map(_is_natural, monomial)):
             return None
-    for line in lines.values():
-        if sum(line.bends.values()) < 0:
+        elif coefficient < 0:
+            ends = [most_of(atom) for atom in monomial]
+            if None in ends:
+                return None
+            total += coefficient * math.prod(ends)  # ty: ignore[no-matching-overload]
+    for atom, line in lines.items():
+        most = most_of(atom)
+        if most is None and sum(line.bends.values()) < 0:
             return None
-        total += min(map(line, (0, *line.bends)))
+        ends = (0, *line.bends) if most is None else (0, *[b for b in line.bends if b < most], most)
+        total += min(map(line, ends))
     return total
+
+
+def most_of(atom: Atom) -> int | None:
+    """Return what a symbol is at most; None where its name does not say."""
+    return _most_of(atom) if isinstance(atom, str) else None
+
+
+@lru_cache(maxsize=1024)
+def _most_of(name: str) -> int | None:
+    _, dot, most = name.rpartition(".")
+    return int(most) if dot and most.isdecimal() else None
 
 
 def _is_natural(value: Atom | DimLike) -> bool:
@@ -392,7 +417,7 @@ class _Line:
         return self.start + sum([c * (t - k) for k, c in self.bends.items() if t > k])
 
 
-def _bend(atom: Atom) -> tuple[Atom, int]:
+def bend_of(atom: Atom) -> tuple[Atom, int]:
     """Return t and k where an atom is ``max(t - k, 0)``; the atom itself and 0 for others."""
     if isinstance(atom, Call) and atom.name == "max" and atom.args[1] == 0:
         match _terms(atom.args[0]):
@@ -411,7 +436,7 @@ def _lines(*dims: DimLike) -> tuple[Atom, list[_Line]] | None:
             if not monomial:
                 line.start = coefficient
                 continue
-            atom, bend = _bend(monomial[0])
+            atom, bend = bend_of(monomial[0])
             if len(monomial) > 1 or found not in (None, atom) or not _is_natural(atom):
                 return None
             found = atom
@@ -529,8 +554,8 @@ def _quotient(value: Dim, divisor: int) -> DimLike:
     return front + _call("floordiv", rest, divisor)
 
 
-def substitute(dim: DimLike, sizes: Mapping[str, int]) -> DimLike:
-    """Return a dimension with numbers in place of the symbols that `sizes` names; others stay."""
+def substitute(dim: DimLike, sizes: Mapping[str, DimLike]) -> DimLike:
+    """Return a dimension with sizes in place of the symbols that `sizes` names; others stay."""
     if not isinstance(dim, Dim):
         return dim
     total: DimLike = 0
@@ -543,38 +568,6 @@ def substitute(dim: DimLike, sizes: Mapping[str, int]) -> DimLike:
                 part = part * sizes[atom] if atom in sizes else part * Dim.symbol(atom)
         total = total + part
     return total
-
-
-def evaluate(dim: DimLike, sizes: Mapping[str, int]) -> int:
-    """Return the value of `dim` where each symbol has the size that `sizes` gives.
-
-    Examples
-    --------
-    >>> n = Dim.symbol("n")
-    >>> evaluate(n * n + 1, {"n": 3})
-    10
-    """
-    if isinstance(dim, int):
-        return dim
-    total = 0
-    for monomial, coefficient in dim.terms:
-        for atom in monomial:
-            if isinstance(atom, str):
-                coefficient *= sizes[atom]
-            else:
-                coefficient *= _CALLS[atom.name](*[evaluate(arg, sizes) for arg in atom.args])
-        total += coefficient
-    return total
-
-
-#: What calls are on numbers.
-_CALLS: dict[str, Callable[..., int]] = {
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "max": max,
-    "negative": lambda test, first, second: first if test < 0 else second,
-    "broadcast": lambda *sizes: operator.index(dim_broadcast(*sizes)),
-}
 
 
 def symbols(dim: DimLike) -> Iterator[str]:

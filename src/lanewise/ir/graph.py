@@ -62,11 +62,15 @@ class Signature:
         self.types = types
         self.regions = regions
         #: Whether the operation runs even where nobody uses a result: it has an effect or may
-        #: raise what the user wants to see.
+        #: raise what the user wants to see, or others of its graph rely on what it says.
         self.must_run: bool = (
             primitive.must_run
             or TOKEN in types
-            or any(op.signature.must_run for region in regions for op in region.operations)
+            or any(
+                op.signature.must_run and not op.primitive.is_definition
+                for region in regions
+                for op in region.operations
+            )
         )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -82,6 +83,17 @@ def has_dim(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(has_dim, value))
     return isinstance(value, ArrayType) and has_dim(value.shape)
+
+
+def dims_in(value: Any) -> Iterator[Dim]:
+    """Yield the symbolic dimensions in a type, a parameter, or a container of these."""
+    if isinstance(value, Dim):
+        yield value
+    elif isinstance(value, ArrayType):
+        yield from dims_in(value.shape)
+    elif isinstance(value, (tuple, list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from dims_in(part)
 
 
 def symbols_in(value: Any) -> frozenset[str]:

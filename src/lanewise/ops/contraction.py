@@ -113,7 +113,8 @@ class dot_general:
     def lanes(k, types, x, y, *, batch, contract):
         axes_x, axes_y, nx, _ = _layout(x.ndim, y.ndim, batch, contract)
         is_large = types[0].shape or k.is_outermost  # as far as is known
-        if is_large and has_dim((types[0], x.shape, y.shape)):
+        shapes = (*types[0].shape, *x.shape, *y.shape)
+        if is_large and k.is_told(shapes):
             k.leave("a matrix product of unknown size is left to BLAS")
         x, y, lead = k.ready(x), k.ready(y), len(batch)
         inner = [x.shape[i] for i, _ in contract]
@@ -121,7 +122,7 @@ class dot_general:
         is_one = k.is_outermost and k.is_shared(x) != k.is_shared(y)
         most = MOST_IN_REGIONS if k.in_lanes and not k.is_outermost else MOST_PRODUCTS
         most = MOST_OF_SHARED if is_one else most
-        if types[0].shape and inner and math.prod(types[0].shape) * math.prod(inner) > most:
+        if types[0].shape and inner and k.usual(types[0].shape) * k.usual(inner) > most:
             k.leave("a large matrix product is left to BLAS")
 
         one, other, within = k.factors_within(x, y, contract)
@@ -137,7 +138,8 @@ class dot_general:
             )
 
         work = k.usual(inner)
-        is_plain = len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
+        is_known = not has_dim(shapes)
+        is_plain = is_known and len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
         if is_plain and work * math.prod(types[0].shape) > MOST_IN_REGISTERS:
             x, y = k.addressable(x), k.addressable(y)
             return k.matrix_product(
@@ -146,7 +148,7 @@ class dot_general:
                 lambda i, p: k.at(x, axes_x, (i, p)),
                 lambda p, j: k.at(y, axes_y, (j, p)),
             )
-        is_vector = len(types[0].shape) == len(inner) == 1 and not lead
+        is_vector = is_known and len(types[0].shape) == len(inner) == 1 and not lead
         if is_vector and k.in_lanes and work * types[0].shape[0] > MOST_IN_REGISTERS:
             x, y = k.addressable(x), k.addressable(y)
             shape = (types[0].shape[0], 1) if nx else (1, types[0].shape[0])

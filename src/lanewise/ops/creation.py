@@ -72,3 +72,33 @@ class dimension:
 
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of symbolic dimensions cover it")
+
+
+@op
+class define_size:
+    """Says what a symbol of shapes stands for: a number, of which `least` is taken away.
+
+    That is at most `most`, a size of the graph around; None where nothing is known of it. It has no
+    results: the types of what is behind it in its graph, and in regions of that, have the symbol.
+    So a slice that moves with a loop's counter is an operation like any other, on arrays of a size
+    that each iteration knows.
+    """
+
+    conditions = ""
+    may_fail = False
+    must_run = is_definition = True
+    any_size = True
+    repeats = False
+
+    def type(number, *, size: DimLike, least: int, most: DimLike | None):
+        if number.dtype.kind not in "iu" or number.shape:
+            raise TypeError(f"a size is an integer, not {number}")
+        return ()
+
+    numpy = absent("the interpreter enters the size itself")
+    batch = absent("a size that differs from example to example has no array for all of them")
+    samples = absent("it has no results; tests/control/test_sized_loops.py runs it")
+
+    def lanes(k, types, number, *, size, least, most):
+        k.define_size(size, number.at(), least, most)
+        return ()

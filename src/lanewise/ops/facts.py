@@ -10,14 +10,16 @@ Some facts depend on the parameters or types of an operation: these may be funct
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, DimLike
+from lanewise.ir.dims import Dim, DimLike, most_of, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.derivatives import OfRegions
@@ -75,6 +77,9 @@ class Facts:
         step to it from its operand (`ops/paths.py`).
     has_effect, must_run
         Whether it takes and gives a token; whether it runs though nobody uses its results.
+    is_definition
+        Whether it says what a symbol of sizes is, which operations behind it have in their types:
+        it must run where its graph does.
     may_fail
         Whether it may raise on data, once types and sizes are right, beside what NumPy is asked to
         raise of floating-point conditions. What may not may run on data that are not its own.
@@ -139,6 +144,7 @@ class Facts:
     step: Callable[[dict[str, Any], int], tuple[Any, ...]] | None = None
     has_effect: bool = False
     must_run: bool = False
+    is_definition: bool = False
     may_fail: bool | Rule = True
     conditions: str | None = None
     quiet: str | Rule = ""
@@ -215,9 +221,25 @@ def may_fail(op: Operation) -> bool:
 USUAL = 256
 
 
+def usual_size(size: DimLike, sizes: Mapping[str, int] = MappingProxyType({})) -> int:
+    """Return a size where `sizes` are known, or what it may be.
+
+    What a loop counts is taken at the middle of the loop.
+    """
+    if not isinstance(size, Dim):
+        return size
+    known = {name: _middle(name) if name not in sizes else sizes[name] for name in symbols(size)}
+    return USUAL if None in known.values() else evaluate(size, known)  # type: ignore[arg-type]
+
+
+def _middle(name: str) -> int | None:
+    most = most_of(name)
+    return None if most is None else (most + 1) // 2
+
+
 def usual(shape: Sequence[DimLike]) -> int:
     """Return how many elements a shape has, or may have."""
-    return math.prod([USUAL if isinstance(size, Dim) else size for size in shape])
+    return math.prod(map(usual_size, shape))
 
 
 def count(value: Value) -> int:

@@ -94,7 +94,8 @@ class update_view:
     """
 
     kind, reads_at_data = Kind.UPDATE, (0,)
-    along_rows = True
+    along_rows = any_size = True
+    repeats = False
 
     def type(x, values, *integers, path: Path, span: int | None):
         shape = x.shape

@@ -9,6 +9,7 @@ from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.rowwise import is_large
+from lanewise.passes.specialize import unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
 from lanewise.passes.survive import attempt
 from lanewise.passes.target import Target
@@ -99,16 +100,8 @@ def is_batch(op: Operation) -> bool:
         and op.params["order"] == PARALLEL
         and op.params["chunk"] is None
         and not op.has_effect
-        and not _has_grown(op.regions[0])
-    )
-
-
-def _has_grown(region: Graph) -> bool:
-    """Whether data decide the size of an array in a region, so that the order of things matters."""
-    return any(
-        any(isinstance(v.type, ArrayType) and not is_known(v.type) for v in op.results)
-        or any(map(_has_grown, op.regions))
-        for op in region.operations
+        # Where data decide the size of an array, the order of things matters.
+        and not unknown_sizes(op.regions[0])
     )
 
 

@@ -7,13 +7,17 @@ the greatest of. Kernels do not ask, so the operations are asked again, for the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections.abc import Collection, Mapping
 
-from lanewise.ir.dims import Dim, evaluate
+from lanewise.ir.dims import Call, Dim, DimLike, bend_of, bounds, most_of, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import Type, has_dim
+from lanewise.ir.types import Type, dims_in, has_dim, symbols_in
 from lanewise.ops.control import scan
-from lanewise.passes.specialize import replaced
+from lanewise.ops.facts import Kind, is_elementwise
+from lanewise.passes.specialize import bounded_for, replaced
 
 
 def fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
@@ -35,7 +39,7 @@ def fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
     (True, False, False)
     """
     try:
-        return _fits(graph, sizes)
+        return _fits(bounded_for(graph, sizes), sizes)
     except (ValueError, IndexError):  # what NumPy would raise
         return False
 
@@ -44,19 +48,115 @@ def _fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
     return all([_is_defined(op, sizes) for op in graph.operations])
 
 
+def _is_natural(size: DimLike, sizes: Mapping[str, int]) -> bool:
+    """Whether a size is surely 0 or more."""
+    if sizes.keys() >= set(symbols(size)):
+        return evaluate(size, sizes) >= 0
+    least, _ = bounds(size)
+    return least is not None and least >= 0
+
+
 def _is_defined(op: Operation, sizes: Mapping[str, int]) -> bool:
     if op.regions:
-        if op.primitive is scan and evaluate(op.params["length"], sizes) < 0:
+        if op.primitive is scan and not _is_natural(op.params["length"], sizes):
             return False
         return all([_fits(region, sizes) for region in op.regions])
-    types = [value.type for value in (*op.operands, *op.results)]
-    if not has_dim((*types, *op.params.values())):
+    where = (*op.params.values(), *[value.type for value in (*op.operands, *op.results)])
+    if op.primitive.is_definition or not has_dim(where) or _is_aligned(op):
         return True
+    names = sorted(symbols_in(where) - sizes.keys())
+    counts = [_counts(name, where) for name in names]
+    if math.prod(map(len, counts)) > MOST_COUNTS:
+        return False
+    return all(
+        [
+            _is_defined_for(op, {**sizes, **dict(zip(names, values, strict=True))})
+            for values in itertools.product(*counts)
+        ]
+    )
+
+
+def _is_aligned(op: Operation) -> bool:
+    """Whether an operation makes a range, or has operands of its result's shape, but for ones."""
+    if op.primitive.kind is Kind.SOURCE:
+        return all([_is_natural(size, {}) for value in op.results for size in value.type.shape])
+    if not is_elementwise(op):
+        return False
+    (result, *_) = [value.type.shape for value in op.results]
+    shapes = [value.type.shape for value in op.operands]
+    pairs = [pair for shape in shapes for pair in zip(shape[::-1], result[::-1], strict=False)]
+    return all([(type(own) is int and own == 1) or own == size for own, size in pairs])
+
+
+def _is_defined_for(op: Operation, sizes: Mapping[str, int]) -> bool:
     if op.primitive.repeats and _is_repeated(op, sizes):
         return False
     given: list[Type] = [replaced(value.type, sizes) for value in op.operands]
     wanted = tuple([replaced(value.type, sizes) for value in op.results])
     return op.primitive.infer(given, replaced(op.params, sizes)) == wanted
+
+
+def always_fits(op: Operation) -> bool:
+    """Return whether an operation without regions is defined for all that loops may count.
+
+    One of which other sizes are not known does not fit. What is linear between the bends of its
+    sizes is asked for at their ends; what is not, for each count, if there are not too many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lanewise.ir.graph import Builder, building
+    >>> from lanewise.ir.types import array_type
+    >>> from lanewise.ops.elementwise import elementwise
+    >>> builder, t = Builder(), Dim.bounded("t", 20)
+    >>> x, y, z = (builder.input(array_type(np.dtype(float), (n,))) for n in (t + 1, t + 1, 21))
+    >>> with building(builder):
+    ...     _ = elementwise(np.add)(x, y), elementwise(np.add)(x, z)
+    >>> [always_fits(op) for op in builder.operations]
+    [True, False]
+    """
+    try:
+        return _is_defined(op, {})
+    except (ValueError, IndexError):  # what NumPy would raise
+        return False
+
+
+#: For so many combinations of what loops count it is asked, at most, whether an operation fits.
+MOST_COUNTS = 4096
+
+
+def _counts(name: str, where: object) -> Collection[int]:
+    """Return for which numbers to ask that a symbol may be.
+
+    Raises
+    ------
+    IndexError
+        If it may be any.
+    """
+    most = most_of(name)
+    if most is None:
+        raise IndexError(f"the size {name} is not known")
+    places = {0, 1, 2, most // 2, most - 2, most - 1, most}
+    for dim in dims_in(where):
+        bends = _bends(dim, name)
+        if bends is None:
+            return range(most + 1)
+        places.update(place for bend in bends for place in (bend - 1, bend, bend + 1))
+    return sorted([place for place in places if 0 <= place <= most])
+
+
+def _bends(dim: Dim, name: str) -> list[int] | None:
+    """Return where a size bends as a symbol grows; None if it is not linear between some places."""
+    found = []
+    for monomial, _ in dim.terms:
+        for atom in monomial:
+            inner, bend = bend_of(atom)
+            if isinstance(inner, Call):
+                if name in symbols(Dim([((atom,), 1)])):
+                    return None
+            elif inner == name and bend:
+                found.append(bend)
+    return found
 
 
 def _is_repeated(op: Operation, sizes: Mapping[str, int]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import where
@@ -169,13 +170,14 @@ def _under_masks(graph: Graph) -> Graph:
     return Graph(graph.inputs, operations, [new(value) for value in graph.outputs])
 
 
-def _checked(graph: Graph) -> set[tuple[Value, int]]:
+def _checked(graph: Graph) -> set[tuple[Value, DimLike]]:
     """Return which indices are checked, and for which sizes, outside of regions."""
     known: dict[Value, int] = {}
-    found: set[tuple[Value, int]] = set()
+    found: set[tuple[Value, DimLike]] = set()
 
-    def check(index: Value, size: int) -> None:
-        if not index.type.shape and not 0 <= known.get(index, -1) < size:
+    def check(index: Value, size: DimLike) -> None:
+        is_known = isinstance(size, int) and 0 <= known.get(index, -1) < size
+        if not index.type.shape and not is_known:
             found.add((index, size))
 
     for op in graph.operations:

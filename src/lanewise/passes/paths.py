@@ -18,6 +18,7 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.elementwise import where
+from lanewise.ops.facts import USUAL
 from lanewise.ops.movement import reshape, transpose, update_slice
 from lanewise.ops.paths import Path, Step, between, update_view
 from lanewise.passes.points import integer
@@ -113,11 +114,13 @@ def _rewritten(
 
 
 def _count(value: Value) -> int:
-    """Return how many elements an array has; 0 of what has no known size."""
-    type_ = value.type
-    if not isinstance(type_, ArrayType) or not all(isinstance(d, int) for d in type_.shape):
+    """Return how many elements an array has, 0 of what is none; what is not known counts as many.
+
+    So a chain does not depend on it.
+    """
+    if not isinstance(value.type, ArrayType):
         return 0
-    return math.prod(type_.shape)
+    return math.prod([d if isinstance(d, int) else USUAL for d in value.type.shape])
 
 
 class Masks:
@@ -271,8 +274,6 @@ def step_of_view(op: Operation) -> Step | None:
 def _is_by_ones(op: Operation) -> bool:
     """Whether a reshape adds and drops axes of size 1 alone."""
     old, new = op.operands[0].type.shape, op.results[0].type.shape
-    if not all([isinstance(d, int) for d in (*old, *new)]):
-        return False
     return [d for d in old if d != 1] == [d for d in new if d != 1]
 
 

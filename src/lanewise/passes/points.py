@@ -16,7 +16,7 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import constant
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import AxisSlice, reshape, slice_, update_slice
+from lanewise.ops.movement import AxisSlice, reshape, slice_, slice_length, update_slice
 from lanewise.ops.shapes import shape_of
 
 _INT = np.dtype(np.int64)
@@ -90,7 +90,11 @@ def _written(
 
 def _points(index: Sequence[AxisSlice]) -> list[int]:
     """Return the axes of which a slice names one place."""
-    return [axis for axis, part in enumerate(index) if part and len(range(*part)) == 1]
+    return [
+        axis
+        for axis, part in enumerate(index)
+        if part and slice_length(part) == 1 and type(part[0]) is int
+    ]
 
 
 def _others(index: Sequence[AxisSlice], points: Sequence[int]) -> tuple[AxisSlice, ...]:

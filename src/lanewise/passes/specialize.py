@@ -6,18 +6,19 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, substitute
+from lanewise.ir.dims import Dim, DimLike, bounds, most_of, substitute, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.control import cond
-from lanewise.ops.creation import constant, dimension
+from lanewise.ops.creation import constant, define_size, dimension
 from lanewise.ops.exact import exact
+from lanewise.ops.facts import usual_size
 from lanewise.ops.movement import cast
 from lanewise.ops.regions import map_
 
@@ -28,8 +29,10 @@ _EXACT = frozenset(
 )  # fmt: skip
 
 
-def specialized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+def specialized(graph: Graph, sizes: Mapping[str, DimLike]) -> Graph:
     """Return a graph with the symbols that `sizes` names replaced; others stay.
+
+    Those that it defines itself are told how far they go, where that is known then.
 
     Examples
     --------
@@ -52,7 +55,7 @@ class _Writer:
     may not even fit these sizes, is left out.
     """
 
-    def __init__(self, builder: Builder, sizes: Mapping[str, int]) -> None:
+    def __init__(self, builder: Builder, sizes: Mapping[str, DimLike]) -> None:
         self._builder, self._sizes = builder, sizes
         self._known: dict[Value, np.ndarray] = {}
 
@@ -62,6 +65,8 @@ class _Writer:
         for op in graph.operations:
             operands = [values[value] for value in op.operands]
             params = replaced(op.params, self._sizes)
+            if op.primitive.is_definition:
+                params["size"] = self._defined(params["size"], params["most"])
             self._builder.location = op._place
             results: Sequence[Value] | None = self._chosen(op, operands)
             if results is None:
@@ -71,6 +76,15 @@ class _Writer:
                 results = self._builder.emit(op.primitive, tuple(operands), params, regions)
             values.update(zip(op.results, results, strict=True))
         return [values[value] for value in graph.outputs]
+
+    def _defined(self, size: DimLike, most: DimLike | None) -> DimLike:
+        """Return the symbol that is defined, from here on by a name that says how far it goes."""
+        names = list(symbols(size))
+        if not isinstance(most, int) or not names or most_of(names[0]) is not None:
+            return size
+        bounded = Dim.bounded(names[0], most)
+        self._sizes = {**self._sizes, names[0]: bounded}
+        return bounded
 
     def _chosen(self, op: Operation, operands: Sequence[Value]) -> list[Value] | None:
         """Record the side of a branch that sizes decide."""
@@ -108,7 +122,7 @@ class _Writer:
 
 
 def unknown_sizes(graph: Graph) -> frozenset[str]:
-    """Return the symbols of the dimensions in a graph and its regions.
+    """Return the symbols of the dimensions in a graph and its regions that it does not define.
 
     Examples
     --------
@@ -118,10 +132,86 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
     ['n']
     """
     found = frozenset().union(*[symbols_in(value.type) for value in graph.inputs])
+    defined: frozenset[str] = frozenset()
     for op in graph.operations:
+        if op.primitive is define_size:
+            defined |= symbols_in(op.params["size"])
+            continue
         types = [value.type for value in (*op.operands, *op.results)]
         found = found.union(*map(symbols_in, types), symbols_in(op.params))
         found = found.union(*map(unknown_sizes, op.regions))
+    return found - defined
+
+
+def bounded_for(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """Return a graph in which symbols that it defines say how far they go for certain sizes.
+
+    Raises
+    ------
+    IndexError
+        If that is not known.
+    """
+    names: dict[str, DimLike] = {}
+
+    def enter(region: Graph) -> None:
+        for op in region.operations:
+            if op.primitive.is_definition:
+                (name,) = symbols(op.params["size"])
+                most = op.params["most"]
+                end = None if most is None else bounds(substitute(most, {**sizes, **names}))[1]
+                if most_of(name) is not None:
+                    continue
+                if end is None:
+                    raise IndexError(f"how far {name} goes is not known")
+                known = bounds(names.get(name, 0))[1] or 0
+                names[name] = Dim.bounded(name, max(end, known))
+            for inner in op.regions:
+                enter(inner)
+
+    enter(graph)
+    return specialized(graph, names) if names else graph
+
+
+def defined_sizes(graph: Graph) -> frozenset[str]:
+    """Return the symbols of sizes that a graph, not its regions, says the meaning of."""
+    sizes = [op.params["size"] for op in graph.operations if op.primitive.is_definition]
+    return symbols_in(tuple(sizes))
+
+
+def has_sizes(op: Operation, names: Set[str]) -> bool:
+    """Whether types or parameters of an operation, not of its regions, have one of some symbols."""
+    return not names.isdisjoint(symbols_in((*op.params.values(), *op.signature.types)))
+
+
+def has_own_sizes(op: Operation) -> bool:
+    """Whether each example of a map defines sizes: its arrays are as large as it needs them."""
+    return op.primitive is map_ and bool(defined_sizes(op.regions[0]))
+
+
+def at_usual_sizes(graph: Graph) -> Graph:
+    """Return a graph with usual sizes in place of unknown ones, also of those that it defines.
+
+    For estimates: what a loop counts is taken at the middle of the loop.
+
+    Raises
+    ------
+    ValueError, IndexError
+        If these are no sizes that it is meant for.
+    """
+    names = _all_sizes(graph)
+    return (
+        specialized(graph, {name: usual_size(Dim.symbol(name)) for name in names})
+        if names
+        else graph
+    )
+
+
+def _all_sizes(graph: Graph) -> frozenset[str]:
+    found = unknown_sizes(graph)
+    for op in graph.operations:
+        if op.primitive is define_size:
+            found |= symbols_in(op.params["size"])
+        found = found.union(*map(_all_sizes, op.regions))
     return found
 
 
@@ -130,21 +220,23 @@ def needs_sizes(graph: Graph) -> bool:
 
     The number of a map's examples need not be known, only the sizes of one example.
     """
-    return any(map(_needs_sizes, graph.operations))
+    return bool(_needed(graph))
 
 
-def _needs_sizes(op: Operation) -> bool:
-    if op.primitive is map_:
-        return needs_sizes(op.regions[0])
-    if any(map(needs_sizes, op.regions)):
-        return True
-    return any(
-        isinstance(value.type, ArrayType) and any(isinstance(d, Dim) for d in value.type.shape)
-        for value in (*op.operands, *op.results)
-    )
+def _needed(graph: Graph) -> frozenset[str]:
+    """Return the symbols of arrays of unknown size, of which no operation of the graph knows."""
+    found: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()
+    for op in graph.operations:
+        if op.primitive is define_size:
+            defined |= symbols_in(op.params["size"])
+        found = found.union(*map(_needed, op.regions))
+        if op.primitive is not map_:
+            found = found.union(*[symbols_in(value.type) for value in (*op.operands, *op.results)])
+    return found - defined
 
 
-def replaced(value: Any, sizes: Mapping[str, int]) -> Any:
+def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
     """Return a type, a parameter or a container of these with its symbols replaced."""
     if isinstance(value, Dim):
         return substitute(value, sizes)

@@ -41,6 +41,7 @@ from lanewise.passes.frames import (
     Same,
     Turn,
 )
+from lanewise.passes.specialize import has_sizes
 
 #: Integers that count with the turns stay below this, so that none overflows.
 MOST = 2**62
@@ -82,6 +83,8 @@ class Turns:
         self.length, self.carries, self.outside = length, carries, outside
         self.cells, self.refused = cells, refused
         self.frame = Frame(self)
+        #: The symbols of sizes that a turn defines.
+        self.sizes: frozenset[str] = frozenset()
 
     def type_of(self, key: Key) -> Any:
         """Return the type of one turn's entry of a source."""
@@ -113,6 +116,10 @@ class Turns:
         primitive, params = op.primitive, op.params
         if primitive is constant:
             return [self._constant(frame, op)]
+        if primitive.is_definition:
+            self.sizes |= {str(params["size"])}
+            frame.builder.emit(primitive, (frame.value(kinds[0]),), params)
+            return []
         if primitive is iota:  # inside, where inner loops are seen to count
             return [Own(frame.builder.emit(iota, (), params)[0])]
         if kinds and all(isinstance(kind, Turn) for kind in kinds):
@@ -157,6 +164,8 @@ class Turns:
     def _may_hoist(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> bool:
         """Whether an operation may run once, before the loop, though no turn might come to it."""
         if op.regions or op.must_run or not all(isinstance(kind, Same) for kind in kinds):
+            return False
+        if self.sizes and has_sizes(op, self.sizes):
             return False
         return frame.parent is None or (_is_light(op) and is_quiet(op) and not may_fail(op))
 
@@ -315,6 +324,10 @@ class Turns:
 
     def _update_slice(self, frame: Frame, whole: Part, given: Kind, index: tuple[Any, ...]) -> Kind:
         self._sliced_axes(whole, index)
+        if not self.is_open(whole):  # it is the turn's own
+            operands = (frame.cell(whole), frame.value(given))
+            cell = frame.builder.emit(update_slice, operands, {"index": index})[0]
+            return Part(whole.carry, whole.axes, whole.rest, cell)
         if not self._is_put_back(whole, given, ("slice", whole.rest, index)):
             self._give_up(whole)
         assert isinstance(given, Part)

@@ -33,6 +33,7 @@ from lanewise.passes.lanes import (
     with_axis_first,
 )
 from lanewise.passes.select import selected
+from lanewise.passes.specialize import has_own_sizes
 from lanewise.passes.survive import meant
 
 
@@ -56,7 +57,9 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
             operands = tuple([values[value] for value in op.operands])
             regions = tuple([vectorize(region, report) for region in op.regions])
             params = op.params
-            if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
+            if has_own_sizes(op):
+                results = builder.emit(map_, operands, {**params, "order": SEQUENTIAL}, regions)
+            elif op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
                 results = _lower_map(params, operands, regions[0], report)
             else:
                 results = builder.emit(op.primitive, operands, params, regions)

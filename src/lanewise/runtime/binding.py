@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lanewise.ir.dims import Dim, evaluate
+from lanewise.ir.dims import Dim
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, array_type, symbols_in
+from lanewise.ops.creation import define_size
 from lanewise.ops.movement import python_slices
 from lanewise.passes.specialize import unknown_sizes
 
@@ -29,6 +31,8 @@ def learned_symbols(graph: Graph) -> set[str]:
     known = set().union(*[symbols_in(value.type) for value in graph.inputs])
     found: set[str] = set()
     for op in graph.operations:
+        if op.primitive is define_size:
+            found |= symbols_in(op.params["size"])
         for region in op.regions:
             found |= learned_symbols(region)
         made = set().union(*map(symbols_in, op.signature.types))
@@ -38,6 +42,11 @@ def learned_symbols(graph: Graph) -> set[str]:
             found |= made - known
             known |= made
     return found
+
+
+def defined_size(op: Operation, number: Any) -> dict[str, int]:
+    """Return the size that a `define_size` of a number defines, by its name."""
+    return {str(op.params["size"]): int(number) - op.params["least"]}
 
 
 def plain(op: Operation) -> Callable[..., Any]:

@@ -20,12 +20,15 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import annotate, size_of
-from lanewise.ir.dims import Dim, evaluate
+from lanewise.ir.dims import Dim
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import PLAN, shown_place
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, cond, scan, while_
+from lanewise.ops.creation import define_size
 from lanewise.ops.regions import map_
+from lanewise.runtime.binding import defined_size
 from lanewise.runtime.interpret import Plan, chunked_graph, planned, read_sizes, told
 
 Sizes = Mapping[str, int]
@@ -131,6 +134,9 @@ def _locate(graph: Graph, arguments: Sequence[Any], sizes: Sizes) -> Failure | N
     values: dict[Value, Any] = dict(zip(graph.inputs, arguments, strict=True))
     for op in graph.operations:
         operands = [values[value] for value in op.operands]
+        if op.primitive is define_size:
+            sizes = {**sizes, **defined_size(op, *operands)}
+            continue
         single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
         given = dict(zip(op.operands, operands, strict=True))
         try:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.control import BRANCHES, cond
 from lanewise.passes.divergent import batched_region

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, DimLike, evaluate, symbols
+from lanewise.ir.dims import Dim, DimLike, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import states_at
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, CONTROL, cond, while_
+from lanewise.ops.creation import define_size
 from lanewise.ops.facts import is_made_anew
 from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
@@ -46,8 +48,15 @@ from lanewise.runtime.expressions import (
     slice_key,
 )
 from lanewise.runtime.filling import filled_by
-from lanewise.runtime.memory import Memory, analyze
-from lanewise.runtime.placing import Place, line_of, main_file, placed, spelled
+from lanewise.runtime.memory import Memory, analyze, last_uses
+from lanewise.runtime.placing import (
+    Place,
+    line_of,
+    main_file,
+    placed,
+    places_of,
+    spelled,
+)
 
 #: Blocks nested deeper than this are functions of their own; Python allows 20 loops in each other.
 MAX_DEPTH = 16
@@ -95,7 +104,8 @@ class Source:
         #: The first line that runs when an argument that is lent is written to; 0 if none is.
         self.written = 0
         self._learned = learned_symbols(graph)
-        self.file = main_file(_places(graph))
+        self._defined: set[str] = set()
+        self.file = main_file(places_of(graph))
         variables = {value: self._fresh() for value in graph.inputs}
         arguments = list(variables.values())
         controls = any(op.primitive in CONTROL for op in graph.operations)
@@ -167,7 +177,7 @@ class Source:
         `wanted` chooses the variables of some results.
         """
         first = len(self._lines)
-        uses = _last_uses(graph)
+        uses = last_uses(graph)
         inputs = set(graph.inputs).difference(dropped)
         filling = filled_by(graph)
         filled = set(filling.values())
@@ -240,6 +250,11 @@ class Source:
         arrays = [variables[value] for value in op.operands]
         operands = [self._scalar(name) for name in arrays]
         results = [variables[value] for value in op.results]
+        if op.primitive is define_size:
+            size, least = op.params["size"], op.params["least"]
+            self._defined.add(str(size))
+            self._define_size(size, f"int({operands[0]}) - {least}", depth)
+            return
         if op in memory.in_place:
             self._line(depth, self._update(op, operands))
             if results != operands[:1]:
@@ -295,10 +310,13 @@ class Source:
         for value in op.results if self._learned else ():
             if isinstance(value.type, ArrayType):
                 for axis, dim in enumerate(value.type.shape):
-                    if str(dim) in self._learned:
-                        self._needs_sizes = True
-                        entry = f"{str(dim)!r}: {variables[value]}.shape[{axis}]"
-                        self._line(depth, f"sizes = {{**sizes, {entry}}}")
+                    if str(dim) in self._learned and str(dim) not in self._defined:
+                        self._define_size(dim, f"{variables[value]}.shape[{axis}]", depth)
+
+    def _define_size(self, symbol: DimLike, number: str, depth: int) -> None:
+        """Enter the size of a dimension that is known from here on."""
+        self._needs_sizes = True
+        self._line(depth, f"sizes = {{**sizes, {str(symbol)!r}: {number}}}")
 
     def _call(self, op: Operation, operands: Sequence[str], memory: Memory) -> str:
         """Return the call of an operation's meaning in NumPy."""
@@ -322,16 +340,16 @@ class Source:
         return f"{self._refer(placed(plain(op), op._place))}({', '.join(operands)})"
 
     def _can_name(self, dims: Sequence[Any]) -> bool:
-        """Return whether dimensions can be worked out when the function begins."""
-        return all(
-            [size_expression(d) is not None and self._learned.isdisjoint(symbols(d)) for d in dims]
-        )
+        """Return whether dimensions can be worked out without an error."""
+        return all([size_expression(d) is not None for d in dims])
 
     def _size(self, dim: DimLike) -> str:
-        """Return the variable of a dimension, which is worked out when the function begins."""
+        """Return a dimension: the variable of one that is worked out when the function begins."""
         if not isinstance(dim, Dim):
             return str(dim)
         self._needs_sizes = True
+        if not self._learned.isdisjoint(symbols(dim)):
+            return f"({size_expression(dim)})"
         return self._sizes.setdefault(dim, f"n{len(self._sizes)}")
 
     def _sized_key(self, index: Sequence[Any]) -> str:
@@ -570,30 +588,6 @@ class Source:
             self._needs_sizes = True
             return f"{self._refer(np.empty)}({self._refer(partial(bind, shape))}(sizes), {dtype})"
         return f"{self._refer(np.empty)}({shape}, {dtype})"
-
-
-def _places(graph: Graph) -> list[Place | None]:
-    """Return the places of all operations that a plan writes out."""
-    found: list[Place | None] = []
-    for op in graph.operations:
-        found.append(op._place)
-        if op.primitive in CONTROL:
-            found += [place for region in op.regions for place in _places(region)]
-    return found
-
-
-def _last_uses(graph: Graph) -> dict[Operation, list[Value]]:
-    """Return for each operation the values that nobody reads after it."""
-    last: dict[Value, Operation] = {}
-    for op in graph.operations:
-        for value in (*op.operands, *op.results):
-            last[value] = op
-    uses: dict[Operation, list[Value]] = {}
-    kept = set(graph.outputs)
-    for value, op in last.items():
-        if value not in kept:
-            uses.setdefault(op, []).append(value)
-    return uses
 
 
 def _is_array(value: Value) -> bool:

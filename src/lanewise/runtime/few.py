@@ -16,7 +16,8 @@ from typing import Any
 from lanewise.codegen.choices import nanoseconds
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.work import CALL, interpreting
-from lanewise.ir.dims import evaluate, symbols
+from lanewise.ir.dims import symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan
@@ -26,6 +27,7 @@ from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
 from lanewise.passes.batches import count_maps, is_batch, is_known
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
+from lanewise.passes.specialize import at_usual_sizes
 from lanewise.passes.target import Target
 from lanewise.runtime.interpret import Plan, read_sizes
 from lanewise.runtime.pool import get_threads
@@ -140,7 +142,7 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     size = _size(op.params["size"], sizes)
     kernel = kernel_for(body, in_dims, op.params["fastmath"])
     lanes = kernel.lanes if kernel.in_lanes else 1
-    alone = nanoseconds(body, in_dims, kernel.lanes)
+    alone = nanoseconds(at_usual_sizes(body), in_dims, kernel.lanes)
     for inner in body.operations:
         if inner.primitive is map_ or inner.primitive is update_slice:
             # Its results stand in local memory: they are written, and read again.

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import annotate, at
-from lanewise.ir.dims import Dim, evaluate, symbols
+from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.location import PLAN
 from lanewise.ir.types import ArrayType, TokenType, array_type

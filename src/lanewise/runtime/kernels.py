@@ -18,7 +18,7 @@ from lanewise.codegen.llvm import Code
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.overwriting import Shared
 from lanewise.codegen.store import key_of
-from lanewise.ir.dims import evaluate
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.regions import NATIVE
 from lanewise.passes.fitting import fits

@@ -324,3 +324,17 @@ def _allocates(op: Operation) -> bool:
     if op.primitive is map_:
         return op.params["order"] in (SEQUENTIAL, NATIVE) and all(op.params["out_mapped"])
     return bool(ask(op.primitive.allocates, op))
+
+
+def last_uses(graph: Graph) -> dict[Operation, list[Value]]:
+    """Return for each operation the values that nobody reads after it."""
+    last: dict[Value, Operation] = {}
+    for op in graph.operations:
+        for value in (*op.operands, *op.results):
+            last[value] = op
+    uses: dict[Operation, list[Value]] = {}
+    kept = set(graph.outputs)
+    for value, op in last.items():
+        if value not in kept:
+            uses.setdefault(op, []).append(value)
+    return uses

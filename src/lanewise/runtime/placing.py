@@ -14,7 +14,9 @@ from functools import cache, lru_cache, partial
 from types import CodeType, FunctionType
 from typing import Any
 
+from lanewise.ir.graph import Graph
 from lanewise.ir.location import PLAN, Place, Written, is_of_lanewise
+from lanewise.ops.control import CONTROL
 
 
 def line_of(place: Place) -> int:
@@ -109,3 +111,13 @@ def spelled(
     function: FunctionType = eval(code, {**names, "__name__": module_of(file)})
     function.__code__ = relocated(function.__code__, file, [line])
     return function
+
+
+def places_of(graph: Graph) -> list[Place | None]:
+    """Return the places of all operations that a plan writes out."""
+    found: list[Place | None] = []
+    for op in graph.operations:
+        found.append(op._place)
+        if op.primitive in CONTROL:
+            found += [place for region in op.regions for place in places_of(region)]
+    return found

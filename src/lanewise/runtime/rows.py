@@ -27,7 +27,7 @@ from lanewise.ir.graph import (
     building,
     current_builder,
 )
-from lanewise.ir.types import array_type
+from lanewise.ir.types import array_type, has_dim
 from lanewise.ops.control import BRANCHES, CONTROL, scan
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.facts import is_update
@@ -307,7 +307,7 @@ class _Rewriting:
         """Return the elements that a slice names as indices."""
         sliced = max((axis for axis, part in enumerate(index) if part is not None), default=0)
         shape = shape_of(x.value)
-        if any(isinstance(dim, Dim) for dim in shape[1 : sliced + 1]):
+        if has_dim((shape[1 : sliced + 1], index)):
             return None
         indices = [self.column(x.base, sliced, scope)]
         for axis in range(1, sliced + 1):

@@ -26,7 +26,7 @@ from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.mixed import NO_INDEX, ONE_DTYPE, as_integer
-from lanewise.trace.sizes import in_use, known_sizes, number_of
+from lanewise.trace.sizes import in_use, key_of_sizes, number_of
 from lanewise.trace.tensor import (
     Tensor,
     as_tensor,
@@ -72,7 +72,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     plan = _basic_plan_of(x._type, key)
     if plan is None:
         key = unwrapped(key)
-        key = known_sizes(key) if in_use() else key
+        key = key_of_sizes(key) if in_use() else key
         if data_shaped(key):
             if x._mixed is not None:
                 raise UnsupportedError(
@@ -173,7 +173,7 @@ def setitem(x: Tensor, key: Any, values: Any, fn: np.ufunc | None = None) -> Non
     plan = _basic_plan_of(x._type, key)
     if plan is None:
         key = unwrapped(key)
-        key = known_sizes(key) if in_use() else key
+        key = key_of_sizes(key) if in_use() else key
         if data_shaped(key):
             DATA_SHAPED[0].setitem(x, key, values, fn)
             return

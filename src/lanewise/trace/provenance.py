@@ -7,13 +7,18 @@ operations that were recorded for its ends are followed back.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min, symbols
 from lanewise.ir.graph import Operation, Value
+from lanewise.ops.creation import constant
+from lanewise.ops.exact import exact
+from lanewise.ops.movement import cast
 from lanewise.trace.tensor import Tensor, read
-from lanewise.trace.trace import Trace, require_trace
+from lanewise.trace.trace import Trace, require_trace, state
 
 #: How many operations are followed back at most: an unrolled loop may have made very many.
 _LIMIT = 200
@@ -29,15 +34,31 @@ class Counter:
     Attributes
     ----------
     value
-        The counter, which goes from `first` on.
+        The counter: an integer that is at least `first`.
     alike
-        For each iteration whether no slice in it is cut off at an end of its axis.
+        For each iteration whether no slice in it is cut off at an end of its axis; None where
+        their number is not known.
+    most
+        What it is at most; None where that is not known.
+    size
+        The counter as a size, where it is the same for all examples: slices that grow, shrink or
+        move with it are of such sizes.
+    is_size
+        Whether the shape of anything depends on it.
     """
 
-    def __init__(self, value: Value, first: int, stop: int) -> None:
+    def __init__(self, value: Value, first: int, name: str | None, most: DimLike | None) -> None:
         self.value = value
         self.first = first
-        self.alike = np.ones(stop - first, bool)
+        self.most = most
+        self.alike: np.ndarray | None = None
+        self.size: DimLike | None = None
+        self.is_size = False
+        if name is not None:
+            end = None if most is None else bounds(most)[1]
+            self.size = first + (
+                Dim.symbol(name) if end is None else Dim.bounded(name, end - first)
+            )
 
 
 class Node(NamedTuple):
@@ -85,6 +106,63 @@ def _captured(node: Node) -> int | None:
         if inner is node.value and not isinstance(source, tuple):
             return int(source.ravel()[0]) if source.size == 1 else None
     return None
+
+
+_OF_SIZES: dict[Any, Callable[..., DimLike]] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.negative: operator.neg, np.maximum: dim_max, np.minimum: dim_min,
+    np.floor_divide: operator.floordiv, np.remainder: operator.mod,
+}  # fmt: skip
+
+
+def size_of_counters(number: Tensor) -> DimLike | None:
+    """Return the size that an integer is which is computed of counters of loops, and of sizes."""
+    return _size(node_of(number), [_LIMIT]) if any(counters_around()) else None
+
+
+def use_size(size: DimLike) -> None:
+    """Note that the shape of something depends on a size: loops say then what it is."""
+    names = set(symbols(size))
+    for counter, own in counters_around() if names else ():
+        counter.is_size |= not names.isdisjoint(symbols(own))
+
+
+def counters_around() -> Iterator[tuple[Counter, DimLike]]:
+    """Yield the counters of the loops around that are sizes, with these."""
+    trace = state.trace
+    while trace is not None:
+        counter = getattr(trace, "counted", None)
+        if counter is not None and counter.size is not None:
+            yield counter, counter.size
+        trace = trace.parent
+
+
+def _size(node: Node, left: list[int]) -> DimLike | None:
+    left[0] -= 1
+    counter = getattr(node.trace, "counted", None)
+    if counter is not None and counter.value is node.value:
+        return counter.size
+    if (known := node.trace.sizes.get(node.value)) is not None:
+        return known
+    op = _operation(node)
+    if op is None:
+        return _captured(node) if node.value.type.dtype.kind in "iu" else None
+    if left[0] < 0 or node.value.type.dtype.kind not in "iu" or node.value.type.shape:
+        return None
+    if op.primitive is constant:
+        return int(np.frombuffer(op.params["data"], op.params["type"].dtype)[0])
+    operands = [_size(operand, left) for operand in _operands(node, op)]
+    if None in operands or not operands:
+        return None
+    if op.primitive is cast:
+        return operands[0]
+    ufunc = op.params["fn"] if op.primitive is exact else op.primitive.ufunc
+    compute = _OF_SIZES.get(ufunc)
+    if compute in (operator.floordiv, operator.mod) and not (
+        type(operands[1]) is int and operands[1] > 0
+    ):
+        return None
+    return None if compute is None else compute(*operands)
 
 
 def _operands(node: Node, op: Operation) -> list[Node]:
@@ -177,7 +255,7 @@ def cut_off(start: Any, stop: Any, step: int, size: int, length: int) -> bool:
     ]
     if not counters or len(low.terms) != len(high.terms):
         return False
-    if any([counter is None or counter.value is not node.value for counter, node in counters]):
+    if any([c is None or c.value is not node.value or c.alike is None for c, node in counters]):
         return False
     if np.prod([len(counter.alike) for counter, _ in counters], dtype=float) > _MOST:
         return False
@@ -190,14 +268,15 @@ def cut_off(start: Any, stop: Any, step: int, size: int, length: int) -> bool:
             - low.constant)]  # fmt: skip
     ends = [np.clip(end, -(step < 0), size - (step < 0)) for end in ends]
     is_whole = np.maximum(-(-(ends[1] - ends[0]) // step), 0) == length
-    depths = [_depth(node.trace) for _, node in counters]
+    depths = [depth_of(node.trace) for _, node in counters]
     inner = depths.index(max(depths))
     others = tuple([axis for axis in range(len(counters)) if axis != inner])
     counters[inner][0].alike &= is_whole.all(axis=others)
     return not is_whole.all()
 
 
-def _depth(trace: Trace | None) -> int:
+def depth_of(trace: Trace | None) -> int:
+    """Return how many traces stand in each other, down to this one."""
     depth = 0
     while trace is not None:
         trace, depth = trace.parent, depth + 1

@@ -18,6 +18,7 @@ from lanewise.errors import DataDependentShapeError, at
 from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.creation import dimension
+from lanewise.trace.provenance import counters_around, size_of_counters, use_size
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import require_trace, state
 
@@ -43,17 +44,32 @@ def sizes(found: Any) -> Any:
 
 
 def in_use() -> bool:
-    """Whether any number of the current trace, or of one around it, stands for a dimension."""
+    """Whether any number of the current trace, or of one around it, may be a dimension."""
     trace = state.trace
     while trace is not None:
         if trace.sizes:
             return True
         trace = trace.parent
-    return False
+    return any(counters_around())
 
 
 def dim_of(number: Any) -> DimLike | None:
-    """Return the size that a number stands for; None for anything else."""
+    """Return the size that a number is; None for anything else."""
+    size = _known_or_counted(number)
+    if size is not None:
+        use_size(size)
+    return size
+
+
+def _known_or_counted(number: Any) -> DimLike | None:
+    size = _dim_of(number)
+    if size is None and type(number) is Tensor and number._weak is int:
+        return size_of_counters(number)
+    return size
+
+
+def _dim_of(number: Any) -> DimLike | None:
+    """Return the size that a number stands for, not one that a loop's counter is."""
     kind = type(number)
     if kind is int or kind is Dim:
         return number
@@ -75,6 +91,34 @@ def known_sizes(given: Any) -> Any:
     if kind is dict:
         return {name: known_sizes(part) for name, part in given.items()}
     return given
+
+
+def key_of_sizes(key: Any) -> Any:
+    """Return an index with dimensions in place of the numbers that stand for them.
+
+    Of loops' counters these are ends of slices of which the length depends on the counter.
+    """
+    if type(key) is tuple:
+        return tuple([key_of_sizes(part) for part in key])
+    if type(key) is slice:
+        return _slice_of_sizes(key.start, key.stop, known_sizes(key.step))
+    size = _dim_of(key) if type(key) is Tensor else None
+    return key if size is None else size
+
+
+def _slice_of_sizes(start: Any, stop: Any, step: Any) -> slice:
+    """Return a slice of which the ends are dimensions, if both are sizes and it needs that."""
+    given = [end for end in (start, stop) if end is not None]
+    sizes = [size for end in given if (size := _known_or_counted(end)) is not None]
+    if len(sizes) < len(given) or Tensor not in map(type, given):
+        return slice(start, stop, step)
+    is_counted = None in map(_dim_of, given)
+    if is_counted and len(sizes) == 2 and type(sizes[1] - sizes[0]) is int:
+        return slice(start, stop, step)  # as long in each iteration: a part of known length
+    found = iter(sizes)
+    for size in sizes:
+        use_size(size)
+    return slice(*[None if end is None else next(found) for end in (start, stop)], step)
 
 
 def has_sizes(given: Any) -> bool:
@@ -135,7 +179,7 @@ def _compared(compare: Callable[[int, int], bool], difference: DimLike) -> bool 
 
 def of_sizes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
     """Return what an operator gives for sizes: a size again, or what is known of it; else None."""
-    dims: list[Any] = [dim_of(x) for x in operands]
+    dims: list[Any] = [_dim_of(x) for x in operands]
     if None in dims or not any([isinstance(dim, Dim) for dim in dims]):
         return None
     if ufunc in _ARITHMETIC:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim, evaluate, symbols
+from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType, array_type

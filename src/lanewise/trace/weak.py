@@ -73,10 +73,11 @@ def python_operator(ufunc: np.ufunc, *operands: Any) -> Any:
         values = (values[0], _not_negative(trace, values[1]))
     if is_inverse and common is float:
         values = (_nonzero(trace, values[0], _inverse_of_zero()), values[1])
-    if ufunc in DIVISIONS:
+    is_data = type(operands[-1]) is Tensor
+    if ufunc in DIVISIONS and (is_data or not operands[1]):
         message = division_by_zero(ufunc, max(kind, int, key=_ORDER.index))
         values = (values[0], _nonzero(trace, values[1], message))
-    if shift:
+    if shift and (is_data or operands[1] < 0):
         values = (values[0], _ensure(trace, values[1], np.greater_equal, "negative shift count"))
     if common is int and ufunc in PYTHON:
         return Tensor(trace, trace.record(exact, values, {"fn": ufunc})[0], None, int)

@@ -192,6 +192,7 @@ def linearize(
     whole = merge_repeated(eliminate_dead(both.graph))
     count, results = len(graph.inputs), len(graph.outputs)
     linear = set(whole.inputs[count:])
+    definitions = [op for op in whole.operations if op.primitive.is_definition]
     computing: list[Operation] = []
     moving: list[Operation] = []
     fixed: dict[Value, Operation] = {}
@@ -214,7 +215,8 @@ def linearize(
         elif value not in linear:
             residuals[value] = None
 
-    for value in (*[v for op in moving for v in op.operands], *whole.outputs[results:]):
+    needing = [*definitions, *moving]
+    for value in (*[v for op in needing for v in op.operands], *whole.outputs[results:]):
         need(value)
     places = {value: number for number, value in enumerate(whole.inputs[:count])}
     kept = [value for value in residuals if value not in places]
@@ -222,7 +224,7 @@ def linearize(
     inputs = [*residuals, *whole.inputs[count:]]
     return Linearized(
         primal=eliminate_dead(primal),
-        linear=Graph(inputs, [*copied.values(), *moving], whole.outputs[results:]),
+        linear=Graph(inputs, [*definitions, *copied.values(), *moving], whole.outputs[results:]),
         # Residuals that are inputs stay where they are: nothing has to be kept for them.
         sources=tuple([places.get(value) for value in residuals]),
         moved=both.moved,

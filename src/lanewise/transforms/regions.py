@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.graph import Graph, Value
+from lanewise.ir.types import symbols_in
 from lanewise.ops.control import cond, scan, switch
 from lanewise.ops.derivatives import OfRegions, is_linear
 from lanewise.ops.lists import list_arena
 from lanewise.ops.regions import map_
+from lanewise.passes.specialize import defined_sizes
 from lanewise.trace.tensor import Tensor
 from lanewise.transforms.derivation import Derivation, is_table
 from lanewise.transforms.linearize import (
@@ -26,7 +28,7 @@ from lanewise.transforms.linearize import (
     linearize,
     moves,
 )
-from lanewise.transforms.residuals import recomputed
+from lanewise.transforms.residuals import in_room, recomputed
 from lanewise.transforms.tables import (
     added_up,
     captured_tables,
@@ -386,7 +388,7 @@ def _scan_split(
     lin, names = hoisted(linearize(body, active, wanted))
     arenas = [d.emit(list_arena, name=name) for name in names]
     state = range(captures, captures + count)
-    lin = recomputed(lin, lambda number: number not in state)
+    lin = in_room(recomputed(lin, lambda number: number not in state), op._place)
     # A residual that is a carry was another number in each turn: it is handed out as others are.
     primal, sources = handing_out(lin, state)
     taken = [*primal.inputs[len(operands) :], *primal.inputs[: len(operands)]]
@@ -489,7 +491,15 @@ def _scan_transposed(d: Derivation, op: Any, operands: Sequence[Any], cts: Tange
         products = [product_of(trace.operations, x._value) for x in found[:sums]]
         there = {x._value: row for x, row in zip(in_rows, rows, strict=True)}
         same = {x._value for x in in_fixed}
-        products = [p if p and same.isdisjoint(p.factors) else None for p in products]
+        names = defined_sizes(body)
+        products = [
+            p
+            if p
+            and same.isdisjoint(p.factors)
+            and not any([names & symbols_in(v.type) for v in p.factors])
+            else None
+            for p in products
+        ]
         factors = [v for p in products if p is not None for v in p.factors if v not in there]
         given = [n for n, p in enumerate(products) if p is None]
         added = [added_up(in_totals[n], found[n]) for n in given]

@@ -11,11 +11,20 @@ merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Set
 from dataclasses import replace
+from typing import Any
 
-from lanewise.ir.graph import Graph, Operation, Value
+import numpy as np
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import bounds, symbols
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.types import array_type
+from lanewise.ops.creation import constant
+from lanewise.ops.movement import pad, slice_
 from lanewise.passes.prune import substituted
+from lanewise.passes.specialize import defined_sizes
 from lanewise.transforms.linearize import Linearized
 
 #: The most that is done for a value rather than keep it.
@@ -86,6 +95,74 @@ def recomputed(lin: Linearized, is_free: Callable[[int], bool]) -> Linearized:
         linear=Graph(linear.inputs, [*steps, *linear.operations], linear.outputs),
         sources=tuple([places.get(value) for value in needed]),
     )
+
+
+def in_room(lin: Linearized, place: Any) -> Linearized:
+    """Return a linearized region of a loop that hands out arrays of one size in all turns.
+
+    Those whose size the region defines are padded, to the largest that there is.
+    """
+    names = defined_sizes(lin.primal)
+    if not names:
+        return lin
+    first = len(lin.primal.outputs) - lin.sources.count(None)
+    builder = Builder()
+    values = {value: builder.input(value.type) for value in lin.primal.inputs}
+    with building(builder):
+        for op in lin.primal.operations:
+            builder.copy(op, values)
+        outputs = [values[value] for value in lin.primal.outputs]
+        outputs[first:] = [_padded(value, names, place) for value in outputs[first:]]
+    primal = builder.finish(outputs)
+    handed = iter(primal.outputs[first:])
+    builder = Builder()
+    values, taken = {}, []
+    tangents = len(lin.linear.inputs) - len(lin.sources)
+    for value, source in zip(lin.linear.inputs, (*lin.sources, *[0] * tangents), strict=True):
+        own = next(handed).type if source is None else value.type
+        values[value] = builder.input(own)
+        if own is not value.type:
+            taken.append(value)
+    early = _for_definitions(lin.linear)
+    with building(builder):
+        for op in early:
+            builder.copy(op, values)
+        for value in taken:
+            index = tuple([(0, size, 1) for size in value.type.shape])
+            values[value] = slice_(values[value], index=index)
+        for op in lin.linear.operations:
+            if op not in early:
+                builder.copy(op, values)
+    linear = builder.finish([values[value] for value in lin.linear.outputs])
+    return replace(lin, primal=primal, linear=linear)
+
+
+def _padded(value: Value, names: Set[str], place: Any) -> Value:
+    """Record a value padded where its size depends on some symbols."""
+    shape = value.type.shape
+    most = [size if names.isdisjoint(symbols(size)) else bounds(size)[1] for size in shape]
+    if None in most:
+        raise UnsupportedError(
+            f"the derivative of a loop{at(place)} needs arrays of each iteration, of sizes that "
+            "grow or shrink and are not bounded by known ones. Give the arguments known sizes"
+        )
+    widths = tuple([(0, full - size) for full, size in zip(most, shape, strict=True)])
+    if not any([after != 0 for _, after in widths]):
+        return value
+    zero = np.zeros((), value.type.dtype)
+    fill = constant(data=zero.tobytes(), type=array_type(zero.dtype, ()))
+    return pad(value, fill, widths=widths)
+
+
+def _for_definitions(graph: Graph) -> dict[Operation, None]:
+    """Return the operations of a graph that say what sizes are, and what these need, in order."""
+    needed: set[Value] = set()
+    found: list[Operation] = []
+    for op in reversed(graph.operations):
+        if op.primitive.is_definition or not needed.isdisjoint(op.results):
+            needed.update(op.operands)
+            found.append(op)
+    return dict.fromkeys(reversed(found))
 
 
 def _instead(
