@@ -62,6 +62,24 @@ def test_a_batch_of_one_takes_the_plan_for_few():
     np.testing.assert_allclose(lw.vmap(gains)(x), want, rtol=1e-14, atol=1e-14)
 
 
+def rows_that_wait(a):
+    out = a.copy()
+    for i in range(1, len(a)):
+        out[i] = np.maximum(out[i], out[i - 1])
+    return out
+
+
+def test_few_examples_of_turns_that_wait_run_alone_with_elements_in_lanes():
+    x = np.random.default_rng(0).normal(size=(3, 400, 120))
+    executable = executable_of(rows_that_wait, x)
+    assert executable._few is not None
+    assert executable.plan([x]) is executable._few.plan
+    np.testing.assert_array_equal(lw.vmap(rows_that_wait)(x), plainly(rows_that_wait, x)[0])
+    many = np.random.default_rng(0).normal(size=(512, 9, 6))
+    executable = executable_of(rows_that_wait, many)
+    assert executable.plan([many]) is executable.native
+
+
 def test_turns_are_in_the_lanes_of_many_examples_too():
     """Where all loops of an example can be spread, a kernel goes through it turn by turn."""
     x = np.random.default_rng(0).normal(size=(5000, 60))

@@ -423,6 +423,8 @@ US, MS = 1000, 1_000_000
     [
         # The interpreter wins, and then the kernels.
         (1 * MS, 20 * MS, 1 * MS, 10 * US, 5 * MS, "iip" + "iiiiiiiiiiii" + "nnnn"),
+        # The first call of the function itself does not decide, where it loses by little.
+        (1 * MS, 20 * MS, 1 * MS, 1 * MS, 2 * MS, "iippp" + "iiiiiiiiiii" + "nn"),
         # The function itself wins, also when its calls have paid for kernels.
         (1 * MS, 20 * MS, 5 * MS, 3 * MS, 1 * MS, "iipppppppppppppppppp" + "nnn" + "ppp"),
         # It is slower by far, as the estimate says: it is never tried.

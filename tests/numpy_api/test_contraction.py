@@ -82,6 +82,16 @@ def test_layouts_of_products():
     assert_maps_everywhere(np.kron, draw(3, 2), draw(3, 2))
 
 
+def test_vectors_that_stand_still_or_go_backward():
+    a = np.random.default_rng(0).normal(size=(3, 40, 30))
+    for x in (np.broadcast_to(1.5, (3, 30)), np.arange(90.0).reshape(3, 30)[:, ::-1]):
+        np.testing.assert_allclose(lw.vmap(np.matmul)(a, x), np.einsum("bij,bj->bi", a, x))
+        np.testing.assert_allclose(
+            lw.vmap(lambda a, x: x @ a.T)(a, x), np.einsum("bij,bj->bi", a, x)
+        )
+    np.testing.assert_allclose(lw.vmap(lambda a: a @ np.ones(30))(a), a.sum(-1))
+
+
 def test_python_numbers():
     x = draw(3, 4, dtype="f4")
     assert_maps(lambda x: np.dot(x, 2.0), x)

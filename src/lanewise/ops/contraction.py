@@ -226,6 +226,15 @@ def _multiply_stacks(x: np.ndarray, y: np.ndarray, rows: bool, columns: bool) ->
     return product_of(x, y)[index]
 
 
+def _forward(x: np.ndarray) -> np.ndarray:
+    """Return vectors of which the elements follow each other: BLAS takes no others, NumPy does.
+
+    For 4 products of 303 x 303 numbers with a vector of ones, which a single one stands for, NumPy
+    takes 278 us, and 46 with a copy of it.
+    """
+    return x.copy() if x.shape[-1] > 1 and x.strides[-1] <= 0 else x
+
+
 def _stacks(
     x: np.ndarray, y: np.ndarray, rows: bool, columns: bool
 ) -> tuple[np.ufunc, np.ndarray, np.ndarray, Any]:
@@ -233,9 +242,9 @@ def _stacks(
     if rows and columns:
         return np.matmul, x, y.swapaxes(-1, -2), ...
     if rows:
-        return np.matvec, x, y, ...
+        return np.matvec, x, _forward(y), ...
     if columns:
-        return np.matvec, y, x, ...
+        return np.matvec, y, _forward(x), ...
     if x.dtype.kind != "c":  # vecdot and vecmat conjugate, a plain sum of products does not
         return np.vecdot, x, y, ...
     return np.matmul, x[..., None, :], y[..., :, None], (..., 0, 0)

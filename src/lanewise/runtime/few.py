@@ -25,7 +25,7 @@ from lanewise.ops.facts import Kind, count
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
-from lanewise.passes.batches import count_maps, is_batch, is_known
+from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
 from lanewise.passes.specialize import at_usual_sizes
 from lanewise.passes.target import Target
@@ -82,6 +82,12 @@ class Few:
             self._plan = Plan(lower(self.lowered))
         return self._plan
 
+    def _is_another(self) -> bool:
+        """Whether examples run one after the other here, or loops and arrays have become maps."""
+        return any(map(is_in_turn, self.in_turn.operations)) or (
+            count_maps(self.in_turn) > count_maps(self.graph)
+        )
+
     def is_better(self, many: Graph, arguments: Sequence[Any]) -> bool:
         """Whether a call should take this plan, and not that of a graph for many examples."""
         return self.is_better_for(many, read_sizes(self.graph, arguments))
@@ -97,7 +103,7 @@ class Few:
             known = (
                 not _is_full(many, sizes, threads)
                 and _least(self.graph, sizes, threads) < other
-                and count_maps(self.in_turn) > count_maps(self.graph)
+                and self._is_another()
                 and _estimate(self.lowered, sizes, threads) < other
             )
             if len(self._better) >= KEPT:

@@ -28,6 +28,9 @@ SLOW = 500_000_000
 DARING, BOUNDED = 8, 32
 #: How much longer than a call of the plain function calls take until it is tried again.
 PATIENCE = 20
+#: What the plain function may lose by, and how often in a row, without having lost: a first call is
+#: slower than others, as its code and its memory are not in the caches.
+CLOSE, ROUNDS = 4, 3
 #: How often the plain function may lose until nobody asks again, and whoever forces a way to run.
 ENOUGH = 3
 
@@ -44,8 +47,8 @@ class Race:
     """
 
     __slots__ = (
-        "_count", "_executable", "_is_native", "_least", "_lost", "_tried", "_unchanged", "_won",
-        "plain", "traced",
+        "_close", "_count", "_executable", "_is_native", "_least", "_lost", "_tried", "_unchanged",
+        "_won", "plain", "traced",
     )  # fmt: skip
 
     def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
@@ -53,7 +56,7 @@ class Race:
         self._unchanged = unchanged
         self._is_native = False
         self._least: float | None = None
-        self._count = self._won = self._lost = 0
+        self._count = self._won = self._lost = self._close = 0
         #: How many calls of the trace there were when the plain function was tried.
         self._tried = 0
         self.traced = self.plain = INFINITE
@@ -77,6 +80,8 @@ class Race:
                 return True  # so much takes a while to plan as well
         if self.traced < SHORT or self._count < 2:
             return False
+        if self._close:
+            return True
         if self.plain < INFINITE:
             wait = PATIENCE * self.plain / self.traced
             return self.plain < self.traced or self._count - self._tried >= wait
@@ -112,9 +117,13 @@ class Race:
         self._executable.spend(nanoseconds)
         if self.plain < self.traced:
             self._won += 1
+        elif nanoseconds < CLOSE * self.traced and self._close < ROUNDS - 1:
+            self._close += 1
+            return
         else:
             self._lost += 1
             self._tried = self._count
+        self._close = 0
 
     def told(self) -> str:
         """Return why the next call runs the plain function."""
