@@ -5,16 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise.codegen.addresses import Affine, as_index, linear, plus, size_of, times
 from lanewise.codegen.arrays import Elements, Given, Lazy, row_major
 from lanewise.codegen.emitter import Emitter, Module
+from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import vecs
 from lanewise.codegen.rows import fits
 from lanewise.codegen.rules import _digit, _groups
-from lanewise.codegen.sizes import is_empty, is_few, is_long, is_unknown
+from lanewise.codegen.sizes import (
+    Counted,
+    computed,
+    is_counted,
+    is_empty,
+    is_few,
+    is_long,
+    is_unknown,
+    room,
+)
 from lanewise.codegen.vector import Vec
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, dim_max, dim_min
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.types import array_type
+from support.backends import backend
 from support.writing import FLOAT, Writing, run
 
 N = Dim.symbol("n")
@@ -30,6 +43,32 @@ def test_sizes_that_are_not_known_are_taken_to_be_large():
     assert [is_long(s, 5) for s in (4, 5, N)] == [False, True, True]
     assert [is_few(s, 12) for s in ((3, 4), (3, 5), (3, N))] == [True, False, False]
     assert [is_empty(s) for s in ((3, 0), (N, 0), (N,), ())] == [True, True, False, False]
+
+
+def test_memory_is_for_the_most_that_is_counted():
+    e = emitter()
+    i, j = Dim.bounded("i", 9), Dim.symbol("j")
+    counted = {"i.9": Counted(e.constant("i64", 3), 9), "j": Counted(e.constant("i64", 2), N - 1)}
+    assert room((i + 1, 10 - i, 4), counted) == [10, 10, 4]
+    found = room((j + 1, N - j, N, dim_max(j - 3, 0)), counted)
+    assert [evaluate(size, {"n": 7}) for size in found] == [7, 7, 7, 3]
+    assert is_counted(j * 2, counted) and not is_counted(N, counted)
+    with pytest.raises(CannotCompile, match="how large"):  # it is the largest within
+        room((dim_min(j, N - j),), counted)
+
+
+def test_sizes_that_are_counted_are_computed():
+    i = Dim.bounded("i", 9)
+
+    def build(k, x):
+        k.define_size(i, k.e.constant("i64", 7), 1, 9)  # 7 is one of 1 to 10
+        sizes = (10 - i, i // 4, (i - 8) % 5, dim_max(i - 2, 0), i * i)
+        found = [computed(k.e, size, k.e.counted).to("f64") for size in sizes]
+        total = sum(value * 100.0**n for n, value in enumerate(found))
+        return x * 0.0 + total
+
+    want = sum(value * 100.0**n for n, value in enumerate((4, 1, 3, 4, 36)))
+    np.testing.assert_array_equal(run(build, np.zeros(8)), np.full(8, want))
 
 
 def test_places_that_are_known_are_numbers():
@@ -156,3 +195,25 @@ def test_views_show_what_numpys_show(name):
 
     found = run(build, np.zeros(1))
     np.testing.assert_array_equal(np.ravel(found), wanted.ravel())
+
+
+def test_what_is_uniform_stays_so_however_much_work_it_is(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+
+    def f(x, a):
+        n = len(x)
+        z, w = np.ones(n), x * 2
+        for i in range(n - 1, -1, -1):
+            if a[: n - i, i:].sum() > 0.5:
+                w[:i] -= np.count_nonzero((z[:i] * x[:i]) > 0) * 0.01
+            z[abs(i - 5) : -i : -2] *= 0.5
+        return z, w
+
+    rng = np.random.default_rng(0)
+    xs, many = rng.normal(size=(3, 33)), rng.normal(size=(3, 33, 33))
+    with backend("native"):
+        z, w = lw.vmap(f)(xs.copy(), many)
+    for k in range(3):
+        want = f(xs[k].copy(), many[k])
+        np.testing.assert_allclose(z[k], want[0])
+        np.testing.assert_allclose(w[k], want[1])

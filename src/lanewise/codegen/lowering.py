@@ -218,7 +218,7 @@ class Lowering:
         if not isinstance(x, Lazy) or not uses:
             return x
         if self.is_small(x.shape):
-            if x.size > 1 and x.size * x.work > WRITTEN:
+            if x.size > 1 and x.size * x.work > WRITTEN and self._is_wide(x):
                 return self.materialized(x)
             if uses == 1 and x.size > UNROLLED and self._is_last_reader(x):
                 return x  # what is in memory need not go through registers to a loop
@@ -226,6 +226,14 @@ class Lowering:
         if uses == 1 or x.is_ready:
             return x
         return self.materialized(x)
+
+    def _is_wide(self, x: Array) -> bool:
+        """Whether the elements of an array differ between lanes; what is asked for that is dead.
+
+        What does not stays in registers, as the analysis has it (`codegen.uniformity`): memory that
+        loops compute it into has a place for each lane.
+        """
+        return any([part.varying for part in vecs(x.at(*(0,) * x.ndim))]) or not self.in_lanes
 
     @staticmethod
     def _is_last_reader(x: Array) -> bool:
