@@ -23,8 +23,9 @@ from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import is_unknown
 from lanewise.codegen.uniformity import varying_carry, varying_scan
 from lanewise.codegen.vector import Vec, select
+from lanewise.ir.dims import most_of
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType, has_dim
+from lanewise.ir.types import ArrayType, has_dim, symbols_in
 from lanewise.ops.control import BRANCHES, cond, scan, switch, while_
 from lanewise.ops.facts import ask, may_fail, usual
 from lanewise.ops.regions import map_
@@ -113,7 +114,7 @@ def operation(
         raise CannotCompile(f"{primitive.name} takes or gives what are no numbers")
     if not primitive.any_size and not op.regions and has_dim((*types, *op.params.values())):
         raise CannotCompile(f"{primitive.name} has a native form for known sizes only")
-    if not op.regions and k.is_counted(op) and not always_fits(op):
+    if not op.regions and _is_counted(k, op) and not always_fits(op):
         raise CannotCompile(f"{primitive.name} is not defined in all iterations of a loop")
     if primitive is cond:
         return _cond(k, op, operands)
@@ -133,6 +134,18 @@ def operation(
         operands = [k.found_once(x, types[0].shape) for x in operands]
     found = rule(k, types, *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
+
+
+def _is_counted(k: Lowering, op: Operation) -> bool:
+    """Whether sizes in an operation depend on what the kernel counts, as far as it knows.
+
+    Where it is told of sizes that this depends on, it is called for such that fit.
+    """
+    if not k.e.counted:
+        return False
+    types = [value.type for value in (*op.operands, *op.results)]
+    names = k.e.counted.keys() & symbols_in((*op.params.values(), *types))
+    return bool(names) and all([most_of(name) is not None for name in names])
 
 
 # --- branches -----------------------------------------------------------------------------------

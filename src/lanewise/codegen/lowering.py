@@ -26,9 +26,7 @@ from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs,
 from lanewise.codegen.sizes import Counted, is_few, is_long, room
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
-from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
-from lanewise.ir.graph import Operation
-from lanewise.ir.types import symbols_in
+from lanewise.ir.dims import Dim, DimLike, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import usual
 from lanewise.ops.ufuncs import instructions
@@ -93,17 +91,6 @@ class Lowering:
     def is_told(self, sizes: Iterable[DimLike]) -> bool:
         """Whether a size is known only when the kernel is called."""
         return any([name not in self.e.counted for size in sizes for name in symbols(size)])
-
-    def is_counted(self, op: Operation) -> bool:
-        """Whether sizes in an operation depend on what the kernel counts, as far as it knows.
-
-        Where it is told of sizes that this depends on, it is called for such that fit.
-        """
-        if not self.e.counted:
-            return False
-        types = [value.type for value in (*op.operands, *op.results)]
-        names = self.e.counted.keys() & symbols_in((*op.params.values(), *types))
-        return bool(names) and all([most_of(name) is not None for name in names])
 
     # --- numbers ------------------------------------------------------------------------------
 
@@ -228,11 +215,7 @@ class Lowering:
         return self.materialized(x)
 
     def _is_wide(self, x: Array) -> bool:
-        """Whether the elements of an array differ between lanes; what is asked for that is dead.
-
-        What does not stays in registers, as the analysis has it (`codegen.uniformity`): memory that
-        loops compute it into has a place for each lane.
-        """
+        """Whether elements differ between lanes. What does not is in registers, as is analysed."""
         return any([part.varying for part in vecs(x.at(*(0,) * x.ndim))]) or not self.in_lanes
 
     @staticmethod

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lanewise.ir.dims import DimLike, most_of, symbols
 from lanewise.ir.evaluation import evaluate
-from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.facts import usual_size
+from lanewise.ops.facts import Kind, ask, usual_size
 from lanewise.ops.regions import map_
 
-#: Nanoseconds of a NumPy call.
-CALL = 1500.0
+#: Nanoseconds of a NumPy call, of one that gives a view, and of an operator on numbers.
+CALL, VIEW, NUMBER = 700.0, 250.0, 100.0
+#: ... and of a product of numbers that is summed with others.
+PRODUCT = 0.04
 #: Nanoseconds that compiling takes, for any graph and for each operation of it.
 COMPILING, OPERATION = 10e6, 0.15e6
 #: Turns that a loop is taken to make where data decide.
@@ -37,12 +39,36 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
         return TURNS * sum([interpreting(region, sizes, examples) for region in op.regions])
     if primitive in BRANCHES:
         return CALL + sum([interpreting(region, sizes, examples) for region in op.regions])
-    elements = 0
-    for value in (*op.operands, *op.results):
-        if isinstance(value.type, ArrayType):
-            size = math.prod([_size(d, sizes) for d in value.type.shape])
-            elements = max(elements, size)
+    if primitive.kind in (Kind.SOURCE, Kind.VIEW):
+        return VIEW
+    if examples <= 1 and primitive.kind in (Kind.ELEMENTWISE, Kind.LOOKUP) and _is_number(op):
+        return NUMBER
+    elements = max([_count(value, sizes) for value in _moved(op)], default=0)
+    if primitive.kind is Kind.CONTRACTION:
+        products = ask(primitive.flops, op)
+        return CALL + examples * max(PRODUCT * products, primitive.numpy_ns * elements)
     return CALL + primitive.numpy_ns * examples * elements
+
+
+def _is_number(op: Operation) -> bool:
+    """Whether an operation makes numbers of numbers, or reads one."""
+    values = op.results if op.primitive.kind is Kind.LOOKUP else (*op.operands, *op.results)
+    return not any([isinstance(v.type, ArrayType) and v.type.shape for v in values])
+
+
+def _moved(op: Operation) -> Sequence[Value]:
+    """Return the arrays of which NumPy goes through all elements: of large ones it reads places."""
+    if op.primitive.kind is Kind.LOOKUP:
+        return op.results
+    if op.primitive.kind is Kind.UPDATE:  # mostly in place
+        return op.operands[1:]
+    return (*op.operands, *op.results)
+
+
+def _count(value: Value, sizes: Mapping[str, int]) -> int:
+    if not isinstance(value.type, ArrayType):
+        return 0
+    return math.prod([_size(d, sizes) for d in value.type.shape])
 
 
 def _size(dim: DimLike, sizes: Mapping[str, int]) -> int:

@@ -15,7 +15,7 @@ from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType, array_type, has_dim
 from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
-from lanewise.ops.facts import Kind, count
+from lanewise.ops.facts import Kind, count, usual
 from lanewise.ops.movement import align, pad_rank, transpose
 from lanewise.ops.registry import Batch, Primitive, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of
@@ -33,7 +33,7 @@ MOST_IN_REGISTERS = 256
 def _products(op: Operation) -> int:
     """Return how many products and sums there are."""
     contracted = [op.operands[0].type.shape[i] for i, _ in op.params["contract"]]
-    return 2 * math.prod(contracted) * count(op.results[0])
+    return 2 * usual(contracted) * count(op.results[0])
 
 
 @op
@@ -47,6 +47,7 @@ class dot_general:
     kind, products = Kind.CONTRACTION, _products
     one_call = any_size = True
     repeats = False
+    numpy_ns = 0.15  # BLAS reads a matrix as fast as memory gives it
 
     def along_rows(op, inputs):
         y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]
@@ -385,7 +386,7 @@ class correlate:
 
     def flops(op):
         both = 8 if op.results[0].type.dtype.kind == "c" else 2  # a product and a sum
-        return float(both * count(op.results[0]) * op.operands[1].type.shape[-1])
+        return float(both * count(op.results[0]) * usual(op.operands[1].type.shape[-1:]))
 
     def type(x, v, *, before: int = 0, behind: int = 0):
         if x.dtype != v.dtype:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lanewise.ir.graph import Builder, Graph, Operation
+from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
@@ -100,9 +100,15 @@ def is_batch(op: Operation) -> bool:
         and op.params["order"] == PARALLEL
         and op.params["chunk"] is None
         and not op.has_effect
+        and not any(map(_is_arena, (*op.operands, *op.regions[0].outputs)))
         # Where data decide the size of an array, the order of things matters.
         and not unknown_sizes(op.regions[0])
     )
+
+
+def _is_arena(value: Value) -> bool:
+    """Whether a value is the memory of lists, which all examples share."""
+    return isinstance(value.type, ArrayType) and value.type.dtype.kind == "O"
 
 
 def is_known(type_: ArrayType) -> bool:
