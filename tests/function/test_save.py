@@ -384,3 +384,20 @@ def test_an_object_among_the_arguments_is_refused_while_it_lives_and_later(is_go
     with pytest.raises(lw.UnsupportedError, match="cannot be saved, because of its argument unit"):
         lw.save(concrete, tmp_path / "scaled.lw")
     del unit
+
+
+def growing(a, b):
+    x = np.zeros_like(b)
+    for i in range(len(b)):
+        x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
+    return x
+
+
+@pytest.mark.parametrize("shapes", [([24, 24], [24]), (["n", "n"], ["n"])])
+def test_loops_of_slices_that_grow(shapes, tmp_path, backend):
+    specs = [lw.TensorSpec(shape, np.float64) for shape in shapes]
+    lw.save(lw.function(growing, input_signature=specs).get_concrete_function(), tmp_path / "f.lw")
+    loaded = lw.load(tmp_path / "f.lw")
+    rng = np.random.default_rng(0)
+    a, b = np.tril(rng.normal(size=(24, 24))) + 24 * np.eye(24), rng.normal(size=24)
+    np.testing.assert_allclose(loaded(a, b), growing(a, b))

@@ -25,8 +25,8 @@ from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
 from lanewise.codegen.sizes import Counted, is_few, is_long, room
 from lanewise.codegen.uniformity import IN_REGISTERS
-from lanewise.codegen.vector import Vec
-from lanewise.ir.dims import Dim, DimLike, product, symbols
+from lanewise.codegen.vector import Vec, known_span
+from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import usual
 from lanewise.ops.ufuncs import instructions
@@ -145,7 +145,14 @@ class Lowering:
             raise CannotCompile("the lanes have arrays of different sizes")
         (name,) = symbols(size)
         count = count.to("i64")
-        self.e.counted[name] = Counted(count - least if least else count, most)
+        span, named = known_span(count), most_of(name)
+        most = most if named is None else named
+        count = count - least if least else count
+        if span is None or span[0] < least or not isinstance(most, int) or span[1] > least + most:
+            # Memory is for no more: whoever made the graph may be wrong, the kernel may not.
+            is_in_range = count >= 0
+            self.fail(~(is_in_range if most is None else is_in_range & (count <= self.index(most))))
+        self.e.counted[name] = Counted(count, most)
 
     def poll(self, turns: Index = 1) -> None:
         """Write what a loop asks after some of its turns: whether the run should stop.

@@ -179,6 +179,8 @@ class GraphReader:
         check_parameters(primitive, decoded)
         self.sizes |= all_symbols([*decoded.values()])
         self.named |= {value for value in decoded.values() if type(value) is str}
+        if primitive.is_definition:
+            self.named |= all_symbols([decoded["size"]])
         return (
             primitive,
             self._admit(primitive, decoded),
