@@ -244,3 +244,52 @@ def test_random_programs(seed, name):
         got = lw.vmap(f)(*[x.copy() for x in batch])
     for k, want in enumerate(wants):
         assert_alike(tuple([part[k] for part in got]), want)
+
+
+def test_loops_of_one_name_in_another_trace():
+    def products(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += (x[i:] * x[: len(x) - i]).sum()
+        return total
+
+    def through(of):
+        def f(x):
+            total = 0.0
+            for i in range(len(x)):
+                total += of(x[i:]) + x[i:].sum()
+            return total
+
+        return f
+
+    spec = lw.TensorSpec(["n"])
+    inner = lw.function(products, input_signature=[spec]).get_concrete_function()
+    x = np.random.default_rng(0).normal(size=25)
+    want = through(products)(x)
+    for name in BACKENDS:
+        with backend(name):
+            for f in (lw.function(through(inner)),
+                      lw.function(through(inner), input_signature=[spec]),
+                      lambda x: lw.vmap(through(inner))(x[np.newaxis])[0]):  # fmt: skip
+                np.testing.assert_allclose(f(x), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("start", [
+    lambda i: int(np.int8(i % 256 - 256 * (i % 256 > 127)) + np.int8(1)),
+    lambda i: int(np.int64(i) * np.int64(2**62)) % 7,
+    lambda i: i * i * i * i * i * i * i * i * i * i * i * i % 5,
+    lambda i: (i * 3_000_000_000) // 1_500_000_000,
+], ids=["int8", "large", "power", "factors"])  # fmt: skip
+def test_ends_that_might_wrap_are_no_sizes(start, name):
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += x[start(i) :].sum()
+        return total
+
+    xs = np.random.default_rng(0).normal(size=(2, 21))
+    with np.errstate(over="ignore"):
+        want = [f(x) for x in xs]
+        with backend(name):
+            np.testing.assert_allclose(lw.vmap(f)(xs), want)

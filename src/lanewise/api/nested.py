@@ -18,6 +18,7 @@ from lanewise.api.keys import key_of
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import TOKEN
+from lanewise.passes.specialize import with_own_names
 from lanewise.trace import tree
 from lanewise.trace.regions import Region
 from lanewise.trace.tensor import Tensor, read
@@ -236,7 +237,7 @@ class Watch:
         values = [read(x) for x, output in zip(leaves, outputs, strict=True)
                   if output.argument is None and output.plain is _DATA]  # fmt: skip
         whole = Graph([*self._inputs, *graph.inputs], [*graph.constants, *operations], values)
-        return Recorded(whole, graph.captures, outputs, structure)
+        return Recorded(with_own_names(whole), graph.captures, outputs, structure)
 
     def _outputs(self, leaves: Sequence[Any], known: set[Value]) -> list[_Output] | None:
         roots = {id(root_of(tensor)) for tensor in self._call.tensors}

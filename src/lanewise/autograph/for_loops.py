@@ -78,7 +78,7 @@ def _counter(
     """
     # The same name for the same code, and another one than those of loops around.
     around = len(region.parent.operations) if region.parent is not None else 0
-    name = None if has_test else f"t{depth_of(region)}_{around}"
+    name = None if has_test else f"t.{depth_of(region)}_{around}"
     position, item = numbers
     ends = sequence.ends() if isinstance(length, Dim) and type(sequence) is TracedRange else None
     if ends is not None and (least := bounds(ends[0])[0]) is not None:

@@ -14,7 +14,7 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location, cell_of
 from lanewise.ir.types import ArrayType
 from lanewise.loading import late
-from lanewise.ops.creation import constant, define_size
+from lanewise.ops.creation import constant
 from lanewise.passes.specialize import at_usual_sizes, specialized, unknown_sizes
 from lanewise.runtime.tiers import duration
 
@@ -162,7 +162,7 @@ def _sized(body: Graph, sizes: dict[str, int]) -> Graph:
 def inner_operations(graph: Graph) -> Iterator[Operation]:
     """Yield the operations of a graph and of its regions, but for constants."""
     for op in graph.operations:
-        if op.primitive is not constant and op.primitive is not define_size:
+        if op.primitive is not constant and not op.primitive.is_definition:
             yield op
             for region in op.regions:
                 yield from inner_operations(region)

@@ -11,7 +11,7 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, CONTROL, while_
-from lanewise.ops.creation import constant, define_size
+from lanewise.ops.creation import constant
 from lanewise.ops.facts import Kind, usual_size
 from lanewise.ops.regions import DIVERGENT, NATIVE, map_
 from lanewise.ops.registry import Absent
@@ -124,7 +124,7 @@ class Walker:
     ) -> Iterator[Row]:
         """Yield a row for each operation; `inherited` is the fate of all that is within a loop."""
         for op in graph.operations:
-            if op.primitive is constant or op.primitive is define_size:
+            if op.primitive is constant or op.primitive.is_definition:
                 continue
             if op.primitive is map_:
                 yield from self.map(op, sizes, inherited)

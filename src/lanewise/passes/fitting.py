@@ -27,14 +27,10 @@ def fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from lanewise.ir.graph import Builder, building
-    >>> from lanewise.ir.types import array_type
-    >>> from lanewise.ops.elementwise import elementwise
-    >>> builder = Builder()
-    >>> x, y = (builder.input(array_type(np.dtype(float), (Dim.symbol(s),))) for s in "nm")
-    >>> with building(builder):
-    ...     graph = builder.finish([elementwise(np.add)(x, y)])
+    >>> from lanewise.ir.text import parse_graph
+    >>> from lanewise.ops.registry import REGISTRY
+    >>> text = "graph(%0: f64[n], %1: f64[m]) { %2 = add(%0, %1) return %2 }"
+    >>> graph = parse_graph(text, REGISTRY)
     >>> fits(graph, {"n": 4, "m": 4}), fits(graph, {"n": 4, "m": 5}), fits(graph, {"n": 4, "m": 1})
     (True, False, False)
     """
@@ -104,15 +100,11 @@ def always_fits(op: Operation) -> bool:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from lanewise.ir.graph import Builder, building
-    >>> from lanewise.ir.types import array_type
-    >>> from lanewise.ops.elementwise import elementwise
-    >>> builder, t = Builder(), Dim.bounded("t", 20)
-    >>> x, y, z = (builder.input(array_type(np.dtype(float), (n,))) for n in (t + 1, t + 1, 21))
-    >>> with building(builder):
-    ...     _ = elementwise(np.add)(x, y), elementwise(np.add)(x, z)
-    >>> [always_fits(op) for op in builder.operations]
+    >>> from lanewise.ir.text import parse_graph
+    >>> from lanewise.ops import REGISTRY
+    >>> added = "%2 = add(%0, %0) %3 = add(%0, %1) return %3"
+    >>> graph = parse_graph(f"graph(%0: f64[t.20+1], %1: f64[21]) {{ {added} }}", REGISTRY)
+    >>> [always_fits(op) for op in graph.operations]
     [True, False]
     """
     try:

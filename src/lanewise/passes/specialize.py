@@ -16,7 +16,7 @@ from lanewise.ir.dims import Dim, DimLike, bounds, most_of, substitute, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.control import cond
-from lanewise.ops.creation import constant, define_size, dimension
+from lanewise.ops.creation import constant, dimension
 from lanewise.ops.exact import exact
 from lanewise.ops.facts import usual_size
 from lanewise.ops.movement import cast
@@ -134,7 +134,7 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
     found = frozenset().union(*[symbols_in(value.type) for value in graph.inputs])
     defined: frozenset[str] = frozenset()
     for op in graph.operations:
-        if op.primitive is define_size:
+        if op.primitive.is_definition:
             defined |= symbols_in(op.params["size"])
             continue
         types = [value.type for value in (*op.operands, *op.results)]
@@ -207,12 +207,22 @@ def at_usual_sizes(graph: Graph) -> Graph:
 
 
 def _all_sizes(graph: Graph) -> frozenset[str]:
-    found = unknown_sizes(graph)
-    for op in graph.operations:
-        if op.primitive is define_size:
-            found |= symbols_in(op.params["size"])
-        found = found.union(*map(_all_sizes, op.regions))
-    return found
+    return unknown_sizes(graph) | _all_defined(graph)
+
+
+def _all_defined(graph: Graph) -> frozenset[str]:
+    regions = [region for op in graph.operations for region in op.regions]
+    return defined_sizes(graph).union(*map(_all_defined, regions))
+
+
+def with_own_names(graph: Graph) -> Graph:
+    """Return a graph that was recorded elsewhere with names of sizes that no loop around has.
+
+    Loops name what they count by where they stand in their trace, so a loop of this graph and one
+    that it becomes a part of might have one name.
+    """
+    names = {name: Dim.symbol(f"i_{name}") for name in _all_defined(graph)}
+    return specialized(graph, names) if names else graph
 
 
 def needs_sizes(graph: Graph) -> bool:
@@ -228,7 +238,7 @@ def _needed(graph: Graph) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     defined: frozenset[str] = frozenset()
     for op in graph.operations:
-        if op.primitive is define_size:
+        if op.primitive.is_definition:
             defined |= symbols_in(op.params["size"])
         found = found.union(*map(_needed, op.regions))
         if op.primitive is not map_:

@@ -10,7 +10,6 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, array_type, symbols_in
-from lanewise.ops.creation import define_size
 from lanewise.ops.movement import python_slices
 from lanewise.passes.specialize import unknown_sizes
 
@@ -31,7 +30,7 @@ def learned_symbols(graph: Graph) -> set[str]:
     known = set().union(*[symbols_in(value.type) for value in graph.inputs])
     found: set[str] = set()
     for op in graph.operations:
-        if op.primitive is define_size:
+        if op.primitive.is_definition:
             found |= symbols_in(op.params["size"])
         for region in op.regions:
             found |= learned_symbols(region)

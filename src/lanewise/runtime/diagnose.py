@@ -26,7 +26,6 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import PLAN, shown_place
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, cond, scan, while_
-from lanewise.ops.creation import define_size
 from lanewise.ops.regions import map_
 from lanewise.runtime.binding import defined_size
 from lanewise.runtime.interpret import Plan, chunked_graph, planned, read_sizes, told
@@ -134,7 +133,7 @@ def _locate(graph: Graph, arguments: Sequence[Any], sizes: Sizes) -> Failure | N
     values: dict[Value, Any] = dict(zip(graph.inputs, arguments, strict=True))
     for op in graph.operations:
         operands = [values[value] for value in op.operands]
-        if op.primitive is define_size:
+        if op.primitive.is_definition:
             sizes = {**sizes, **defined_size(op, *operands)}
             continue
         single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)

@@ -21,7 +21,6 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import states_at
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, CONTROL, cond, while_
-from lanewise.ops.creation import define_size
 from lanewise.ops.facts import is_made_anew
 from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
@@ -250,7 +249,7 @@ class Source:
         arrays = [variables[value] for value in op.operands]
         operands = [self._scalar(name) for name in arrays]
         results = [variables[value] for value in op.results]
-        if op.primitive is define_size:
+        if op.primitive.is_definition:
             size, least = op.params["size"], op.params["least"]
             self._defined.add(str(size))
             self._define_size(size, f"int({operands[0]}) - {least}", depth)

@@ -17,7 +17,6 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import cond, scan, switch, while_
-from lanewise.ops.creation import define_size
 from lanewise.ops.regions import map_
 from lanewise.runtime.binding import defined_size
 
@@ -47,7 +46,7 @@ def run(
 
     define(graph.inputs, [x if x is None else np.asarray(x) for x in arguments])
     for op in graph.operations:
-        if op.primitive is define_size:
+        if op.primitive.is_definition:
             sizes.update(defined_size(op, values[op.operands[0]]))
             continue
         define(op.results, _apply(op, [values[value] for value in op.operands], sizes, check))

@@ -108,6 +108,8 @@ def _captured(node: Node) -> int | None:
     return None
 
 
+#: Factors of sizes are at most so large.
+LARGEST = 2**31
 _OF_SIZES: dict[Any, Callable[..., DimLike]] = {
     np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
     np.negative: operator.neg, np.maximum: dim_max, np.minimum: dim_min,
@@ -147,7 +149,8 @@ def _size(node: Node, left: list[int]) -> DimLike | None:
     op = _operation(node)
     if op is None:
         return _captured(node) if node.value.type.dtype.kind in "iu" else None
-    if left[0] < 0 or node.value.type.dtype.kind not in "iu" or node.value.type.shape:
+    dtype = node.value.type.dtype
+    if left[0] < 0 or dtype.kind not in "iu" or node.value.type.shape:
         return None
     if op.primitive is constant:
         return int(np.frombuffer(op.params["data"], op.params["type"].dtype)[0])
@@ -155,14 +158,28 @@ def _size(node: Node, left: list[int]) -> DimLike | None:
     if None in operands or not operands:
         return None
     if op.primitive is cast:
-        return operands[0]
+        is_same = np.can_cast(op.operands[0].type.dtype, dtype)
+        return operands[0] if is_same else None
+    if dtype != np.int64:  # it may wrap around
+        return None
     ufunc = op.params["fn"] if op.primitive is exact else op.primitive.ufunc
     compute = _OF_SIZES.get(ufunc)
     if compute in (operator.floordiv, operator.mod) and not (
         type(operands[1]) is int and operands[1] > 0
     ):
         return None
-    return None if compute is None else compute(*operands)
+    size = None if compute is None else compute(*operands)
+    return None if size is None or _may_wrap(size) else size
+
+
+def _may_wrap(size: DimLike) -> bool:
+    """Whether 64 bits may be too few for a size: it is a product of many, or of large numbers."""
+    terms = size.terms if isinstance(size, Dim) else ()
+    return (
+        abs(size) > LARGEST
+        if isinstance(size, int)
+        else any([len(monomial) > 2 or abs(factor) > LARGEST for monomial, factor in terms])
+    )
 
 
 def _operands(node: Node, op: Operation) -> list[Node]:
