@@ -187,7 +187,7 @@ def test_is_as_in_the_loop(program, backend, monkeypatch, capsys):
 
 
 def test_a_shape_is_refused_as_for_an_integer():
-    with pytest.raises(lw.DataDependentShapeError, match=r"numpy\.zeros"):
+    with pytest.raises(lw.ConcretizationError, match="as a length"):
         lw.vmap(lambda n: np.zeros(max(n, 1.5)).sum())(PLACES)
     with pytest.raises(lw.ConcretizationError, match="isinstance"):
         lw.vmap(lambda n: type(max(n, 1.5))(2))(PLACES)

@@ -9,15 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import lanewise as lw
 import lanewise.codegen
 import lanewise.ops
-from lanewise.codegen.algorithms import python_calls, tiles
+from lanewise.codegen.algorithms import places, python_calls, tiles
 from lanewise.codegen.algorithms.tiles import Tile
 from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.numbers import vecs
 from lanewise.codegen.rules import Rules
 from lanewise.ir.types import array_type
 from lanewise.ops.python import FUNCTIONS
+from support.backends import backend
 from support.writing import FLOAT, run
 
 COMPLEX = np.dtype(np.complex128)
@@ -68,6 +70,23 @@ def test_conjugates():
         run(lambda k, z: tiles.conjugate(z), np.array([1 + 2j])), [1 - 2j]
     )
     np.testing.assert_array_equal(run(lambda k, x: tiles.conjugate(x), np.array([3.0])), [3])
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chosen", [(), (0,), (8,), (0, 8), (2, 3, 5), range(9)])
+def test_places_of_a_mask_stand_one_behind_the_other(chosen, monkeypatch):
+    made = []
+    places_of = places.places_of
+    monkeypatch.setattr(places, "places_of", lambda *args: made.append(1) or places_of(*args))
+    rows = np.full((5, 9 + 3 * len(chosen) + sum(chosen)), -1.0)  # a kernel of its own for each
+    rows[:, list(chosen)] = 1.0
+    rows[4] *= -1  # the others are chosen
+    with backend("native"):
+        found = lw.vmap(lambda x: (np.flatnonzero(x > 0) * np.flatnonzero(x > 0)).sum())(rows)
+    np.testing.assert_array_equal(found, [(np.flatnonzero(row > 0) ** 2).sum() for row in rows])
+    assert made
 
 
 # --- Python numbers -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen.lowering import STRIP, TURNS
+from lanewise.codegen.loops import STRIP, TURNS
 
 N = STRIP
 

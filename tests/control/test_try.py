@@ -582,7 +582,7 @@ def test_only_those_that_get_there_print(capsys):
 def test_lanewises_own_refusals_are_not_caught():
     def func(x):
         try:
-            return x[x > 0].reshape(-1, 2).sum()
+            return np.poly1d(x)(1.0)
         except Exception:
             return 0.0
 

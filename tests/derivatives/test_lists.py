@@ -154,7 +154,7 @@ def test_lists_of_arrays_and_of_two_dtypes() -> None:
         total = 0.0
         for i in range(rows.length):
             total = total + (rows.read(i) * counts.read(i)).sum()
-        return total + rows.stack().max()
+        return total + rows.stack().max(initial=0)
 
     v = np.array([0.3, 0.7, 1.1])
     found = lw.vmap(lw.grad(total))(np.stack([v, 2 * v, 40 * v]))

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import lowering, reductions
+from lanewise.codegen import loops, lowering, reductions
 from lanewise.passes import anysize, rowwise, single, spread, turns
 from lanewise.runtime import buffers, launch, mend
 
 #: Sizes of arrays, or of loops: where one strategy ends and another one begins.
 ELEMENTS = {
     "one lane, or more": 1,
-    "turns written out": lowering.UNROLLED,
+    "turns written out": loops.UNROLLED,
     "a map over turns": spread.FEWEST,
     "examples run in turn": turns.FEW,
     "a run of a sum": reductions.RUN,

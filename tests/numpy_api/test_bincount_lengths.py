@@ -144,6 +144,12 @@ def test_gradients_of_weights():
     np.testing.assert_allclose(lw.vmap(f)(WEIGHTS, 100 * ROWS), want)
 
 
+def test_a_function_of_one_example_returns_it():
+    f = lw.function(np.bincount)
+    for row in (*ROWS, 1000 * ROWS[0]):
+        np.testing.assert_array_equal(f(row), np.bincount(row))
+
+
 def test_a_traced_function_gives_the_result_itself_where_minlength_is_too_small():
     f = lw.function(lambda x: np.bincount(x, minlength=3))
     for row in (*ROWS, ROWS[0] % 3):
@@ -153,8 +159,6 @@ def test_a_traced_function_gives_the_result_itself_where_minlength_is_too_small(
 def test_what_is_refused():
     with pytest.raises(DataDependentShapeError, match=r"(?s)np\.bincount\(x\).*Give minlength="):
         lw.vmap(lambda x: np.bincount(x))(ROWS)
-    with pytest.raises(DataDependentShapeError, match=r"(?s)np\.bincount\(x\).*Give minlength="):
-        lw.function(lambda x: np.bincount(x))(ROWS[0])
     with pytest.raises(CutOffError, match=r"(?s)value of 3 or more with minlength=3.*example 0"):
         lw.vmap(lambda x: np.bincount(x, minlength=3))(ROWS)
     with pytest.raises(CutOffError, match=r"(?s)value of 65536 or more"):

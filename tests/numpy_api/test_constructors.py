@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.errors import DataDependentShapeError, UnsupportedError
+from lanewise.errors import UnsupportedError
 from lanewise.trace.constructors import CONSTRUCTORS, scratch_method
 from lanewise.trace.scratch import Scratch
 from lanewise.trace.tensor import Tensor, weak
@@ -236,9 +236,71 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_sizes_that_are_data_are_refused(name):
-    with pytest.raises(DataDependentShapeError, match=r"lengths that are not traced.*test_constr"):
-        lw.vmap(lambda k: SIZES[name](k) * 1.0)(np.array([3, 4]))
+def test_sizes_that_are_data(name):
+    counts = np.array([3, 1, 4])
+
+    def total(k):
+        found = SIZES[name](k) * 1.0
+        return (np.zeros_like(found) if name == "empty" else found).sum(), found.size
+
+    if name not in ("arange of steps", "geomspace"):
+        got = lw.vmap(total)(counts)
+        for k, *results in zip(counts, *got, strict=True):
+            np.testing.assert_allclose(results, total(k))
+        for k in counts:
+            got, want = lw.function(SIZES[name])(k), SIZES[name](k)
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            if name != "empty":
+                np.testing.assert_allclose(got, want)
+    with pytest.raises((lw.UnsupportedError, lw.ConcretizationError), match="test_constr"):
+        lw.vmap(lambda k: SIZES[name](k) * 1.0)(counts)
+
+
+@pytest.mark.parametrize("name", [n for n in SIZES if n[:6] not in ("arange", "geomsp")])
+def test_sizes_must_not_be_negative(name):
+    with pytest.raises(ValueError, match="negative"):
+        lw.vmap(lambda k: SIZES[name](k).sum())(np.array([3, -1]))
+    with pytest.raises(ValueError, match="negative"):
+        lw.function(SIZES[name])(np.array(-2))
+
+
+def test_scratch_by_the_class_itself():
+    def func(x, k):
+        rows, flags = np.ndarray((2, len(x)), np.float32), np.ndarray(len(x), dtype=bool, order="F")
+        for i in range(len(x)):
+            rows[0, i] = rows[1, i] = x[i] * 2
+            flags[i] = x[i] > 1
+        part = np.ndarray(shape=(k,))
+        part[:] = x[:k]
+        return rows, flags, part.sum()
+
+    assert_maps(func, XS, np.array([1, 2, 0, 1]))
+    f = lw.function(func, input_signature=[lw.TensorSpec(["n"]), lw.TensorSpec([], int)])
+    for x in (np.arange(3.0), np.arange(5.0)):
+        for got, want in zip(f(x, 2), func(x, 2), strict=True):
+            np.testing.assert_array_equal(got, want)
+            assert np.asarray(got).dtype == np.asarray(want).dtype
+    with pytest.raises(lw.UnsupportedError, match="strides that are traced"):
+        lw.vmap(lambda k: np.ndarray((2,), buffer=np.ones(4), offset=8 * k).sum())(np.array([1]))
+    shared = np.arange(4.0)
+    np.testing.assert_array_equal(
+        lw.vmap(lambda x: np.ndarray((2,), buffer=shared, offset=8) * x)(np.ones(2)), [[1, 2]] * 2
+    )
+
+
+def test_ranges_of_data():
+    for f in (
+        lambda a, b: np.arange(a).sum(),
+        lambda a, b: (np.arange(a, b) * 2).sum(),
+        lambda a, b: np.arange(a, b, 3).size,
+        lambda a, b: np.arange(a, b, -2).sum(),
+        lambda a, b: np.arange(5, b, dtype=np.float32).sum(),
+    ):
+        ends = np.array([[3, 9], [9, 3], [0, 0], [-4, 4], [4, -4]])
+        got = lw.vmap(f)(*ends.T)
+        want = np.stack([f(*row) for row in ends])
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
 
 
 # --- without traced arguments ---------------------------------------------------------------------

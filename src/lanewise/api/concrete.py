@@ -30,7 +30,7 @@ from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.passes.pipeline import ANY_SIZE, RECORDED, SIZED
-from lanewise.passes.specialize import needs_sizes, specialized, with_own_names
+from lanewise.passes.specialize import needs_sizes, specialized
 from lanewise.passes.survive import attempt
 from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
@@ -457,7 +457,7 @@ class ConcreteFunction:
                 "it was made of"
             )
         self._refuse_shared(given)
-        graph = with_own_names(self.graph)
+        graph = trace.with_own_names(self.graph)
         sizes = {
             str(dim): size
             for array, wanted in zip(arrays, self._shapes, strict=True)

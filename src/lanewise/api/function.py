@@ -180,7 +180,7 @@ class Function:
                         try:
                             return run(arrays)
                         except FasterPlain as call:
-                            faster = call
+                            faster = call.with_traceback(None)  # which holds the arguments
                         except PlainCall:
                             break
                         return faster.run(itself(self.__wrapped__), args, kwargs, arrays)
@@ -234,7 +234,7 @@ class Function:
             try:
                 return (concrete.run if arguments.is_plain else concrete.run_traced)(arrays)
             except FasterPlain as call:
-                faster = call
+                faster = call.with_traceback(None)
             except PlainCall:
                 pass
         if faster is not None:

@@ -32,7 +32,7 @@ from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.dispatch import execute, own
 from lanewise.trace import tree
 from lanewise.trace.mixed import is_mixed
-from lanewise.trace.ragged import Ragged
+from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.replay import replayed
 from lanewise.trace.tensor import Tensor, lift, read
@@ -104,9 +104,8 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
     ``done`` is what is done with the function.
     """
     if isinstance(leaf, Tensor):
+        refuse_escape(leaf, f"returning it from a {done} function")
         return read(leaf)
-    if isinstance(leaf, Ragged):
-        leaf.refuse(f"returning it from a {done} function")
     path = tree.paths(result, "the result")[index]
     if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic, Variable)):
         return lift(leaf, path)
@@ -294,7 +293,8 @@ def _example(
         if changes and options.order == SEQUENTIAL:
             raise Stateful(changes[0].slot.name, changes[0].line)
         if type(result) is Tensor:  # the usual case: no tree to take apart
-            structure, dims, outputs = None, out_dims(result, 1), [read(result)]
+            structure, dims = None, out_dims(result, 1)
+            outputs = [output_value(result, 0, result, func)]
         else:
             leaves, structure = tree.flatten(result)
             dims = out_dims(result, len(leaves))

@@ -18,7 +18,6 @@ from lanewise.api.keys import key_of
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import TOKEN
-from lanewise.passes.specialize import with_own_names
 from lanewise.trace import tree
 from lanewise.trace.regions import Region
 from lanewise.trace.tensor import Tensor, read
@@ -130,7 +129,7 @@ class Recorded(NamedTuple):
         values = [read(tensor) for tensor in call.tensors]
         values += [trace.capture(array) for array in self.captures]
         place = trace.location
-        found = iter(trace.inline(self.graph, values))
+        found = iter(trace.inline(trace.with_own_names(self.graph), values))
         trace.location = place
         leaves = []
         for output in self.outputs:
@@ -237,7 +236,7 @@ class Watch:
         values = [read(x) for x, output in zip(leaves, outputs, strict=True)
                   if output.argument is None and output.plain is _DATA]  # fmt: skip
         whole = Graph([*self._inputs, *graph.inputs], [*graph.constants, *operations], values)
-        return Recorded(with_own_names(whole), graph.captures, outputs, structure)
+        return Recorded(whole, graph.captures, outputs, structure)
 
     def _outputs(self, leaves: Sequence[Any], known: set[Value]) -> list[_Output] | None:
         roots = {id(root_of(tensor)) for tensor in self._call.tensors}

@@ -19,7 +19,6 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import array_type
 from lanewise.trace import tree
 from lanewise.trace.mixed import Class, classes_of, is_mixed, own_code
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Trace
@@ -260,8 +259,6 @@ def _output(leaf: Any, index: int, result: Any, func: Any) -> Output:
         return Output(read(leaf), is_array=leaf._view is not None)
     if type(leaf) in _PLAIN:
         return Output(None, leaf)
-    if isinstance(leaf, Ragged):
-        leaf.refuse("returning it from a traced function")
     path = tree.paths(result, "the result")[index]
     if isinstance(leaf, (np.ndarray, np.generic, Variable)):
         return Output(lift(leaf, path), is_array=isinstance(leaf, np.ndarray))

@@ -19,7 +19,6 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, resumed, set_guard
 from lanewise.trace.scratch import Scratch, settled
 from lanewise.trace.slots import Slot, StateSlot, TensorSlot
@@ -338,11 +337,9 @@ def settle(value: Any) -> Any:
         return settled(value)
     if isinstance(value, Maybe):
         return Maybe(value.name, settle(value.value), value.flag)
-    if isinstance(value, Ragged):
-        return value.in_front()
     if kind_of(value) is None:
         leaves, structure = tree.flatten(value)
-        if any(leaf is not value and isinstance(leaf, (Scratch, Ragged)) for leaf in leaves):
+        if any(leaf is not value and isinstance(leaf, Scratch) for leaf in leaves):
             return tree.unflatten(structure, [settle(leaf) for leaf in leaves])
     return value
 
@@ -353,26 +350,12 @@ def arrays_in(value: Any) -> list[Tensor]:
         return [value] if value.shape else []
     if isinstance(value, Maybe):
         return arrays_in(value.value)
-    if isinstance(value, Ragged):
-        return [value.data] if value.origin is None else [value.data, value.origin]
     if kind_of(value) is not None:
         return []
     leaves = tree.flatten(value)[0]
     if len(leaves) == 1 and leaves[0] is value:
         return []
     return [x for leaf in leaves for x in arrays_in(leaf)]
-
-
-def origins_in(values: Iterable[Any]) -> dict[int, Tensor]:
-    """Return what arrays of a length that is data were views of, by the ids of what they are."""
-    found: dict[int, Tensor] = {}
-    for value in values:
-        value = value.value if isinstance(value, Maybe) else value
-        leaves = [value] if kind_of(value) is not None else tree.flatten(value)[0]
-        for leaf in leaves:
-            if isinstance(leaf, Ragged) and leaf.origin is not None:
-                found[id(leaf.data)] = leaf.origin
-    return found
 
 
 def held_by(arrays: Iterable[Tensor]) -> list[tuple[Tensor, Value]]:

@@ -19,7 +19,6 @@ from lanewise.autograph.aliases import (
     is_place,
     join_guards,
     left_by,
-    origins_in,
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
@@ -97,7 +96,6 @@ class Fork:
         self.left: list[Left] = []
         #: Of each branch whether none of its examples comes to its end.
         self.is_over: list[bool] = []
-        self.origins: dict[int, Tensor] = {}
         self.stopped = 0
 
     def open(self, kind: type[Region] = Region) -> None:
@@ -125,7 +123,6 @@ class Fork:
         held = () if state is None else (*state, *[value for _, value in left.values()])
         arrays = [array for value in held for array in arrays_in(value)]
         self.left.append(left_in(self.regions[-1], arrays))
-        self.origins.update(origins_in(held))
         self.regions[-1].leave(held_by(arrays) if self.regions[-1].changes else ())
         self.changes.append(left)
 
@@ -180,7 +177,7 @@ class Fork:
                 if not is_place(slot):
                     del merge.joined[count_before:]  # a value of its own
         exports = Exports(
-            merge, self.left, self.origins, flags_of(primitive, lead, len(self.regions))
+            merge, self.left, merge.origins, flags_of(primitive, lead, len(self.regions))
         )
         parts = [
             Part(region, outputs=outputs)

@@ -48,13 +48,13 @@ from lanewise.autograph.values import (
     truth,
 )
 from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of
 from lanewise.trace.classwise import each_class
+from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import as_integer
-from lanewise.trace.ragged import Ragged
-from lanewise.trace.ragged_indexing import require_whole
 from lanewise.trace.regions import Region, born, is_watched, note_container, note_length
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of, of_sizes, sizes
@@ -220,8 +220,6 @@ def _with_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
 @replaces(builtins.len)
 def len_(x: Any) -> Any:
     """``len``: of ranges and arrays of a length that is data too."""
-    if type(x) is Ragged:
-        return x.shape[0]
     tensor = traced(x)
     if tensor is not None and tensor.shape:
         require_whole(tensor)
@@ -269,7 +267,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     """``sum``: of the rows of an array at once."""
     if isinstance(iterable, TracedRange):
         return start + iterable.total()
-    tensor = iterable if type(iterable) is Ragged else traced(iterable)
+    tensor = traced(iterable)
     if tensor is None or not tensor.ndim:
         return sum(iterable, start)
     return _sum_of_rows(tensor, start)
@@ -287,7 +285,7 @@ def _quantifier(name: str, combine: Callable[..., Any], settles: bool) -> Callab
     plain = getattr(builtins, name)
 
     def call(iterable: Any, /) -> Any:
-        tensor = iterable if type(iterable) is Ragged else traced(iterable)
+        tensor = traced(iterable)
         if tensor is not None and tensor.ndim == 1:
             return weak(getattr(np, name)(tensor), bool)
         if isinstance(iterable, (list, tuple)) and not is_traced(iterable):
@@ -317,12 +315,16 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
             items: Any = args
             if not args or options:
                 return plain(*args, key=key, **options)
-        elif type(args[0]) is Ragged:
-            return _of_array(args[0], options)
         else:
             tensor = traced(args[0])
-            if tensor is not None and tensor.ndim == 1 and key is None and tensor.shape[0] != 0:
-                return _best_of_row(tensor)
+            if tensor is not None and tensor.ndim == 1 and key is None:
+                if isinstance(tensor.shape[0], Dim) and options:
+                    raise UnsupportedError(
+                        f"{name}() with default= of an array of a length that is data{at(here())}: "
+                        f"write np.{name}(x, initial=...), or a loop"
+                    )
+                if isinstance(tensor.shape[0], Dim) or tensor.shape[0] != 0:
+                    return _best_of_row(tensor)
             items = list(args[0])
         keys = items if key is None else [key(item) for item in items]
         if not is_traced(keys):
@@ -364,14 +366,6 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
         is_nan = np.isnan(x)
         return np.where(is_nan[0], 0, place(np.where(is_nan, far, x)))
 
-    def _of_array(x: Ragged, options: dict[str, Any]) -> Any:
-        if options or x.dtype.kind == "f":
-            raise UnsupportedError(
-                f"{name}() of an array of a length that is data{at(here())}: write "
-                f"np.{name}(x, initial=...), or a loop"
-            )
-        return getattr(np, name)(x)
-
     call.__name__ = name
     return call
 
@@ -398,7 +392,8 @@ max_ = replaces(builtins.max)(_extreme("max", lambda x, y: less(y, x), -np.inf))
 @replaces(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted``: a list of as many items, ordered by a key that may be data; stable."""
-    if type(iterable) is Ragged:
+    tensor = traced(iterable)
+    if tensor is not None and tensor.ndim and isinstance(tensor.shape[0], Dim):
         raise UnsupportedError(
             f"sorted() of an array of a length that is data{at(here())}: use np.sort"
         )
@@ -455,7 +450,7 @@ def contains(container: Any, item: Any) -> Any:
     kind = type(container)
     if kind is TracedRange:
         return container.contains(item)
-    tensor = container if kind is Ragged else traced(container)
+    tensor = traced(container)
     if tensor is not None:
         return weak(np.any(tensor == item), bool)
     if hasattr(kind, "__next__"):

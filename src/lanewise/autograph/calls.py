@@ -40,7 +40,6 @@ from lanewise.ir.location import _is_own, here
 from lanewise.trace.classwise import WRITING_TO_FIRST
 from lanewise.trace.constructors import CONSTRUCTORS, as_array, scratch_method
 from lanewise.trace.limits import check_time
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import (
     Aside,
     Continuation,
@@ -506,7 +505,7 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
             return implement(function, call_plain, args, kwargs)
         if not is_traced(args) and not (kwargs and is_traced(kwargs)):
             return function(*args, **kwargs)
-        if any([isinstance(x, (Scratch, Ragged)) for x in (*args, *kwargs.values())]):
+        if any([isinstance(x, Scratch) for x in (*args, *kwargs.values())]):
             return function(*args, **kwargs)
         kwargs.pop("like", None)
         result = implement(function, TABLE[function], unwrapped(args), unwrapped(kwargs))

@@ -58,12 +58,12 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
-from lanewise.trace.ragged import Ragged
+from lanewise.trace.packed import Packing, packed, packing
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
 from lanewise.trace.slots import Slot
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import Trace, require_trace
 from lanewise.trace.views import root_of
 
 
@@ -80,6 +80,7 @@ class Variable:
 
     def __init__(self, name: str, entry: Any, is_changed: bool) -> None:
         self.name = name
+        self.home = require_trace("a loop")
         #: Whether it is no variable, but a place that the body changes.
         self.is_place = is_changed
         self.entry = entry
@@ -93,6 +94,8 @@ class Variable:
         self.is_lost = False
         #: Whether a value that is missing is None, rather than not assigned.
         self.may_be_none = False
+        #: Which arrays are of sizes that are data, and another one after each turn.
+        self.packing: Packing = {}
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
@@ -111,7 +114,8 @@ class Variable:
         _, value = self._apart(self.entry)
         self.is_maybe = is_maybe
         self.is_known = value is not DONT_CARE
-        self.shown = arrays_in(value) if isinstance(value, Ragged) else []
+        self.shown = arrays_in(value) if self.packing else []
+        value = self._packed(value, self.home)
         self.kinds, self.leaves, self.structure = [], [], None
         if self.is_known:
             self.leaves, self.structure = flatten(value, self.sealed)
@@ -158,6 +162,25 @@ class Variable:
             self.fresh = [(result, value, leaf) for _, value, leaf in self.fresh]
         return result
 
+    def _packed(self, value: Any, region: Trace) -> Any:
+        """Return what it holds with the arrays packed that have to be."""
+        if value is DONT_CARE or not self.packing:
+            return value
+        return packed(value, self.packing, region)
+
+    def _must_pack(self, region: Region, value: Any) -> bool:
+        """Find out which arrays have sizes that are data, and other ones after a turn."""
+        entry = self._apart(self.entry)[1]
+        if entry is DONT_CARE:
+            found = packing([value], [region])
+        else:
+            found = packing([entry, value], [region, region])
+        for position, most in self.packing.items():
+            found[position] = {**found.get(position, {}), **most}
+        changed = found != self.packing
+        self.packing = found
+        return changed
+
     def _missing(self, value: Any, flag: Tensor) -> Any:
         """Return a value that only some examples have."""
         if self.may_be_none:
@@ -200,7 +223,10 @@ class Variable:
             self.sealed = set()  # another list takes the place of one: look inside
             self._begin_with(self.is_maybe, True)
             stable = False
-        leaves, structure = flatten(value, self.sealed)
+        if self._must_pack(region, value):
+            self._begin_with(self.is_maybe, True)
+            stable = False
+        leaves, structure = flatten(self._packed(value, region), self.sealed)
         if not self.is_known:
             self.is_known = True
             self.is_maybe |= self.entry is not DONT_CARE
@@ -229,6 +255,7 @@ class Variable:
         if not self.is_carried:
             return
         flag, value = self._apart(end)
+        value = self._packed(value, require_trace("a turn"))
         leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
         for leaf, kind in zip(leaves, self.kinds, strict=True):
             if kind is not None:

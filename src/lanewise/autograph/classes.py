@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.state import bare, is_optional
@@ -17,7 +15,6 @@ from lanewise.autograph.values import choose, stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.tensor import Tensor
 
 
@@ -30,9 +27,8 @@ def isinstance_(obj: Any, classes: Any) -> Any:
         return answers[1] if answers[0] is answers[1] else choose(obj._guard.flag, *answers)
     if is_mixed(obj):
         return is_one_of(obj, lambda each: isinstance(each.make(1), classes))
-    if kind is Tensor or kind is Ragged or traced(obj) is not None:
-        plain = np.ones((2,) * obj.ndim) if kind is Ragged else stand_in(obj)
-        return isinstance(obj, classes) or isinstance(plain, classes)
+    if kind is Tensor or traced(obj) is not None:
+        return isinstance(obj, classes) or isinstance(stand_in(obj), classes)
     if kind is Picked:
         return isinstance([], classes)
     if kind is TracedRange:
@@ -49,8 +45,6 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
     """``obj.__class__``, or another function of plain objects that returns it."""
     kind = type(obj)
-    if kind is Ragged:
-        return np.ndarray
     if kind is Picked or kind is TracedRange:
         return list if kind is Picked else range
     if is_mixed(obj) or is_optional(obj):

@@ -31,7 +31,9 @@ from lanewise.ir.graph import Value
 from lanewise.ops.control import cond
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.slicing import take_slice
+from lanewise.trace.packed import is_inner
 from lanewise.trace.regions import Region, resumed
+from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import Tensor, emit
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
@@ -126,12 +128,14 @@ class Exports:
                 must_not = MAY_BE_ANOTHER
             if id(leaf) in self._origins:
                 hidden += [self._root(branch, r) for r in all_roots([self._origins[id(leaf)]])]
+                is_own = True
+                continue
             for place, view in self._locations(branch, leaf):
                 key = id(root_of(view))
                 cell = self._left[branch].cells.get(key)
                 if cell is not None and cell.guard is None and key not in self._shared:
                     is_own = True
-                elif _can_move(view):
+                elif _can_move(view, self._merge.regions[branch]):
                     places.append((self._flag(branch, place), self._view(branch, view)))
                 else:
                     hidden += [self._root(branch, each) for each in all_roots([view])]
@@ -201,7 +205,7 @@ class Exports:
         view = array._view
         others: list[Any] = [DONT_CARE if index.ndim else 0 for index in view.indices]
         if view.primitive is take_slice:
-            others = [0, view.params["length"]]
+            others = [0, number_of(view.params["length"])]
         return [
             self._one_sided("an index", branch, index, other)
             for index, other in zip(view.indices, others, strict=True)
@@ -257,11 +261,13 @@ def _unique(found: Sequence[tuple[Callable[[], Tensor], Tensor]]) -> tuple[Place
     )
 
 
-def _can_move(array: Tensor) -> bool:
-    """Whether a view can be read where it has no meaning, at other integers."""
+def _can_move(array: Tensor, region: Region) -> bool:
+    """Whether a view of a region can be read where it has no meaning, at other integers."""
     while array._view is not None:
         view = array._view
-        if view.primitive is take_slice and view.params["step"] != 1:
+        if view.primitive is take_slice and (
+            view.params["step"] != 1 or is_inner(view.params["length"], region)
+        ):
             return False
         array = view.base
     return True

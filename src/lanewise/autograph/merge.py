@@ -37,6 +37,7 @@ from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Value
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
+from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, is_plain, lend, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
@@ -85,6 +86,8 @@ class Merge:
         self.outputs: list[list[Value]] = [[] for _ in regions]
         self.kinds: list[Kind] = []
         self.joined: list[Joined] = []
+        #: What was packed into an array, by its id: it may share memory with that.
+        self.origins: dict[int, Tensor] = {}
 
     def variable(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         """Join one variable.
@@ -145,8 +148,10 @@ class Merge:
             len(alive) == len(ends) or self._is_outer(first)
         ):
             return lambda results: first
+        ends = self._packed(ends)
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
+        first = next(end for end in ends if end is not DONT_CARE)
         sealed = set.intersection(*[tree.lists_within(end) for end in alive])
         sealed -= {id(each) for region in self.regions for each in region.made()}
         leaves, structure = flatten(first, sealed)
@@ -177,6 +182,24 @@ class Merge:
             return value
 
         return whole
+
+    def _packed(self, ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what branches left, arrays of sizes that only one of them knows packed."""
+        pairs = [
+            (end, r) for end, r in zip(ends, self.regions, strict=True) if end is not DONT_CARE
+        ]
+        found = packing([end for end, _ in pairs], [region for _, region in pairs])
+        if not found:
+            return ends
+        made = [
+            end if end is DONT_CARE else packed(end, found, region)
+            for end, region in zip(ends, self.regions, strict=True)
+        ]
+        for end in made:
+            for leaf in tree.flatten(end)[0]:
+                if isinstance(leaf, Packed):
+                    self.origins[id(leaf.data)] = leaf.origin
+        return made
 
     def _array(
         self, name: str, leaves: Sequence[Any], is_new: bool = False

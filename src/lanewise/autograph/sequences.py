@@ -20,8 +20,7 @@ from lanewise.errors import ConcretizationError, at
 from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
-from lanewise.trace.ragged import Ragged
-from lanewise.trace.ragged_indexing import require_whole
+from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.regions import note_attribute
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.tensor import Tensor, as_tensor, weak
@@ -211,8 +210,6 @@ class Rows(Items):
         super().__init__(number_of(shape[0]))
 
     def at(self, position: Any) -> Any:
-        if isinstance(self.array, Ragged):
-            return self.array.at(position)
         if isinstance(position, Tensor) and traced(self.array) is None:
             return as_tensor(self.array)[position]
         return self.array[position]
@@ -414,7 +411,7 @@ def as_sequence(iterable: Any) -> Items | None:
         return Listed(iterable)
     if kind is Picked:
         return Listed(list(iterable))
-    if isinstance(iterable, (np.ndarray, Ragged)):
+    if isinstance(iterable, np.ndarray):
         return Rows(iterable)
     if kind is TensorArray:
         return Elements(iterable)
@@ -423,7 +420,7 @@ def as_sequence(iterable: Any) -> Items | None:
 
 def is_data(iterable: Any) -> bool:
     """Whether an iterable is an array that is traced, or has a length that is data."""
-    return isinstance(iterable, (Items, Ragged, TensorArray)) or traced(iterable) is not None
+    return isinstance(iterable, (Items, TensorArray)) or traced(iterable) is not None
 
 
 __all__ = ["Enumerated", "Items", "Reversed", "TracedRange", "Zipped", "as_sequence", "is_data"]

@@ -26,7 +26,7 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.mixed import CODE, Class, code_among, union
-from lanewise.trace.ragged import Ragged
+from lanewise.trace.packed import Packed
 from lanewise.trace.regions import Region, set_guard
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, lift
 from lanewise.trace.trace import require_trace
@@ -433,7 +433,7 @@ class Structure(NamedTuple):
 
     tree: Any
     keys: tuple[tuple[int, int, Any], ...]
-    models: tuple[Ragged, ...]
+    models: tuple[Packed, ...]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and self[:2] == other[:2]
@@ -451,12 +451,12 @@ def flatten(value: Any, sealed: Container[int] = ()) -> tuple[list[Any], Any]:
     """
     is_leaf = (lambda node: id(node) in sealed) if sealed else None
     leaves, structure = tree.flatten(value, is_leaf)
-    if not any(isinstance(leaf, Ragged) for leaf in leaves):
+    if not any(isinstance(leaf, Packed) for leaf in leaves):
         return leaves, structure
     flat: list[Any] = []
     keys, models = [], []
     for leaf in leaves:
-        if isinstance(leaf, Ragged):
+        if isinstance(leaf, Packed):
             parts = leaf.state_leaves()
             keys.append((len(flat), len(parts), leaf.state_key))
             models.append(leaf)

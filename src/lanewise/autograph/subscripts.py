@@ -18,7 +18,6 @@ from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import (
     born,
     in_region,
@@ -36,7 +35,7 @@ from lanewise.trace.trace import state
 
 _PLAIN_KEYS = frozenset((int, str, float, bool, type(None), np.int64))
 _PLAIN = frozenset((list, tuple, dict, str, bytes, range, np.ndarray))
-_SELF_KNOWING = frozenset((Tensor, Ragged, Scratch, TracedRange, Picked))
+_SELF_KNOWING = frozenset((Tensor, Scratch, TracedRange, Picked))
 
 
 def getitem(a: Any, k: Any) -> Any:
@@ -91,7 +90,7 @@ def _refuse_key(a: Any, k: Any) -> NoReturn:
 def setitem(a: Any, k: Any, v: Any) -> None:
     """``a[k] = v``."""
     kind = type(a)
-    if kind is Tensor or state.trace is None or issubclass(kind, Scratch) or kind is Ragged:
+    if kind is Tensor or state.trace is None or issubclass(kind, Scratch):
         a[k] = v
     elif kind is list or kind is dict:
         if type(k) not in _PLAIN_KEYS and is_traced(k):

@@ -18,7 +18,7 @@ import numpy as np
 
 from lanewise.trace.formatting import Field, Text, TextOf
 from lanewise.trace.mixed import Class, note_mixed, presence
-from lanewise.trace.ragged import Ragged
+from lanewise.trace.origins import refuse_escape
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.tensor import Tensor, as_tensor
 from lanewise.trace.trace import Trace, state
@@ -293,8 +293,8 @@ class Templates:
         if isinstance(value, StandIn):
             self.holds_later = True
             return value.template()
-        if kind is Ragged:
-            value.refuse("a call for its effect")
+        if kind is Tensor:
+            refuse_escape(value, "a call for its effect")
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict) and not isinstance(value, type) and is_traced(attributes):
             parts = tuple([(name, self.of(part)) for name, part in attributes.items()])

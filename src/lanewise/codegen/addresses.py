@@ -43,6 +43,8 @@ class Affine(Vec):
         return (self.base.spread() + steps).parts
 
     def __add__(self, other: Vec | float | bool) -> Vec:
+        if isinstance(other, Dim):
+            other = self._other(other)
         if isinstance(other, Affine):
             return Affine(self.e, self.base + other.base, self.step + other.step)
         if isinstance(other, Vec) and other.varying:
@@ -53,6 +55,8 @@ class Affine(Vec):
         return self + other
 
     def __sub__(self, other: Vec | float | bool) -> Vec:
+        if isinstance(other, Dim):
+            other = self._other(other)
         if isinstance(other, Vec) and other.varying:
             return Vec.__sub__(self, other)
         return Affine(self.e, self.base - other, self.step)

@@ -31,8 +31,9 @@ from lanewise.codegen.addresses import (
 from lanewise.codegen.addresses import load as load_at
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.numbers import Number, of_vecs, vecs
+from lanewise.codegen.sizes import spaced
 from lanewise.codegen.vector import Vec
-from lanewise.ir.dims import DimLike, product
+from lanewise.ir.dims import Dim, DimLike, product
 
 #: Of ints, and of Dims where a kernel is told of sizes.
 Shape = tuple[Any, ...]
@@ -220,9 +221,15 @@ class Buffer:
 
 
 class Stored(Array):
-    """Elements in a buffer, row-major."""
+    """Elements in a buffer, row-major.
 
-    __slots__ = ("active", "buffer", "e")
+    Attributes
+    ----------
+    strides
+        The distance between neighbours along each axis, in elements.
+    """
+
+    __slots__ = ("active", "buffer", "e", "strides")
 
     def __init__(
         self,
@@ -233,6 +240,7 @@ class Stored(Array):
         active: Callable[[], Vec | None],
     ) -> None:
         self.e, self.dtype, self.shape, self.buffer, self.active = e, dtype, shape, buffer, active
+        self.strides = row_major(spaced(shape, e.counted))
 
     @property
     def varies(self) -> bool:
@@ -252,10 +260,14 @@ class Stored(Array):
         return plus(lanes, row)
 
     def at(self, *index: Index) -> Number:
-        place = linear(index, row_major(self.shape))
-        # Lanes that are not active may ask for any place.
-        is_data = isinstance(place, Vec) and place.varying
+        place, is_data = self._place(linear(index, self.strides))
         return self.load(place, self.active() if is_data else None)
+
+    def _place(self, place: Index) -> tuple[Index, bool]:
+        """Return a place, and whether lanes that are not active may ask for any."""
+        if isinstance(place, Dim):
+            place = as_index(self.e, place)
+        return place, isinstance(place, Vec) and place.varying
 
     def load(self, place: Index, mask: Vec | None = None) -> Number:
         """Return the element at a place of the row-major order, which must be within bounds."""
@@ -270,6 +282,9 @@ class Stored(Array):
     def store(self, place: Index, value: Number, mask: Vec | None) -> None:
         """Write the element at a place of the row-major order, in the lanes of the mask."""
         buffer = self.buffer
+        place, is_data = self._place(place)
+        if is_data and mask is None:
+            mask = self.active()
         rows = zip(buffer.pointers, buffer.kinds, vecs(value), strict=True)
         for pointer, kind, piece in rows:
             store(self.e, pointer, self._offset(place, kind), piece, mask)

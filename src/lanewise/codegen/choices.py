@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
-from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
-from lanewise.ops.facts import Kind, ask, count
+from lanewise.ops.facts import Kind, ask, count, is_update
 from lanewise.ops.regions import map_
-from lanewise.passes.specialize import at_usual_sizes, defined_sizes
+from lanewise.passes.specialize import at_longest_sizes, at_usual_sizes, defined_sizes
 from lanewise.passes.survive import meant
 
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
@@ -36,6 +37,12 @@ _HALVING = 3
 ABREAST, _LITTLE = 4, 3
 #: What copying an element costs to where it has its neighbours beside it.
 _COPIED = 2
+#: What each pass over an array costs beside its turns, where the elements of one have the lanes:
+#: what is written under a mask is read again only when it has arrived in memory.
+_PASS = 15
+#: Where lanes have sizes of their own: what a turn that only some make costs beside what it does,
+#: and an element that is written where the data say.
+_MASKED, _SCATTERED = 8, 4
 
 
 def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[bool] = ()) -> bool:
@@ -45,8 +52,8 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     """
     if all(axis is None for axis in in_dims):
         return False  # one example, which would be the same in all lanes
-    if defined_sizes(body):
-        return False  # examples have arrays of different sizes
+    if defines_sizes(body, in_dims):
+        return _own_sizes_pay(body, in_dims)
     body = at_usual_sizes(body)
     if any(op.primitive in LOOPS for op in body.operations):
         return True
@@ -60,6 +67,70 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     if by_elements is not None:
         by_elements += _COPIED * sum(map(count, apart))
     return by_elements is None or by_elements > _cost_of_examples(body, in_dims, apart)
+
+
+def defines_sizes(body: Graph, in_dims: Sequence[int | None]) -> bool:
+    """Whether examples define sizes of their own: then they may run in lanes, or in turn."""
+    mapped = [axis is not None for axis in in_dims]
+    return any(mapped) and bool(defined_sizes(body) or varying_sizes(body, mapped))
+
+
+def _own_sizes_pay(body: Graph, in_dims: Sequence[int | None]) -> bool:
+    """Whether examples that define sizes run in lanes: all wait for the largest of them there."""
+    usual = at_usual_sizes(body)
+    if max([count(v) for v in _values(body)], default=1) > LARGE:
+        return False
+    lanes = _group(usual, in_dims)
+    try:
+        longest = at_longest_sizes(body, ABREAST * lanes)
+    except (ValueError, IndexError):  # not all of them are so at once
+        longest = usual
+    mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
+    moved = sum([count(v) for v in (*mapped, *body.outputs) if count(v) > 1])
+    work = instructions(longest) + _more_in_lanes(longest) + moved * (3 + math.log2(lanes))
+    return work / lanes < _cost_in_turn(usual, lanes)
+
+
+def _more_in_lanes(body: Graph) -> float:
+    """Return instructions of lanes with sizes of their own that `instructions` leaves out."""
+    total = 0.0
+    for op in body.operations:
+        total += ask(op.primitive.products, op)
+        total += _turns(op) * sum(map(_more_in_lanes, op.regions)) if op.regions else 0
+        if op.primitive is scan:
+            total += _turns(op) * _MASKED
+        elif is_update(op) and op.primitive.reads_at_data:
+            total += _largest(op) * _SCATTERED
+    return total
+
+
+def _cost_in_turn(body: Graph, lanes: int) -> float:
+    """Return about how many instructions an example takes whose arrays' elements have the lanes.
+
+    Other than for `_cost_of_elements` there may be anything in it, which then goes one by one.
+    """
+    total = 0.0
+    uses = Counter([v for op in body.operations for v in op.operands])
+    for op in body.operations:
+        if op.regions:
+            whole = _PASS + _turns(op) * sum([_cost_in_turn(r, lanes) for r in op.regions])
+            total += whole / (lanes if _fills_lanes(op) else 1)
+            continue
+        kind, largest = op.primitive.kind, max((*op.operands, *op.results), key=count, default=None)
+        if largest is None or count(largest) <= 1:
+            total += work_of(op)
+            continue
+        has_lanes = _runs_along_rows(op, body) or kind in (Kind.VIEW, Kind.LOOKUP, Kind.UPDATE)
+        shape = largest.type.shape
+        rows = math.prod(shape[:-1])
+        total += (1 + work_of(op)) * rows * (-(-shape[-1] // lanes) if has_lanes else shape[-1])
+        total += ask(op.primitive.products, op) / (lanes if has_lanes else 1)
+        if kind is Kind.REDUCTION or kind is Kind.CONTRACTION:
+            total += _HALVING * math.log2(lanes) * count(op.results[0])
+        elif kind not in (Kind.VIEW, Kind.LOOKUP, Kind.SOURCE):
+            is_kept = kind is not Kind.ELEMENTWISE or any(uses[v] > 1 for v in op.results)
+            total += _PASS * is_kept
+    return total
 
 
 def _fills_lanes(op: Operation) -> bool:

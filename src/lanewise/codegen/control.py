@@ -14,23 +14,23 @@ from functools import partial
 import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Elements, Stored, row_major
+from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
-from lanewise.codegen.lowering import Lowering, Variable
+from lanewise.codegen.loops import Variable
+from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import choose, vecs
-from lanewise.codegen.sizes import is_unknown
+from lanewise.codegen.sizes import check_sizes, is_unknown
 from lanewise.codegen.uniformity import varying_carry, varying_scan
 from lanewise.codegen.vector import Vec, select
-from lanewise.ir.dims import most_of
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim, symbols_in
 from lanewise.ops.control import BRANCHES, cond, scan, switch, while_
 from lanewise.ops.facts import ask, may_fail, usual
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent
-from lanewise.passes.fitting import always_fits
+from lanewise.passes.specialize import symbols_of
 
 #: Branches of at most so many operations on numbers are both computed, and chosen from.
 SHORT = 8
@@ -83,11 +83,11 @@ def run(
                 is_used = [uses.get(value, 0) > 0 for value in op.results]
                 try:
                     results = operation(k, op, operands, is_used)
+                except CannotCompile as error:
+                    error.trail.append(op)
+                    raise
                 except Exception as error:
-                    refused = refusal(error, op)
-                    if refused is error:
-                        raise
-                    raise refused from error
+                    raise refusal(error, op) from error
                 for value, result in zip(op.results, results, strict=True):
                     bind(value, k.settled(result, uses.get(value, 0)))
                     given.append(env[value])
@@ -114,8 +114,8 @@ def operation(
         raise CannotCompile(f"{primitive.name} takes or gives what are no numbers")
     if not primitive.any_size and not op.regions and has_dim((*types, *op.params.values())):
         raise CannotCompile(f"{primitive.name} has a native form for known sizes only")
-    if not op.regions and _is_counted(k, op) and not always_fits(op):
-        raise CannotCompile(f"{primitive.name} is not defined in all iterations of a loop")
+    if k.e.counted and not op.regions:
+        check_sizes(k, op)
     if primitive is cond:
         return _cond(k, op, operands)
     if primitive is switch:
@@ -134,18 +134,6 @@ def operation(
         operands = [k.found_once(x, types[0].shape) for x in operands]
     found = rule(k, types, *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
-
-
-def _is_counted(k: Lowering, op: Operation) -> bool:
-    """Whether sizes in an operation depend on what the kernel counts, as far as it knows.
-
-    Where it is told of sizes that this depends on, it is called for such that fit.
-    """
-    if not k.e.counted:
-        return False
-    types = [value.type for value in (*op.operands, *op.results)]
-    names = k.e.counted.keys() & symbols_in((*op.params.values(), *types))
-    return bool(names) and all([most_of(name) is not None for name in names])
 
 
 # --- branches -----------------------------------------------------------------------------------
@@ -185,7 +173,7 @@ def _is_short(region: Graph) -> bool:
     A branch that some lanes take is guessed wrong again and again, which costs more than they do.
     """
     for op in region.operations:
-        if op.regions or op.must_run or may_fail(op):
+        if op.regions or op.must_run or may_fail(op) or symbols_of(op):
             return False
         if ask(op.primitive.instructions, op) >= COSTLY:
             return False
@@ -220,10 +208,9 @@ class _Joined:
             return
         memory = self.memory
         assert memory is not None
-        strides = row_major(self.shape)
         k.each(
             self.shape,
-            lambda *i: memory.store(linear(i, strides), side.at(*i), mask or k.tail(memory)),
+            lambda *i: memory.store(linear(i, memory.strides), side.at(*i), mask or k.tail(memory)),
         )
 
     def get(self) -> Array:
@@ -383,11 +370,10 @@ class Carried:
             return
         if isinstance(new, Stored) and new.buffer is memory.buffer:
             return
-        strides = row_major(self.shape)
 
         def keep(*i: Index) -> None:
             mask = k.mask if self.keeps or not memory.buffer.wide else None
-            memory.store(linear(i, strides), new.at(*i), mask)
+            memory.store(linear(i, memory.strides), new.at(*i), mask)
 
         k.each(self.shape, keep)
 
@@ -405,7 +391,8 @@ def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[boo
     captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:count])]
     carried, parts = [False] * len(op.results), False
     if k.in_lanes:
-        carried, parts = varying_carry(op, [varies(k, x) for x in (*captures, *operands[count:])])
+        given = [varies(k, x) for x in (*captures, *operands[count:])]
+        carried, parts = varying_carry(op, given, k.varying_sizes)
     with pinned(captures):
         state: list[Carried] = []
         for x, varying, is_used in zip(operands[count:], carried, used, strict=True):
@@ -469,11 +456,13 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
     xs = [k.addressable(x) for x in operands[last:]]
     carried = [False] * (last - first)
     if k.in_lanes:
-        carried = varying_scan(op, [varies(k, x) for x in (*captures, *operands[first:last], *xs)])
+        given = [varies(k, x) for x in (*captures, *operands[first:last], *xs)]
+        carried = varying_scan(op, given, k.varying_sizes)
+    parts = not k.varying_sizes.isdisjoint(symbols_in(length))
     with pinned([*captures, *xs]):
         state: list[Carried] = []
         for x, varying, is_used in zip(operands[first:last], carried, used, strict=False):
-            state.append(Carried(k, x, varying, False, is_used, state))
+            state.append(Carried(k, x, varying, parts, is_used, state))
         stacks = [
             k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
         ]
@@ -524,9 +513,8 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
                 if mapped:
                     _put(k, result, j, output)
                 else:
-                    strides = row_major(result.shape)
                     for i in np.ndindex(*result.shape):
-                        result.store(linear(i, strides), output.at(*i), k.tail(result))
+                        result.store(linear(i, result.strides), output.at(*i), k.tail(result))
 
         if runs_in_lanes:
             with k.lane_loop(0, size) as j:
@@ -546,11 +534,10 @@ def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:
 
 def _put(k: Lowering, stack: Stored, i: Index, y: Array) -> None:
     """Write an array as the part of a larger one at an index of its first axis."""
-    strides = row_major(stack.shape)
 
     def put(*j: Index) -> None:  # the mask is that of the lanes which the elements may run in
         mask = None if stack.buffer.mask is k.mask else k.mask
-        stack.store(linear((i, *j), strides), y.at(*j), mask)
+        stack.store(linear((i, *j), stack.strides), y.at(*j), mask)
 
     k.each(y.shape, put)
 

@@ -223,6 +223,18 @@ class Emitter:
         self.module.declare(name, "i1", mask_type)
         return self.uniform("b", self.write(f"call i1 @{name}({mask_type} {joined})"))
 
+    def extreme(self, x: Vec, greatest: bool) -> Vec:
+        """Return the greatest or the least of a signed integer in all lanes."""
+        verb, type_, scalar = "smax" if greatest else "smin", self.type(x.kind, True), LLVM[x.kind]
+        one, whole = f"llvm.{verb}.v{self.group}{scalar}", f"llvm.vector.reduce.{verb}"
+        self.module.declare(one, type_, type_, type_)
+        joined = x.parts[0]
+        for part in x.parts[1:]:
+            joined = self.write(f"call {type_} @{one}({type_} {joined}, {type_} {part})")
+        whole = f"{whole}.v{self.group}{scalar}"
+        self.module.declare(whole, scalar, type_)
+        return self.uniform(x.kind, self.write(f"call {scalar} @{whole}({type_} {joined})"))
+
     # --- control flow -------------------------------------------------------------------------
 
     @contextmanager

@@ -29,19 +29,20 @@ class CannotCompile(Exception):  # noqa: N818 (nothing went wrong)
         return f"{self.reason}{place}"
 
 
-def refusal(error: Exception, op: Operation) -> Exception:
+def refusal(error: Exception, op: Operation) -> CannotCompile:
     """Return what is raised where writing an operation raised an error: why it has no native form.
 
-    It is the error itself where that is one that says so, or is not survived.
+    Raises
+    ------
+    Exception
+        The error itself, where it is not survived.
     """
-    if isinstance(error, CannotCompile):
-        refused = error
-    elif isinstance(error, Undecided):
+    if isinstance(error, Undecided):
         refused = CannotCompile(f"{op.primitive.name} has to know the sizes")
     elif survives(error, f"the native form of {op.primitive.name}", Graph((), (op,), ())):
         refused = CannotCompile(f"{op.primitive.name}: {INTERNAL} in its native form")
     else:
-        return error
+        raise error
     refused.trail.append(op)
     return refused
 

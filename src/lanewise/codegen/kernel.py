@@ -10,6 +10,7 @@ operand, one for sizes if it is told of any, and one for each result; then of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ from lanewise.codegen.arrays import Array, Elements, Given, row_major
 from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.choices import (
     count,
+    defines_sizes,
     nanoseconds,
     only_indexed,
     runs_in_lanes,
@@ -28,17 +30,17 @@ from lanewise.codegen.choices import (
 )
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
-from lanewise.codegen.lowering import TURNS
+from lanewise.codegen.loops import TURNS
 from lanewise.codegen.overwriting import Overwriting, Shared
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.passes.paths import has_writes
 from lanewise.passes.pipeline import KERNEL
-from lanewise.passes.specialize import at_usual_sizes, unknown_sizes
+from lanewise.passes.specialize import at_usual_sizes, defined_sizes, unknown_sizes
 from lanewise.passes.survive import INTERNAL, survives
 
 #: Of more results than this each is stored as soon as it is there: else all their numbers would be
@@ -167,13 +169,46 @@ def _written(
     columns: Sequence[bool],
     shared: Shared,
 ) -> Kernel:
-    """Write the kernel of a map as its region stands; see `write`."""
+    """Write the kernel of a map as its region stands; see `write`.
+
+    Where examples define sizes and it cannot be written in one form, it is in the other.
+    """
     lists.check(body)
+    if not defined_sizes(body).isdisjoint(symbols_in(tuple([v.type for v in body.outputs]))):
+        raise CannotCompile("examples give arrays of sizes of their own")
     unknown = unknown_sizes(body)
     # What is best depends on sizes: where they are not known it is decided by usual ones.
     usual = _of_usual_sizes(body)
     columns = () if unknown else _columns(body, in_dims, columns)
     in_lanes = runs_in_lanes(body, in_dims, columns)
+
+    def form(in_lanes: bool) -> Kernel:
+        return _in_form(in_lanes, body, usual, in_dims, lanes, fastmath, columns, shared)
+
+    try:
+        return form(in_lanes)
+    except TooLong:
+        raise
+    except CannotCompile:
+        if shared or not defines_sizes(body, in_dims):
+            raise
+        with suppress(CannotCompile):
+            return form(not in_lanes)
+        raise
+
+
+def _in_form(
+    in_lanes: bool,
+    body: Graph,
+    usual: Graph,
+    in_dims: Sequence[int | None],
+    lanes: int | None,
+    fastmath: bool,
+    columns: tuple[bool, ...],
+    shared: Shared,
+) -> Kernel:
+    """Write the kernel of a map with examples in its lanes, or elements; see `write`."""
+    unknown = unknown_sizes(body)
     if unknown or not in_lanes:
         columns = (False,) * (len(body.inputs) + len(body.outputs))
     group, parts = shape_of_lanes(usual, in_dims, in_lanes, lanes, columns)

@@ -7,24 +7,22 @@ results. It computes with Python: numbers are Vecs, ``for i in k.range(n)`` writ
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from lanewise.codegen import numbers
-from lanewise.codegen.addresses import Affine, Index, as_index, linear
-from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape, Stored, row_major
+from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape, Stored
 from lanewise.codegen.elementwise.ufuncs import lookup
-from lanewise.codegen.emitter import Emitter, Slot
+from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.loops import UNROLLED, Loops
 from lanewise.codegen.memory import Memory
-from lanewise.codegen.numbers import Number, choose, convert, kinds_of, of_vecs, vecs
-from lanewise.codegen.sizes import Counted, is_few, is_long, room
-from lanewise.codegen.uniformity import IN_REGISTERS
+from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
+from lanewise.codegen.sizes import Counted, is_long, room
 from lanewise.codegen.vector import Vec, known_span
 from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
@@ -38,39 +36,24 @@ WRITTEN = 512
 DEEPEST = 64
 #: An element that takes at most so many operations is computed again where it is repeated.
 AGAIN = 16
-#: Loops of at most so many turns are written out, turn by turn.
-UNROLLED = 8
-#: A loop asks whether the run should stop once in so many turns; of which some run in one go.
-TURNS, STRIP = 1 << 14, 1 << 10
 
 
-class Lowering:
+class Lowering(Loops):
     """Writes one kernel.
 
     Attributes
     ----------
-    e
-        Where instructions go.
-    mask
-        The lanes that are active; None for all.
-    in_lanes
-        Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
     memory
         The kernel's local memory.
     """
 
     def __init__(self, e: Emitter) -> None:
-        self.e = e
-        self.mask: Vec | None = None
-        self.in_lanes = False
+        super().__init__(e)
         self.memory = Memory()
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
         self._depth = 0
-        self._is_ahead = False
-        self._scopes: list[int] = [0]
-        self._next_scope = itertools.count(1)
 
     @property
     def scratch(self) -> int:
@@ -99,9 +82,6 @@ class Lowering:
     def constant(self, dtype: Any, value: Any) -> Number:
         return numbers.constant(self.e, np.dtype(dtype), value)
 
-    def index(self, index: Index | Dim) -> Vec:
-        return as_index(self.e, index)
-
     def ufunc(self, fn: np.ufunc, *operands: Number, dtype: np.dtype | None = None) -> Any:
         """Return a ufunc of numbers, with NumPy's promotion; a tuple if it has several results."""
         loop = loop_dtypes(fn, tuple([numbers.dtype_of(x) for x in operands]), dtype)
@@ -129,11 +109,6 @@ class Lowering:
         """Return whether a ufunc's loop may end the run."""
         return getattr(lookup(fn, loop), "fails", False)
 
-    def variable(self, dtype: np.dtype, varying: bool | None = None) -> Variable:
-        """Return a variable; one for each lane if it is `varying`, by default where lanes run."""
-        wide = self.in_lanes if varying is None else varying
-        return Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
-
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
         raise NotImplementedError
@@ -141,25 +116,19 @@ class Lowering:
     def define_size(self, size: Dim, number: Number, least: int, most: DimLike | None) -> None:
         """Take a number, less `least`, for what a symbol of shapes is from here on."""
         (count,) = numbers.vecs(number)
-        if count.varying:
-            raise CannotCompile("the lanes have arrays of different sizes")
         (name,) = symbols(size)
         count = count.to("i64")
         span, named = known_span(count), most_of(name)
         most = most if named is None else named
+        if most is None:
+            raise CannotCompile(f"how large {size} may be is not known")
+        if count.varying and not isinstance(most, int):
+            raise CannotCompile("the lanes have arrays of different sizes, without a known bound")
         count = count - least if least else count
         if span is None or span[0] < least or not isinstance(most, int) or span[1] > least + most:
             # Memory is for no more: whoever made the graph may be wrong, the kernel may not.
-            is_in_range = count >= 0
-            self.fail(~(is_in_range if most is None else is_in_range & (count <= self.index(most))))
+            self.fail(~((count >= 0) & (count <= self.index(most))))
         self.e.counted[name] = Counted(count, most)
-
-    def poll(self, turns: Index = 1) -> None:
-        """Write what a loop asks after some of its turns: whether the run should stop.
-
-        After many short ones it does, or after fewer long ones that count as several.
-        """
-        raise NotImplementedError
 
     def _fail_with(self, condition: Vec, error: str, message: str) -> None:
         del error, message  # the interpreter raises them, on the example that failed
@@ -202,10 +171,6 @@ class Lowering:
     def elements(self, dtype: np.dtype, shape: Sequence[int], items: list[Number]) -> Elements:
         """Return an array of numbers, in row-major order."""
         return Elements(dtype, tuple(shape), items, self._spilled)
-
-    def is_small(self, shape: Sequence[int]) -> bool:
-        """Whether an array of this shape is kept in registers."""
-        return is_few(shape, IN_REGISTERS)
 
     def settled(self, x: Array, uses: int) -> Array:
         """Return an array in the form in which it is kept for `uses` later uses."""
@@ -272,14 +237,16 @@ class Lowering:
     def materialized(self, x: Array, wide: bool | None = None) -> Stored:
         """Return an array computed into memory of its own; see `local`."""
         result = self.local(x.dtype, x.shape, wide)
-        strides = row_major(x.shape)
         if isinstance(x, Elements):
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
             return result
         if any([is_long(size, UNROLLED + 1) for size in x.shape]):
             self._spill_for_loops(x)
-        self.each(x.shape, lambda *i: result.store(linear(i, strides), x.at(*i), self.tail(result)))
+        self.each(
+            x.shape,
+            lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
+        )
         return result
 
     def _spill_for_loops(self, x: Array) -> None:
@@ -370,229 +337,3 @@ class Lowering:
         """Write an element of `owned` memory, in the active lanes."""
         same = x.buffer.mask is self.mask
         x.store(place, value, None if same else self.mask)
-
-    # --- loops --------------------------------------------------------------------------------
-
-    def range(
-        self,
-        start: Index,
-        stop: Index | None = None,
-        step: int = 1,
-        *,
-        unroll: bool | None = None,
-        polls: bool = False,
-    ) -> Generator[Any]:
-        """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
-
-        With `unroll` the turns are written one by one, and i is an int; by default where there are
-        few. What turns hand on stands in variables or memory. With `polls` it may be a long one,
-        and asks now and then whether the run should stop: between strips of turns, as LLVM does
-        little with a loop that calls somebody in its turns.
-        """
-        first, last = ends = (0, start) if stop is None else (start, stop)
-        known = None
-        if isinstance(first, int) and isinstance(last, int):
-            known = range(first, last, step)
-            if len(known) <= (UNROLLED if unroll is None else len(known) if unroll else 1):
-                yield from known
-                return
-        if not polls:
-            yield from self._part_of_turns(first, last, step, ends)
-        elif known is not None and len(known) <= STRIP:
-            yield from self._part_of_turns(first, last, step, ends)
-            self.poll(len(known))
-        else:
-            for begin in self._part_of_turns(first, last, STRIP * step, ends):
-                end, bound = begin + STRIP * step, self.index(last)
-                end = end.least(bound) if step > 0 else end.greatest(bound)
-                yield from self._part_of_turns(begin, end, step, ends)
-                self.poll((end - begin).abs())
-
-    def _part_of_turns(
-        self, first: Index, last: Index, step: int, ends: tuple[Index, Index]
-    ) -> Generator[Any]:
-        """Write the turns of a loop, or of a part of one that has these ends."""
-        e = self.e
-        counter = e.slot("i64", False)
-        counter.set(self.index(first))
-        head, body, done = e.label("head"), e.label("body"), e.label("done")
-        e.jump(head)
-        e.begin(head)
-        at = counter.get()
-        bound = self.index(last)
-        e.branch(at < bound if step > 0 else at > bound, body, done)
-        e.begin(body)
-        start, stop = ends
-        if isinstance(start, int) and isinstance(stop, int):
-            at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
-        with self.scope():
-            yield at
-        counter.set(e.uniform("i64", at.parts[0]) + step)
-        e.jump(head)
-        e.begin(done)
-
-    def each(
-        self,
-        shape: Sequence[int],
-        body: Callable[..., None],
-        *,
-        unroll: bool | None = None,
-        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
-    ) -> None:
-        """Write loops over all indices of a shape, of which no turn needs another.
-
-        Outside of the lanes the last axis runs in lanes, if it is long enough. `unroll` is as for
-        `range`. Along the axes that `within` names, only those from one to before another place.
-        """
-
-        def level(index: tuple[Index, ...]) -> None:
-            axis = len(index)
-            if axis == len(shape):
-                body(*index)
-                return
-            first, last = within.get(axis, (0, shape[axis]))
-            if axis == len(shape) - 1 and not self.in_lanes and is_long(shape[axis], self.e.group):
-                with self.lane_loop(first, last) as i:
-                    body(*index, i)
-                return
-            for i in self.range(first, last, unroll=unroll):
-                level((*index, i))
-
-        level(())
-
-    @contextmanager
-    def lane_loop(self, start: Index, stop: Index) -> Generator[Affine]:
-        """Write a loop whose turns are the lanes: a block of them at a time."""
-        e, lanes = self.e, self.e.lanes
-        counter = e.slot("i64", False)
-        counter.set(self.index(start))
-        head, body, done = e.label("head"), e.label("body"), e.label("done")
-        e.jump(head)
-        e.begin(head)
-        at = counter.get()
-        bound = self.index(stop)
-        e.branch(at < bound, body, done)
-        e.begin(body)
-        outer = self.mask, self.in_lanes
-        index = Affine(e, at, 1)
-        whole = isinstance(start, int) and isinstance(stop, int) and (stop - start) % lanes == 0
-        self.in_lanes = True
-        self.mask = None if whole else e.lane_index() < bound - at
-        with self.scope():
-            yield index
-        self.mask, self.in_lanes = outer
-        counter.set(at + lanes)
-        e.jump(head)
-        e.begin(done)
-
-    @contextmanager
-    def ahead(self, once: bool = True) -> Generator[None]:
-        """Write code that runs once, before all examples; where not `once`, at its place."""
-        e = self.e
-        outer = e.lines, self.mask, self._is_ahead
-        if once:
-            e.lines, self.mask, self._is_ahead = e.prologue, None, True
-        yield
-        e.lines, self.mask, self._is_ahead = outer
-
-    @contextmanager
-    def scope(self) -> Generator[None]:
-        """Mark code that may not run: what is kept in memory there is not there afterwards."""
-        self._scopes.append(next(self._next_scope))
-        yield
-        self._scopes.pop()
-
-    @contextmanager
-    def masked(self, mask: Vec | None) -> Generator[None]:
-        """Write code under another mask."""
-        outer = self.mask
-        self.mask = mask
-        yield
-        self.mask = outer
-
-    @contextmanager
-    def exactly(self) -> Generator[None]:
-        """Write arithmetic that is rounded as IEEE 754 says, whatever else the user allows."""
-        outer, self.e.flags = self.e.flags, ""
-        yield
-        self.e.flags = outer
-
-    def both(self, condition: Vec) -> Vec:
-        """Return the active lanes in which a condition holds."""
-        return condition if self.mask is None else condition & self.mask
-
-    def fold(
-        self,
-        shape: Sequence[int],
-        start: Sequence[Number],
-        step: Callable[..., Sequence[Number]],
-        combine: Callable[..., Sequence[Number]] | None = None,
-        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
-    ) -> list[Number]:
-        """Return numbers after a step for each index of a shape: ``step(index, *numbers)``.
-
-        With `combine`, which joins two sets of numbers, the steps may be grouped at will: `start`
-        then is its neutral element. Without it they are taken in order. `within` is as for `each`.
-        """
-        if combine is not None and not self.in_lanes and shape and is_long(shape[-1], self.e.group):
-            return self._fold_in_lanes(shape, start, step, combine, within)
-        if self.is_small(shape) and not within:
-            found = list(start)
-            for index in np.ndindex(*shape):
-                found = list(step(index, *found))
-            return found
-        variables = [self.variable(numbers.dtype_of(x)) for x in start]
-        for variable, x in zip(variables, start, strict=True):
-            variable.set(x)
-
-        def body(index: tuple[Index, ...]) -> None:
-            if len(index) < len(shape):
-                for i in self.range(*within.get(len(index), (0, shape[len(index)]))):
-                    body((*index, i))
-                return
-            found = step(index, *[variable.get() for variable in variables])
-            for variable, x in zip(variables, found, strict=True):
-                variable.set(x)
-
-        body(())
-        return [variable.get() for variable in variables]
-
-    def _fold_in_lanes(
-        self, shape: Sequence[int], start: Sequence[Number], step: Any, combine: Any, within: Any
-    ) -> list[Number]:
-        wide = [self.variable(numbers.dtype_of(x), True) for x in start]
-        for variable, x in zip(wide, start, strict=True):
-            variable.set(x)
-
-        def body(index: tuple[Index, ...]) -> None:
-            ends = within.get(len(index), (0, shape[len(index)]))
-            if len(index) < len(shape) - 1:
-                for i in self.range(*ends):
-                    body((*index, i))
-                return
-            with self.lane_loop(*ends) as i:
-                before = [variable.get() for variable in wide]
-                after = step((*index, i), *before)
-                for variable, old, new in zip(wide, before, after, strict=True):
-                    new = new if self.mask is None else choose(self.mask, new, old)
-                    variable.set(new)
-
-        body(())
-        found = [variable.get() for variable in wide]
-        return numbers.across(self.e, found, combine)
-
-
-class Variable:
-    """A number that is set and read."""
-
-    __slots__ = ("slots",)
-
-    def __init__(self, slots: Sequence[Slot]) -> None:
-        self.slots = slots
-
-    def get(self) -> Number:
-        return of_vecs([slot.get() for slot in self.slots])
-
-    def set(self, value: Number) -> None:
-        for slot, part in zip(self.slots, vecs(value), strict=True):
-            slot.set(part)

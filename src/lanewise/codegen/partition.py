@@ -360,7 +360,7 @@ def _refusal(split: _Split, member: Operation) -> CannotCompile | None:
     try:
         kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
     except CannotCompile as error:
-        return error
+        return error.with_traceback(None)  # which holds all that is at work, and so itself
     return None
 
 

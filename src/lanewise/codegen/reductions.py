@@ -10,7 +10,7 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear, plus, times
-from lanewise.codegen.arrays import Array, Lazy, Stored, row_major
+from lanewise.codegen.arrays import Array, Lazy, Stored
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number
@@ -71,7 +71,7 @@ class Reductions(Lowering):
             if is_sum and inner and is_long(inner[-1], 2 * RUN + 1):
                 return self._long_sum(dtype, inner, element, combine, ends)
             if neutral is None or not row_of(fn).is_associative:
-                return self._in_sequence(inner, element, loop)
+                return self._in_sequence(fn, dtype, inner, element, loop)
             start = self.constant(dtype, neutral)
             return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine, ends)[0]
 
@@ -99,7 +99,12 @@ class Reductions(Lowering):
 
         return (lambda a, b: [loop(a[0], b[0])]), loop
 
-    def _in_sequence(self, inner: Sequence[int], element: Any, loop: Any) -> Number:
+    def _in_sequence(
+        self, fn: np.ufunc, dtype: np.dtype, inner: Sequence[int], element: Any, loop: Any
+    ) -> Number:
+        if is_unknown(inner) and fn.identity is not None:  # there may be no first element
+            start = self.constant(dtype, fn.identity)
+            return self.fold(inner, [start], lambda j, a: [loop(a, element(j))])[0]
         first = element([0] * len(inner))
         if self.is_small(inner):
             found = first
@@ -108,10 +113,11 @@ class Reductions(Lowering):
             return found
         if len(inner) > 1:
             raise CannotCompile("this reduction over several axes has no native form")
-        variable = self.variable(numbers.dtype_of(first))
+        variable, outer = self.variable(numbers.dtype_of(first)), self.mask
         variable.set(first)
         for j in self.range(1, inner[0]):
-            variable.set(loop(variable.get(), element([j])))
+            old = variable.get()
+            variable.set(self.changed(outer, old, loop(old, element([j]))))
         return variable.get()
 
     def _long_sum(
@@ -197,7 +203,6 @@ class Reductions(Lowering):
                 found[i] = loop(found[before], element(i)) if i[axis] else element(i)
             return self.elements(dtype, shape, list(found.values()))
         result = self.local(dtype, shape)
-        strides = row_major(shape)
 
         def level(index: tuple[Index, ...]) -> None:
             if len(index) < len(shape) - 1:
@@ -214,7 +219,7 @@ class Reductions(Lowering):
                     item = element(where)
                     item = numbers.choose(i.eq(0), item, loop(running.get(), item))
                 running.set(item)
-                result.store(linear(where, strides), item, self.tail(result))
+                result.store(linear(where, result.strides), item, self.tail(result))
 
         level(())
         return result

@@ -33,13 +33,21 @@ from lanewise.codegen.arrays import Array, Given
 from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.choices import instructions, only_indexed
 from lanewise.codegen.emitter import Slot
-from lanewise.codegen.lowering import TURNS, Lowering, Variable
-from lanewise.codegen.numbers import Number, choose
-from lanewise.codegen.uniformity import IN_REGISTERS, varying_carry, varying_outputs
+from lanewise.codegen.loops import TURNS, Variable
+from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.numbers import Number, choose, vecs
+from lanewise.codegen.sizes import Counted, is_few, is_unknown
+from lanewise.codegen.uniformity import (
+    IN_REGISTERS,
+    varying_carry,
+    varying_outputs,
+    varying_sizes,
+)
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import while_
 from lanewise.ops.facts import count
+from lanewise.passes.specialize import defined_sizes
 
 #: Turns of fewer instructions than this are so cheap that counting who has left shows.
 LEAST: float = 12
@@ -104,6 +112,8 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
         body.operations[:place],
         body.operations[place + 1 :],
     )
+    if any(is_unknown(v.type.shape) for v in (*loop.operands, *loop.results)):
+        return None
     read = {value for op in later for value in op.operands}.union(body.outputs)
     kept = [value for op in earlier for value in op.results if value in read]
     handed = tuple(dict.fromkeys([*loop.operands, *kept]))
@@ -114,7 +124,7 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
     indexed = {value for value in rows if only_indexed(body, body.inputs.index(value))}
     varies = dict(zip(handed, varying_outputs(before, mapped), strict=True))
     held = [value for value in handed if varies[value] and value not in indexed]
-    if any(count(value) > IN_REGISTERS for value in (*held, *loop.results)):
+    if any(not is_few(value.type.shape, IN_REGISTERS) for value in (*held, *loop.results)):
         return None
     moved = [v for graph in (before, after) for v in rows if v in _read(graph) and v not in indexed]
     accesses = sum(map(count, (*moved, *body.outputs)))
@@ -131,10 +141,9 @@ def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
     found: dict[int, float] = {}
     for place, op in enumerate(body.operations):
         if op.primitive is while_:
-            given = varying_outputs(
-                Graph(body.inputs, body.operations[:place], op.operands), mapped
-            )
-            if varying_carry(op, given)[1]:
+            earlier = Graph(body.inputs, body.operations[:place], op.operands)
+            given = varying_outputs(earlier, mapped)
+            if varying_carry(op, given, varying_sizes(earlier, mapped))[1]:
                 found[place] = _turn(op)
     best = max(found, key=lambda place: found[place], default=None)
     return best if best is not None and found[best] >= LEAST else None
@@ -206,6 +215,11 @@ def write(
                     _enter(new, x.variables, k.items(made[value]))
                 for value in dict.fromkeys([*loop.operands[:captures], *plan.kept]):
                     made[value], variables = _kept(k, new, made[value])
+                    started += variables
+                for name in defined_sizes(plan.before):
+                    known = e.counted[name]
+                    number, variables = _kept(k, new, k.scalar(known.count))
+                    e.counted[name] = Counted(vecs(number.at())[0], known.most)
                     started += variables
             behind = e.block
         still, first = active.get(), upcoming.get()

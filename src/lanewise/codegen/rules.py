@@ -15,7 +15,7 @@ from lanewise.codegen.arrays import Array, Elements, Given, Lazy, Stored, Within
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.reductions import Reductions
-from lanewise.codegen.sizes import is_empty, is_few, is_unknown
+from lanewise.codegen.sizes import is_empty, is_few, is_unknown, varies
 from lanewise.codegen.vector import Vec, known_span, select, span_of
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ops.paths import step_shape
@@ -57,6 +57,10 @@ class Rules(Reductions):
         """Return the same elements in row-major order under another shape."""
         if isinstance(x, Elements):
             return self.elements(x.dtype, shape, x.items)
+        if any([varies(size, self.e.counted) for size in (*x.shape[1:], *shape[1:])]):
+            if [n for n in x.shape if n != 1] != [n for n in shape if n != 1]:
+                self.leave("the lanes have rows of different sizes")
+            return self.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         if isinstance(x, Stored):
             return Stored(self.e, x.dtype, shape, x.buffer, x.active)
         if isinstance(x, Given) and not any([isinstance(s, Vec) for s in x.strides]):
@@ -117,7 +121,7 @@ class Rules(Reductions):
                 items.append(inside.get(place, value))
             return self.elements(x.dtype, shape, items)
         result = self.local(x.dtype, shape)
-        strides = row_major(shape)
+        strides = result.strides
         self.each(shape, lambda *i: result.store(linear(i, strides), value, self.tail(result)))
         self._copy(result, x, lambda i: [plus(a, b) for a, b in zip(i, before, strict=True)])
         return result
@@ -125,12 +129,13 @@ class Rules(Reductions):
     def _copy(
         self, result: Stored, x: Array, place: Callable[[Sequence[Index]], Sequence[Index]]
     ) -> None:
-        strides = row_major(result.shape)
-        dtype = result.dtype
+        strides, dtype = result.strides, result.dtype
 
         def body(*i: Index) -> None:
-            item = self.convert(x.at(*i), dtype)
-            result.store(linear(place(i), strides), item, self.tail(result))
+            # What stands behind the last element of a lane may be there already.
+            item, is_whole = self.convert(x.at(*i), dtype), result.buffer.mask is self.mask
+            mask = self.tail(result) if is_whole else self.mask
+            result.store(linear(place(i), strides), item, mask)
 
         self.each(x.shape, body)
 
@@ -149,11 +154,10 @@ class Rules(Reductions):
                 self.elements(t.dtype, shape, [row[n] for row in rows]) for n, t in enumerate(types)
             ]
         results = [self.local(t.dtype, shape) for t in types]
-        strides = row_major(shape)
 
         def body(*i: Index) -> None:
             for result, item in zip(results, at(*i), strict=True):
-                result.store(linear(i, strides), item, self.tail(result))
+                result.store(linear(i, result.strides), item, self.tail(result))
 
         self.each(shape, body)
         return list(results)
@@ -306,10 +310,9 @@ class Rules(Reductions):
 
         ``place(i)[0]`` is where the value at index `i` goes. With `index` all places are known.
         """
-        strides = row_major(x.shape)
         is_known = index is not None and not is_unknown(shape)
         if self.is_small(x.shape) and (is_known or is_few((*x.shape, *shape), COMPARED)):
-            items = list(self.items(x))
+            items, strides = list(self.items(x)), row_major(x.shape)
             for i, value in zip(np.ndindex(*shape), self.items(values), strict=True):
                 self._set(items, linear(place(i)[0], strides), value, fn)
             return self.elements(x.dtype, x.shape, items)
@@ -320,7 +323,7 @@ class Rules(Reductions):
         result = self.owned(x, values, *of)
 
         def body(*i: Index) -> None:
-            where = linear(place(i)[0], strides)
+            where = linear(place(i)[0], result.strides)
             value = values.at(*i)
             if fn is not None:
                 value = self._combined(fn, result.load(where, self.mask), value, x.dtype)
@@ -358,7 +361,6 @@ class Rules(Reductions):
     ) -> Array:
         """Return `x` with values written to a view; see `update_view` among the operations."""
         place = self._place_of_view(x.shape, path, integers)
-        strides = row_major(x.shape)
         within: dict[int, tuple[Index, Index]] = {}
         choice = None
         if span is not None:
@@ -373,7 +375,7 @@ class Rules(Reductions):
         result = self.owned(x, values)
 
         def body(*i: Index) -> None:
-            where = linear(place(i), strides)
+            where = linear(place(i), result.strides)
             value = values.at(*i)
             if choice is not None:
                 axis, first, last = choice
@@ -388,10 +390,10 @@ class Rules(Reductions):
     def _materialized_within(self, x: Array, within: Mapping[int, tuple[Index, Index]]) -> Array:
         if not within:
             return self.materialized(x)
-        result, strides = self.local(x.dtype, x.shape), row_major(x.shape)
+        result = self.local(x.dtype, x.shape)
         self.each(
             x.shape,
-            lambda *i: result.store(linear(i, strides), x.at(*i), self.tail(result)),
+            lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
             within=within,
         )
         return result

@@ -13,7 +13,20 @@ from typing import Any
 
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.vector import Vec, select
-from lanewise.ir.dims import Call, Dim, DimLike, bend_of, bounds, dim_max, substitute, symbols
+from lanewise.ir.dims import (
+    Call,
+    Dim,
+    DimLike,
+    bend_of,
+    bounds,
+    dim_max,
+    most_of,
+    substitute,
+    symbols,
+)
+from lanewise.ir.graph import Operation
+from lanewise.passes.fitting import always_fits
+from lanewise.passes.specialize import symbols_of
 
 
 def is_unknown(shape: Sequence[DimLike]) -> bool:
@@ -22,8 +35,9 @@ def is_unknown(shape: Sequence[DimLike]) -> bool:
 
 
 def is_long(size: DimLike, least: int) -> bool:
-    """Whether an axis has at least so many elements, as far as is known."""
-    return isinstance(size, Dim) or size >= least
+    """Whether an axis may have at least so many elements, as far as is known."""
+    most = bounds(size)[1]
+    return most is None or most >= least
 
 
 def is_few(shape: Sequence[DimLike], most: int) -> bool:
@@ -52,6 +66,23 @@ class Counted:
 def room(shape: Sequence[DimLike], counted: Mapping[str, Counted]) -> list[DimLike]:
     """Return a shape that arrays of a shape fit into, whatever the kernel counts."""
     return [_largest(size, counted) for size in shape]
+
+
+def varies(size: DimLike, counted: Mapping[str, Counted]) -> bool:
+    """Whether a size may differ between lanes."""
+    if not counted or not isinstance(size, Dim):
+        return False
+    return any([name in counted and counted[name].count.varying for name in symbols(size)])
+
+
+def spaced(shape: Sequence[DimLike], counted: Mapping[str, Counted]) -> Sequence[DimLike]:
+    """Return the shape that places in memory are counted by, so that they are alike in all lanes.
+
+    A size that varies takes as much room as it may need.
+    """
+    if not any([varies(size, counted) for size in shape]):
+        return shape
+    return [room([size], counted)[0] if varies(size, counted) else size for size in shape]
 
 
 def _largest(size: DimLike, counted: Mapping[str, Counted]) -> DimLike:
@@ -116,3 +147,19 @@ def _call(e: Any, call: Call, counted: Mapping[str, Counted]) -> Vec:
             rest = select(rest < 0, rest + by, rest)
             return rest if call.name == "mod" else (args[0] - rest).quotient(by)
     raise CannotCompile(f"the size {call} is known only when it runs")
+
+
+def check_sizes(k: Any, op: Operation) -> None:
+    """See that an operation is defined for all sizes that the kernel counts; for none NumPy may be.
+
+    `k` is its `Lowering`. Where it is told of sizes that these depend on, it is called for such
+    that fit.
+    """
+    names = sorted(k.e.counted.keys() & symbols_of(op))
+    if not names or None in map(most_of, names) or always_fits(op):
+        return
+    if not always_fits(op, if_filled=True):
+        raise CannotCompile(f"{op.primitive.name} is not defined for all sizes that it may meet")
+    for size in dict.fromkeys([size for value in op.operands for size in value.type.shape]):
+        if is_counted(size, k.e.counted):
+            k.fail(k.index(size).eq(0))

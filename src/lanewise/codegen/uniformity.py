@@ -7,93 +7,124 @@ nothing that varies: lanes that are still in the loop agree on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import symbols_in
 from lanewise.ops.control import BRANCHES, scan, while_
 from lanewise.ops.facts import Held
 from lanewise.ops.regions import map_
+from lanewise.passes.specialize import has_sizes
 
 #: Arrays of at most so many elements are kept in registers, and loops over them are written out.
 IN_REGISTERS = 40
+NO_SIZES: frozenset[str] = frozenset()
 
 
-def varying_outputs(graph: Graph, inputs: Sequence[bool]) -> list[bool]:
-    """Return which outputs of a graph vary, given which of its inputs do."""
+def varying_outputs(graph: Graph, inputs: Sequence[bool], sizes: Set[str] = NO_SIZES) -> list[bool]:
+    """Return which outputs of a graph vary, given which of its inputs and of the sizes around do.
+
+    Sizes are named by their symbols.
+    """
     varies: dict[Value, bool] = dict(zip(graph.inputs, inputs, strict=True))
     for op in graph.operations:
-        found = _operation(op, [varies[value] for value in op.operands])
-        varies.update(zip(op.results, found, strict=True))
+        given = [varies[value] for value in op.operands]
+        sizes = _with_defined(op, given, sizes)
+        varies.update(zip(op.results, _operation(op, given, sizes), strict=True))
     return [varies[value] for value in graph.outputs]
 
 
-def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
-    """Return the results of operations that vary, in all regions, given which inputs do."""
+def varying_values(graph: Graph, inputs: Sequence[bool], sizes: Set[str] = NO_SIZES) -> list[Value]:
+    """Return the results of operations that vary, in all regions; see `varying_outputs`."""
+    return [value for op, rows, _ in _walked(graph, inputs, sizes)
+            for value, varies in zip(op.results, rows, strict=True) if varies]  # fmt: skip
+
+
+def varying_sizes(graph: Graph, inputs: Sequence[bool]) -> frozenset[str]:
+    """Return the symbols of sizes that a graph and its regions define, and that vary."""
+    return frozenset().union(*[sizes for _, _, sizes in _walked(graph, inputs, NO_SIZES)])
+
+
+def _walked(
+    graph: Graph, inputs: Sequence[bool], sizes: Set[str]
+) -> Iterator[tuple[Operation, list[bool], Set[str]]]:
+    """Give all operations, also those of regions: which results vary, and what sizes then do."""
     varies: dict[Value, bool] = dict(zip(graph.inputs, inputs, strict=True))
-    found: list[Value] = []
     for op in graph.operations:
         given = [varies[value] for value in op.operands]
-        results = _operation(op, given)
+        sizes = _with_defined(op, given, sizes)
+        results = _operation(op, given, sizes)
         varies.update(zip(op.results, results, strict=True))
-        found += [value for value in op.results if varies[value]]
+        yield op, results, sizes
         if op.primitive in BRANCHES:
             given = given[1:]
         elif op.primitive is while_:
             count = op.params["captures"]
-            given = [*given[:count], *varying_carry(op, given)[0]]
+            given = [*given[:count], *varying_carry(op, given, sizes)[0]]
         elif op.primitive is scan:
-            count, carry = op.params["captures"], varying_scan(op, given)
+            count, carry = op.params["captures"], varying_scan(op, given, sizes)
             given = [*given[:count], *carry, *given[count + len(carry) :]]
         for region in op.regions:
-            found += varying_values(region, given)
-    return found
+            yield from _walked(region, given, sizes)
 
 
-def _operation(op: Operation, given: list[bool]) -> list[bool]:
+def _with_defined(op: Operation, given: Sequence[bool], sizes: Set[str]) -> Set[str]:
+    """Return the sizes that vary behind an operation."""
+    if op.primitive.is_definition and given[0]:
+        return sizes | symbols_in(op.params["size"])
+    return sizes
+
+
+def _operation(op: Operation, given: list[bool], sizes: Set[str]) -> list[bool]:
     count = len(op.results)
     if op.primitive.continues:  # in a kernel a list is its length
         return [given[1] or (op.primitive.overwrites and given[2])]
     if not op.regions:
-        return [any(given) or _is_kept_for_lanes(op)] * count
+        varies = any(given) or _is_kept_for_lanes(op) or (bool(sizes) and has_sizes(op, sizes))
+        return [varies] * count
     if op.primitive in BRANCHES:
         predicate, *rest = given
-        rows = [varying_outputs(region, rest) for region in op.regions]
+        rows = [varying_outputs(region, rest, sizes) for region in op.regions]
         found = [predicate or any(row) for row in zip(*rows, strict=True)]
         return _kept(op, found)
     if op.primitive is while_:
-        carry, leaves = varying_carry(op, given)
+        carry, leaves = varying_carry(op, given, sizes)
         return [leaves or x for x in carry]
     if op.primitive is scan:
-        carry = varying_scan(op, given)
-        return [*carry, *[True] * (count - len(carry))]  # stacks are kept in memory
+        carry = varying_scan(op, given, sizes)
+        leaves = not sizes.isdisjoint(symbols_in(op.params["length"]))
+        # Stacks are kept in memory.
+        return [*[leaves or x for x in carry], *[True] * (count - len(carry))]
     if op.primitive is map_:
         return [True] * count
     return [any(given)] * count
 
 
-def varying_carry(op: Operation, given: Sequence[bool]) -> tuple[list[bool], bool]:
+def varying_carry(
+    op: Operation, given: Sequence[bool], sizes: Set[str] = NO_SIZES
+) -> tuple[list[bool], bool]:
     """Return which of a while's carry differ between the lanes in it, and whether they part."""
     test, body = op.regions
     captures = list(given[: op.params["captures"]])
     carry = _kept(op, given[op.params["captures"] :])
     while True:
-        new = varying_outputs(body, [*captures, *carry])
+        new = varying_outputs(body, [*captures, *carry], sizes)
         joined = [a or b for a, b in zip(carry, new, strict=True)]
         if joined == carry:
             break
         carry = joined
-    (leaves,) = varying_outputs(test, [*captures, *carry])
+    (leaves,) = varying_outputs(test, [*captures, *carry], sizes)
     return carry, leaves
 
 
-def varying_scan(op: Operation, given: Sequence[bool]) -> list[bool]:
-    """Return which of a scan's carry vary."""
+def varying_scan(op: Operation, given: Sequence[bool], sizes: Set[str] = NO_SIZES) -> list[bool]:
+    """Return which of a scan's carry vary between the lanes in it."""
     first = op.params["captures"]
     last = first + op.params["carry"]
     captures, carry, xs = list(given[:first]), _kept(op, given[first:last]), list(given[last:])
     while True:
-        new = varying_outputs(op.regions[0], [*captures, *carry, *xs])[: len(carry)]
+        new = varying_outputs(op.regions[0], [*captures, *carry, *xs], sizes)[: len(carry)]
         joined = [a or b for a, b in zip(carry, new, strict=True)]
         if joined == carry:
             return carry

@@ -12,6 +12,7 @@ from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
 from lanewise.ops.facts import Kind, ask, usual_size
 from lanewise.ops.regions import map_
+from lanewise.passes.specialize import has_own_sizes
 
 #: Nanoseconds of a NumPy call, of one that gives a view, and of an operator on numbers.
 CALL, VIEW, NUMBER = 700.0, 250.0, 100.0
@@ -32,6 +33,8 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     primitive, params = op.primitive, op.params
     if primitive is map_:
         count = _size(params["size"], sizes)
+        if has_own_sizes(op):  # one example after the other
+            return count * max(examples, 1) * interpreting(op.regions[0], sizes)
         return interpreting(op.regions[0], sizes, examples * count)
     if primitive is scan:
         return _size(params["length"], sizes) * interpreting(op.regions[0], sizes, examples)

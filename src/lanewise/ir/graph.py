@@ -12,6 +12,7 @@ from collections.abc import Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from lanewise.ir.dims import symbols
 from lanewise.ir.location import Location, Place
 from lanewise.ir.types import TOKEN, TokenType, Type
 
@@ -45,8 +46,8 @@ class Signature:
     they have no regions.
     """
 
-    __slots__ = ("__weakref__", "is_interned", "must_run", "params", "primitive", "regions",
-                 "types")  # fmt: skip
+    __slots__ = ("__weakref__", "defines", "is_interned", "must_run", "params", "primitive",
+                 "regions", "types")  # fmt: skip
 
     def __init__(
         self,
@@ -72,6 +73,13 @@ class Signature:
                 for op in region.operations
             )
         )
+
+        #: The symbols of sizes that the operation, or one in its regions, says the meaning of.
+        self.defines: frozenset[str] = frozenset().union(
+            *[op.signature.defines for region in regions for op in region.operations]
+        )
+        if primitive.is_definition:
+            self.defines = frozenset(symbols(params["size"]))
 
     @property
     def key(self) -> Hashable:
@@ -187,6 +195,11 @@ class Graph:
     @property
     def has_effects(self) -> bool:
         return any(op.has_effect for op in self.operations)
+
+    @property
+    def defines(self) -> frozenset[str]:
+        """The symbols of sizes that its operations, and those in regions, say the meaning of."""
+        return frozenset().union(*[op.signature.defines for op in self.operations])
 
 
 class Builder:

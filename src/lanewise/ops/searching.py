@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lanewise.ir.dims import dim_max, product
+from lanewise.ir.dims import DimLike, dim_max, product
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import constant, dimension
@@ -20,6 +20,36 @@ from lanewise.ops.shapes import shape_of
 
 def _searching(op: Operation, table: Value) -> float:
     return count(op.results[0]) * 4 * math.log2(max(count(table), 2))
+
+
+@op
+class flatnonzero:
+    """The places of an array of one axis where a mask holds, of which there are `length`."""
+
+    any_size = True
+
+    def flops(op):
+        return 2.0 * count(op.operands[0])
+
+    def type(mask, *, length: DimLike):
+        if mask.ndim != 1 or mask.dtype != np.bool_:
+            raise TypeError(f"a mask of one axis, not {mask}")
+        return array_type(np.dtype(np.intp), (length,))
+
+    def numpy(mask, *, length):
+        found = np.flatnonzero(mask)
+        assert len(found) == length, "as many as were counted"
+        return found
+
+    batch = absent("how many places there are differs from example to example")
+
+    def lanes(k, types, mask, *, length):
+        return k.places_of(mask, length)
+
+    samples = (
+        sample(np.array([True, False, True]), length=2),
+        sample(np.zeros(0, bool), length=0),
+    )
 
 
 @op

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import CutOffError
-from lanewise.ir.dims import DimLike
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.checks import checked
-from lanewise.ops.creation import constant, iota
+from lanewise.ops.creation import constant, dimension, iota
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned, elementwise
 from lanewise.ops.facts import Held, Kind
@@ -78,7 +78,7 @@ class take_slice:
     def step(params, count):
         return "window", params["axis"], params["step"], params["length"]
 
-    def type(x, start, stop, *, axis: int, step: int, length: int):
+    def type(x, start, stop, *, axis: int, step: int, length: DimLike):
         return array_type(x.dtype, _sliced_shape(x, start, stop, axis, length))
 
     def numpy(x, start, stop, *, axis, step, length):
@@ -126,7 +126,7 @@ class put_slice:
     any_size = True
     repeats = False
 
-    def type(x, values, start, stop, *, axis: int, step: int, length: int):
+    def type(x, values, start, stop, *, axis: int, step: int, length: DimLike):
         shape = _sliced_shape(x, start, stop, axis, length)
         if values.shape != shape:
             raise ValueError(
@@ -180,7 +180,7 @@ def slice_into(
     *,
     axis: int,
     step: int,
-    length: int,
+    length: DimLike,
 ) -> None:
     """Write `values` into a slice of an array, in place; see `put_slice`."""
     part = result[_key(start, stop, step, axis)]
@@ -196,7 +196,7 @@ def put_slice_into(
     *,
     axis: int,
     step: int,
-    length: int,
+    length: DimLike,
 ) -> None:
     """Write a slice of an array in place; see `put_slice`."""
     part = result[_key(start, stop, step, axis)]
@@ -204,7 +204,9 @@ def put_slice_into(
     part[...] = values
 
 
-def _sliced_shape(x: ArrayType, start: ArrayType, stop: ArrayType, axis: int, length: int) -> Any:
+def _sliced_shape(
+    x: ArrayType, start: ArrayType, stop: ArrayType, axis: int, length: DimLike
+) -> Any:
     if start.ndim or stop.ndim or start.dtype.kind not in "iu" or stop.dtype.kind not in "iu":
         raise TypeError(f"the ends of a slice are integers, not {start} and {stop}")
     return (*x.shape[:axis], length, *x.shape[axis + 1 :])
@@ -214,7 +216,7 @@ def _key(start: Any, stop: Any, step: int, axis: int) -> tuple[slice, ...]:
     return (*(slice(None),) * axis, slice(start, stop, step))
 
 
-def cut_off_message(length: int, size: DimLike) -> str:
+def cut_off_message(length: DimLike, size: DimLike) -> str:
     """Return what is said of a slice of so many elements that is cut off."""
     return (
         f"a slice of {length} elements between traced ends does not lie within its axis of {size}: "
@@ -223,12 +225,12 @@ def cut_off_message(length: int, size: DimLike) -> str:
     )
 
 
-def _check_length(found: int, length: int, size: int) -> None:
+def _check_length(found: int, length: DimLike, size: int) -> None:
     if found != length:
         raise CutOffError(cut_off_message(length, size))
 
 
-def _places(start: Value, stop: Value, size: DimLike, step: int, length: int) -> Value:
+def _places(start: Value, stop: Value, size: DimLike, step: int, length: DimLike) -> Value:
     """Return the places that the slice of each example names, checked to be `length` of them."""
     add, multiply = elementwise(np.add), elementwise(np.multiply)
     backward = step < 0
@@ -245,5 +247,7 @@ def _places(start: Value, stop: Value, size: DimLike, step: int, length: int) ->
     return add(reshape(first, shape=(*shape_of(first), 1)), offsets)
 
 
-def _number(value: Any) -> Value:
+def _number(value: DimLike) -> Value:
+    if isinstance(value, Dim):
+        return dimension(size=value)
     return constant(data=np.array(value, _INTP).tobytes(), type=array_type(_INTP, ()))

@@ -8,14 +8,14 @@ import numpy as np
 
 from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.facts import Kind, count
+from lanewise.ops.facts import Kind, count, usual_size
 from lanewise.ops.registry import Batch, absent, op, sample
 
 
 def _comparisons(op: Operation) -> float:
     """Return how many comparisons sorting takes, about."""
     x = op.operands[0]
-    return count(x) * 2 * math.log2(max(x.type.shape[op.params["axis"]], 2))
+    return count(x) * 2 * math.log2(max(usual_size(x.type.shape[op.params["axis"]]), 2))
 
 
 @op
@@ -24,7 +24,7 @@ class sort:
 
     kind, along = Kind.ALONG, "axis"
     flops, conditions = _comparisons, ""
-    one_call = True
+    one_call = any_size = True
 
     def type(x, *, axis: int, kind: str | None):
         return x
@@ -50,7 +50,7 @@ class argsort:
 
     kind, along = Kind.ALONG, "axis"
     flops, conditions, numpy_ns = _comparisons, "", 4.0
-    one_call = True
+    one_call = any_size = True
 
     def type(x, *, axis: int, kind: str | None):
         return array_type(np.dtype(np.intp), x.shape)

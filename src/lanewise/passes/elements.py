@@ -305,11 +305,20 @@ class _Map:
         for op, value, result in zip(self._makers(), self.group.given, results, strict=True):
             if is_count(op):
                 result = reduce(result, fn=np.add, axes=(0,), dtype=value.type.dtype)
-                result = elementwise(np.add)(self.values[op.operands[0]], result)
+                result = elementwise(np.add)(self._outside(op.operands[0]), result)
             elif is_total(op):
                 params = op.params
                 result = reduce(result, fn=params["fn"], axes=(0,), dtype=params["dtype"])
             self.values[value] = _shaped(result, value.type.shape)
+
+    def _outside(self, value: Value) -> Value:
+        """Return what is added to, which may be computed in the map as well."""
+        if value not in self.values:
+            maker = self.split.makers[value]
+            for operand in maker.operands:
+                self._outside(operand)
+            self.builder.copy(maker, self.values)
+        return self.values[value]
 
     def _makers(self) -> list[Operation]:
         """Return the operations of which results are given."""

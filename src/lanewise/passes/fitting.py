@@ -52,7 +52,7 @@ def _is_natural(size: DimLike, sizes: Mapping[str, int]) -> bool:
     return least is not None and least >= 0
 
 
-def _is_defined(op: Operation, sizes: Mapping[str, int]) -> bool:
+def _is_defined(op: Operation, sizes: Mapping[str, int], if_filled: bool = False) -> bool:
     if op.regions:
         if op.primitive is scan and not _is_natural(op.params["length"], sizes):
             return False
@@ -64,12 +64,13 @@ def _is_defined(op: Operation, sizes: Mapping[str, int]) -> bool:
     counts = [_counts(name, where) for name in names]
     if math.prod(map(len, counts)) > MOST_COUNTS:
         return False
-    return all(
-        [
-            _is_defined_for(op, {**sizes, **dict(zip(names, values, strict=True))})
-            for values in itertools.product(*counts)
-        ]
-    )
+    rows = [{**sizes, **dict(zip(names, row, strict=True))} for row in itertools.product(*counts)]
+    return all([_is_defined_for(op, row) for row in rows if not if_filled or _is_filled(op, row)])
+
+
+def _is_filled(op: Operation, sizes: Mapping[str, int]) -> bool:
+    """Whether all operands have elements."""
+    return all([evaluate(size, sizes) > 0 for value in op.operands for size in value.type.shape])
 
 
 def _is_aligned(op: Operation) -> bool:
@@ -92,8 +93,10 @@ def _is_defined_for(op: Operation, sizes: Mapping[str, int]) -> bool:
     return op.primitive.infer(given, replaced(op.params, sizes)) == wanted
 
 
-def always_fits(op: Operation) -> bool:
+def always_fits(op: Operation, if_filled: bool = False) -> bool:
     """Return whether an operation without regions is defined for all that loops may count.
+
+    With `if_filled` it is only asked where all operands have elements.
 
     One of which other sizes are not known does not fit. What is linear between the bends of its
     sizes is asked for at their ends; what is not, for each count, if there are not too many.
@@ -108,7 +111,7 @@ def always_fits(op: Operation) -> bool:
     [True, False]
     """
     try:
-        return _is_defined(op, {})
+        return _is_defined(op, {}, if_filled)
     except (ValueError, IndexError):  # what NumPy would raise
         return False
 
@@ -152,8 +155,12 @@ def _bends(dim: Dim, name: str) -> list[int] | None:
 
 
 def _is_repeated(op: Operation, sizes: Mapping[str, int]) -> bool:
-    """Whether a symbolic axis of an operand has one element, and its results more."""
-    shapes = [replaced(value.type, sizes).shape for value in op.results]
+    """Whether a symbolic axis of an operand has one element, and its results more.
+
+    Of indices at which values are written, the values.
+    """
+    results = op.operands[1:2] if op.primitive.takes and op.primitive.indices else op.results
+    shapes = [replaced(value.type, sizes).shape for value in results]
     for value in op.operands[op.primitive.indices or 0 :]:
         dims = value.type.shape
         for axis in range(-len(dims), 0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lanewise.ir.dims import Dim, symbols
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
+from lanewise.passes.specialize import symbols_of
 
 
 def order_by_sizes(graph: Graph) -> Graph:
@@ -14,12 +15,14 @@ def order_by_sizes(graph: Graph) -> Graph:
     order says that zeros of that length come later, and gathering kernels may move them.
     """
     known = _symbols(graph.inputs)
-    if all([_symbols(op.results) <= known for op in graph.operations]):
+    if all([symbols_of(op) <= known for op in graph.operations]):
         return graph
     makers: dict[str, Operation] = {}
     for op in graph.operations:
         # It has the size from its operands, not from a parameter.
-        if not op.regions and "size" in op.params:
+        if op.primitive.is_definition:
+            makers |= dict.fromkeys(symbols(op.params["size"]), op)
+        elif not op.regions and "size" in op.params:
             for name in _symbols(op.results) - _symbols(op.operands) - known:
                 makers.setdefault(name, op)
     of_value = {value: op for op in graph.operations for value in op.results}
@@ -29,9 +32,10 @@ def order_by_sizes(graph: Graph) -> Graph:
         """Place an operation behind what it needs; without recursion, as chains are long."""
         stack = [op]
         while stack:
+            assert len(stack) <= len(graph.operations) ** 2, "a size depends on arrays that have it"
             last = stack[-1]
             needed = [of_value[value] for value in last.operands if value in of_value]
-            needed += [makers[name] for name in _symbols(last.results) if name in makers]
+            needed += [makers[name] for name in symbols_of(last) if name in makers]
             missing = [other for other in needed if other not in done and other is not last]
             if missing:
                 stack += missing

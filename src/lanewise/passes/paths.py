@@ -104,7 +104,8 @@ def _rewritten(
                 op = op.with_regions(tuple([within(region) for region in op.regions]))
             builder.location = op._place
             found = None
-            if len(op.results) == 1 and _count(op.results[0]) > most:
+            # What is written may be of an unknown size: then it is not kept in registers either.
+            if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
                 found = recorded(op, values)
             if found is None:
                 builder.copy(op, values)

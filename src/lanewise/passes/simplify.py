@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import symbols_in
 from lanewise.ops.custom import WHOLE
 from lanewise.passes.prune import prune, substituted
+from lanewise.passes.specialize import all_symbols_of, defined_sizes
 
 
 def merge_repeated(graph: Graph) -> Graph:
@@ -34,6 +36,19 @@ def merge_repeated(graph: Graph) -> Graph:
     return Graph(graph.inputs, kept, [first.get(value, value) for value in graph.outputs])
 
 
+def _used_sizes(graph: Graph) -> frozenset[str]:
+    """Return the symbols of sizes that a graph itself defines, and arrays in it have."""
+    sizes = defined_sizes(graph)
+    if not sizes:
+        return sizes
+    others = [op for op in graph.operations if not op.primitive.is_definition]
+    return sizes.intersection(
+        symbols_in(tuple([value.type for value in graph.outputs])).union(
+            *map(all_symbols_of, others)
+        )
+    )
+
+
 def eliminate_dead(graph: Graph) -> Graph:
     """Return the graph without operations that no output depends on, and that need not run.
 
@@ -42,8 +57,11 @@ def eliminate_dead(graph: Graph) -> Graph:
     needed: set[Value] = set(graph.outputs)
     kept: list[Operation] = []
     renamed: dict[Value, Value] = {}
+    used = _used_sizes(graph)
     for op in reversed(graph.operations):
         if not op.must_run and needed.isdisjoint(op.results):
+            continue
+        if op.primitive.is_definition and used.isdisjoint(op.signature.defines):
             continue
         made = [op]
         if op.regions and op.primitive not in WHOLE:

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.facts import Kind, count, is_made_anew, is_plain_view
 from lanewise.ops.movement import concatenate, reshape, slice_
 from lanewise.ops.regions import PARALLEL, map_
 from lanewise.passes.batches import holds_map
+from lanewise.passes.order import order_by_sizes
 from lanewise.passes.rowwise import FEWEST
-from lanewise.passes.specialize import unknown_sizes
+from lanewise.passes.specialize import defined_sizes, symbols_of, unknown_sizes
 
 #: Arrays of more elements than this are large.
 LARGE = 1024
@@ -31,6 +32,7 @@ def as_maps(graph: Graph, *, any_size: bool = False) -> Graph:
     that move much. With `any_size` the sizes of the graph's inputs count as known.
     """
     known = unknown_sizes(Graph(graph.inputs, (), ())) if any_size else frozenset()
+    graph = order_by_sizes(graph) if defined_sizes(graph) else graph
     stages = _stages(graph, known)
     if not any(number % 2 for number in stages.values()):
         return graph
@@ -56,14 +58,16 @@ def _stages(graph: Graph, known: Set[str]) -> dict[Operation, int]:
     """Return when each operation runs: odd numbers are stages of what is put into maps."""
     gathered = _gathered(graph, known)
     stages: dict[Operation, int] = {}
-    made: dict[Value, int] = {}
+    made: dict[Value | str, int] = {}
     for op in graph.operations:
-        least = max([made.get(value, 0) for value in op.operands], default=0)
         if op.primitive is constant:
             stages[op] = 0
             continue
+        needed = (*op.operands, *symbols_of(op))
+        least = max([made.get(value, 0) for value in needed], default=0)
         stages[op] = number = least + (least % 2 != int(op in gathered))
-        made.update(dict.fromkeys(op.results, number))
+        given = symbols_in(op.params["size"]) if op.primitive.is_definition else op.results
+        made.update(dict.fromkeys(given, number))
     return stages
 
 
@@ -90,7 +94,7 @@ def _gathered(graph: Graph, known: Set[str]) -> set[Operation]:
 
 def _is_gathered(op: Operation, known: Set[str]) -> bool:
     """Whether an operation is put into a map of one example."""
-    if op.must_run and op.has_effect:
+    if op.primitive.is_definition or (op.must_run and op.has_effect):
         return False
     alone = Graph((), [op], ())
     return not holds_map(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known

@@ -6,7 +6,7 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from lanewise.ops.exact import exact
 from lanewise.ops.facts import usual_size
 from lanewise.ops.movement import cast
 from lanewise.ops.regions import map_
+from lanewise.trace.trace import RENAMED
 
 #: Functions of numbers that are the same wherever they are computed.
 _EXACT = frozenset(
@@ -180,7 +181,19 @@ def defined_sizes(graph: Graph) -> frozenset[str]:
 
 def has_sizes(op: Operation, names: Set[str]) -> bool:
     """Whether types or parameters of an operation, not of its regions, have one of some symbols."""
-    return not names.isdisjoint(symbols_in((*op.params.values(), *op.signature.types)))
+    return not names.isdisjoint(symbols_of(op))
+
+
+def symbols_of(op: Operation) -> frozenset[str]:
+    """Return the symbols in types and parameters of an operation, not of its regions."""
+    operands = [value.type for value in op.operands]
+    return symbols_in((*op.params.values(), *operands, *op.signature.types))
+
+
+def all_symbols_of(op: Operation) -> frozenset[str]:
+    """Return the symbols in an operation and in its regions."""
+    inner = [all_symbols_of(other) for region in op.regions for other in region.operations]
+    return symbols_of(op).union(*inner)
 
 
 def has_own_sizes(op: Operation) -> bool:
@@ -198,31 +211,29 @@ def at_usual_sizes(graph: Graph) -> Graph:
     ValueError, IndexError
         If these are no sizes that it is meant for.
     """
-    names = _all_sizes(graph)
-    return (
-        specialized(graph, {name: usual_size(Dim.symbol(name)) for name in names})
-        if names
-        else graph
-    )
+    return _at_sizes(graph, lambda name: usual_size(Dim.symbol(name)))
 
 
-def _all_sizes(graph: Graph) -> frozenset[str]:
-    return unknown_sizes(graph) | _all_defined(graph)
+def at_longest_sizes(graph: Graph, examples: int) -> Graph:
+    """Return a graph with what sizes are in the largest of some examples, else as usual.
 
-
-def _all_defined(graph: Graph) -> frozenset[str]:
-    regions = [region for op in graph.operations for region in op.regions]
-    return defined_sizes(graph).union(*map(_all_defined, regions))
-
-
-def with_own_names(graph: Graph) -> Graph:
-    """Return a graph that was recorded elsewhere with names of sizes that no loop around has.
-
-    Loops name what they count by where they stand in their trace, so a loop of this graph and one
-    that it becomes a part of might have one name.
+    Raises
+    ------
+    ValueError, IndexError
+        If these are no sizes that it is meant for.
     """
-    names = {name: Dim.symbol(f"i_{name}") for name in _all_defined(graph)}
-    return specialized(graph, names) if names else graph
+
+    def longest(name: str) -> int:
+        most = most_of(name)
+        # So large is the greatest of so many numbers up to that, on average.
+        return usual_size(Dim.symbol(name)) if most is None else most * examples // (examples + 1)
+
+    return _at_sizes(graph, longest)
+
+
+def _at_sizes(graph: Graph, size: Callable[[str], int]) -> Graph:
+    names = unknown_sizes(graph) | graph.defines
+    return specialized(graph, {name: size(name) for name in names}) if names else graph
 
 
 def needs_sizes(graph: Graph) -> bool:
@@ -257,3 +268,6 @@ def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
     if isinstance(value, ArrayType):
         return array_type(value.dtype, replaced(value.shape, sizes))
     return value
+
+
+RENAMED.append(specialized)

@@ -9,7 +9,7 @@ select.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from lanewise.errors import at
@@ -33,7 +33,7 @@ from lanewise.passes.lanes import (
     with_axis_first,
 )
 from lanewise.passes.select import selected
-from lanewise.passes.specialize import has_own_sizes
+from lanewise.passes.specialize import all_symbols_of
 from lanewise.passes.survive import meant
 
 
@@ -57,9 +57,7 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
             operands = tuple([values[value] for value in op.operands])
             regions = tuple([vectorize(region, report) for region in op.regions])
             params = op.params
-            if has_own_sizes(op):
-                results = builder.emit(map_, operands, {**params, "order": SEQUENTIAL}, regions)
-            elif op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
+            if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
                 results = _lower_map(params, operands, regions[0], report)
             else:
                 results = builder.emit(op.primitive, operands, params, regions)
@@ -103,22 +101,51 @@ class Mapper:
 
     def run(self, body: Graph) -> None:
         """Record the batched operations of `body`, a graph without parallel maps."""
-        groups = _ordered_groups(body)
-        done: set[Operation] = set()
-        for position, op in enumerate(body.operations):
+        self._record(body.operations, body, _ordered_groups(body), set())
+
+    def _record(
+        self,
+        operations: Sequence[Operation],
+        body: Graph,
+        calls: dict[Operation, list[Operation]],
+        done: set[Operation],
+    ) -> None:
+        """Record operations of `body` with what they depend on, those that are not yet `done`."""
+        for op in operations:
             if op in done:
                 continue
-            group = groups.get(op)
-            if group is None:
+            group, before = self._group_of(op, calls, body, done)
+            self._record(before, body, calls, done)
+            if group == [op] and not self._is_own(op):
                 self.operation(op)
-                continue
-            later = _dependents(body.operations[position:], group)
-            for other in body.operations[position : body.operations.index(group[-1])]:
-                if other not in later and other not in done:
-                    self.operation(other)
-                    done.add(other)
-            self.loop(group)
+            else:
+                self.loop(group, body)
             done.update(group)
+
+    def _group_of(
+        self,
+        op: Operation,
+        calls: dict[Operation, list[Operation]],
+        body: Graph,
+        done: Set[Operation],
+    ) -> tuple[list[Operation], list[Operation]]:
+        """Return what each example runs together with an operation, and what must be done first."""
+        group = calls.get(op)
+        if group is None and not self._is_own(op):
+            return [op], []
+        position = body.operations.index(op)
+        if group is not None:
+            later = _dependents(body.operations[position:], group)
+            between = body.operations[position : body.operations.index(group[-1])]
+            return group, [other for other in between if other not in later]
+        left = [other for other in body.operations[position:] if other not in done]
+        group = _of_own_sizes(left)
+        needed = _needed_by(left, group) - set(group)
+        return group, [other for other in left if other in needed]
+
+    def _is_own(self, op: Operation) -> bool:
+        """Whether an operation defines a size that each example has for itself."""
+        return op.primitive.is_definition and self.lanes[op.operands[0]].mapped
 
     def region(self, graph: Graph, mapped: Sequence[bool]) -> OpenRegion:
         """Push the map into a region of an operation, whose inputs are `mapped` or not."""
@@ -188,10 +215,15 @@ class Mapper:
         mapper.run(plain)
         return [mapper.lanes[value] for value in plain.outputs]
 
-    def loop(self, group: Sequence[Operation]) -> None:
-        """Record operations as a sequential map: one example after the other runs them all."""
+    def loop(self, group: Sequence[Operation], body: Graph | None = None) -> None:
+        """Record operations as a sequential map: one example after the other runs them all.
+
+        Of operations on arrays of a size that each example has for itself, which `body` then is
+        the graph of, only what others read is there afterwards.
+        """
         op = group[0]
-        if not self.fallback:
+        is_sized = any([member.primitive.is_definition for member in group])
+        if not self.fallback and not is_sized:
             culprit = _host_call(op)
             rule = culprit.primitive.batch
             reason = rule.reason if isinstance(rule, Absent) else "it runs once for each example"
@@ -199,6 +231,10 @@ class Mapper:
             advice = "Allow fallback_to_while_loop, or use an operation that can"
             raise meant(ValueError(f"{text}. {advice}"))
         results = [result for member in group for result in member.results]
+        if is_sized and body is not None:
+            others = [other for other in body.operations if other not in set(group)]
+            read = {*body.outputs, *[value for other in others for value in other.operands]}
+            results = [r for r in results if r in read or isinstance(r.type, TokenType)]
         last_token = [r for r in results if isinstance(r.type, TokenType)][-1:]
         outputs = [*last_token, *[r for r in results if not isinstance(r.type, TokenType)]]
         region, taken = isolated(group, outputs)
@@ -282,7 +318,7 @@ def _ordered_groups(body: Graph) -> dict[Operation, list[Operation]]:
     for op in body.operations:
         if op.has_effect and _takes_whole_batch(op):
             runs.append([])
-        elif op.must_run:
+        elif op.must_run and not op.primitive.is_definition:
             runs[-1].append(op)
     groups: dict[Operation, list[Operation]] = {}
     for run in runs:
@@ -293,6 +329,49 @@ def _ordered_groups(body: Graph) -> dict[Operation, list[Operation]]:
         members = [op for op in body.operations if op in run or (op in after and op in needed)]
         groups[members[0]] = members
     return groups
+
+
+def _of_own_sizes(operations: Sequence[Operation]) -> list[Operation]:
+    """Return what goes with the first operation, which defines a size that each example has.
+
+    That is all that has arrays of the size, and what leads from one of these to another.
+    """
+    has = {op: all_symbols_of(op) for op in operations}
+    defined = _union([has[op] for op in operations if op.primitive.is_definition])
+    names = has[operations[0]] & defined
+    while True:
+        members = {op for op in operations if not names.isdisjoint(has[op])}
+        later, needed = (
+            _dependents(operations, list(members)),
+            _ancestors(operations, list(members)),
+        )
+        members = later & needed
+        found = _union([has[op] for op in members]) & defined
+        # What must come first, and goes with something that comes later, goes with it as well.
+        before = _union([has[op] for op in needed - members]) & defined
+        after = _union([has[op] for op in later - members])
+        found |= before & after
+        if found == names:
+            return [op for op in operations if op in members]
+        names = found
+
+
+def _needed_by(operations: Sequence[Operation], group: Sequence[Operation]) -> set[Operation]:
+    """Return the operations that some depend on, also for their sizes, and these themselves."""
+    needed: set[Operation] = set()
+    found = set(group)
+    while found != needed:
+        needed = _ancestors(operations, list(found))
+        names = _union([all_symbols_of(op) for op in needed])
+        found = needed | {
+            op for op in operations
+            if op.primitive.is_definition and not names.isdisjoint(op.signature.defines)
+        }  # fmt: skip
+    return needed
+
+
+def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)
 
 
 def _dependents(operations: Sequence[Operation], roots: Sequence[Operation]) -> set[Operation]:

@@ -9,7 +9,7 @@ from typing import Any
 from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType, array_type, symbols_in
+from lanewise.ir.types import ArrayType, array_type, has_dim, symbols_in
 from lanewise.ops.movement import python_slices
 from lanewise.passes.specialize import unknown_sizes
 
@@ -61,12 +61,14 @@ def sized(
 ) -> Callable[[dict[str, int]], Callable[..., Any]]:
     """Return what binds the sizes to the parameters of a meaning; it keeps the last binding."""
     last: tuple[Any, Any] = (None, None)
+    unknown = {name: value for name, value in params.items() if has_dim(value)}
+    known = partial(numpy, **{name: x for name, x in params.items() if name not in unknown})
 
     def bound(sizes: dict[str, int]) -> Callable[..., Any]:
         nonlocal last
-        known, call = last
-        if known is not sizes:
-            call = partial(numpy, **bind(params, sizes))
+        before, call = last
+        if before is not sizes:
+            call = partial(known, **bind(unknown, sizes))
             last = (sizes, call)
         return call
 

@@ -370,8 +370,14 @@ class Source:
             if op.params["fn"] is None:
                 return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
             into = partial(scatter_into, **op.params)
+        elif has_dim(op.params):
+            self._needs_sizes = True
+            return f"{self._refer(sized(slice_into, op.params))}(sizes)({', '.join(operands)})"
         else:
             into = partial(slice_into, **op.params)
+        if has_dim(op.params):
+            self._needs_sizes = True
+            return f"{self._refer(sized(into.func, op.params))}(sizes)({', '.join(operands)})"
         return f"{self._refer(into)}({', '.join(operands)})"
 
     # --- control flow -----------------------------------------------------------------------------

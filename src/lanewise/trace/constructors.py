@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce, wraps
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
 
-from lanewise.errors import at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import complex_
 from lanewise.ops.movement import cast
 from lanewise.trace.casting import as_element, is_scalar
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.scratch import Scratch, fresh, is_traced
-from lanewise.trace.sizes import known_sizes
-from lanewise.trace.table.checks import static
+from lanewise.trace.sizes import defined_sizes, known_sizes
 from lanewise.trace.table.creation import given_dtype
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit, tensor_of, unwrapped
 from lanewise.trace.trace import check_dtype, state
@@ -45,8 +43,7 @@ def _enter(
             return function(*args, **kwargs)
         if not is_traced(args) and not (kwargs and is_traced(kwargs)):
             return fresh(plain(*args, **kwargs), (args, kwargs))
-        ragged = any([isinstance(given, Ragged) for given in (*args, *kwargs.values())])
-        if ragged or is_traced(kwargs.get("like")):
+        if is_traced(kwargs.get("like")):
             return function(*args, **kwargs)  # NumPy dispatches these
         result = traced(*unwrapped(args), **unwrapped(kwargs))
         if type(result) is Tensor:
@@ -236,41 +233,55 @@ CONSTRUCTORS[np.fromiter] = _fromiter
 
 
 def _sized(function: Any, names: tuple[str, ...]) -> None:
-    """Enter a function of the table whose arguments of these names must not be traced."""
+    """Enter a function of the table whose arguments of these names are sizes, which may be data."""
+    what = f"np.{function.__name__}(n)"
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = known_sizes(args), known_sizes(kwargs)
-        given = dict(zip(names, args, strict=False)) | kwargs
-        lengths = [given.get(name) for name in names if name]
-        static(function, "lengths", lengths, _SIZE, shape_is_data=True)
-        result = TABLE[function](*args, **kwargs)
-        return as_array(result)
+        of_place = [sized(name, x) for name, x in zip_longest(names, args, fillvalue="")]
+        named = {name: sized(name, x) for name, x in kwargs.items()}
+        return as_array(TABLE[function](*of_place[: len(args)], **named))
+
+    def sized(name: str, given: Any) -> Any:
+        is_size = bool(name) and name in names
+        return defined_sizes(given, what) if is_size else known_sizes(given)
 
     _enter(function, traced)
 
-
-_SIZE = (
-    "how many elements there are would depend on the data. Make as many as there can be, and mask "
-    "those that are not used"
-)
 
 for _function in (np.zeros, np.ones, np.empty):
     _sized(_function, ("shape",))
 _sized(np.full, ("shape", ""))
 _sized(np.identity, ("n",))
-_sized(np.arange, ("start", "stop", "step"))
-for _function in (np.linspace, np.logspace, np.geomspace):
-    _sized(_function, ("", "", "num"))
+_sized(np.linspace, ("", "", "num"))
+for _function in (np.arange, np.logspace, np.geomspace):
+    _sized(_function, ())
 for _function in (np.zeros_like, np.ones_like, np.empty_like):
     _sized(_function, ("", "", "", "", "shape"))
 _sized(np.full_like, ("", "", "", "", "", "shape"))
 
 
+@constructs(np.ndarray)
+def ndarray(
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: Any = 0,
+    strides: Any = None,
+    order: Any = None,
+) -> Any:
+    """Return an array of a size that is not known: scratch, as ``np.empty`` makes it."""
+    if buffer is not None or offset or strides is not None:
+        raise UnsupportedError(
+            f"np.ndarray of a buffer, an offset or strides that are traced{at(here())}. Use "
+            "np.empty(shape), or a slice of the array"
+        )
+    return CONSTRUCTORS[np.empty](shape, dtype, order or "C")
+
+
 @constructs(np.indices)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Return ``np.indices`` of sizes that are not known."""
-    shape = known_sizes(tuple(dimensions))
-    static(np.indices, "lengths", shape, _SIZE, shape_is_data=True)
+    shape = defined_sizes(tuple(dimensions), "np.indices(n)")
     last = len(shape) - 1
     axes = [
         np.reshape(TABLE[np.arange](n, dtype=dtype), (*(1,) * i, -1, *(1,) * (last - i)))
@@ -295,8 +306,7 @@ def _of_places(function: Any) -> None:
     """Enter ``np.eye`` or ``np.tri``, whose diagonal may be data but not the size."""
 
     def traced(N: Any, M: Any = None, k: Any = 0, *args: Any, **kwargs: Any) -> Any:  # noqa: N803
-        sizes = known_sizes((N, M))
-        static(function, "lengths", sizes, _SIZE, shape_is_data=True)
+        sizes = defined_sizes((N, M), f"np.{function.__name__}(n)")
         return TABLE[function](*sizes, k, *args, **kwargs)
 
     _enter(function, traced)

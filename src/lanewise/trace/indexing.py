@@ -114,20 +114,18 @@ def _is_data_shaped(part: Any) -> bool:
         return Tensor in (type(part.start), type(part.stop), type(part.step))
     if kind is Tensor:
         return part.dtype.kind == "b"
-    if kind is list:
-        return contains_tensor(part) and stack_nested(part).dtype.kind == "b"
-    return kind is DATA_SHAPED[0].array
+    is_list = kind is list and contains_tensor(part)
+    return is_list and stack_nested(part).dtype.kind == "b"
 
 
 class DataShaped(NamedTuple):
-    """What carries out indices whose results have a shape that is data, and their class."""
+    """What carries out indices whose results have a shape that is data."""
 
-    array: type
     getitem: Callable[[Any, Any], Any]
     setitem: Callable[[Any, Any, Any, Any], None]
 
 
-#: Filled by `lanewise.trace.ragged_indexing`.
+#: Filled by `lanewise.trace.data_indexing`.
 DATA_SHAPED: list[DataShaped] = []
 
 

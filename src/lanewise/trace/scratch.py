@@ -23,13 +23,11 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.classwise import written_by
 from lanewise.trace.indexing import getitem, setitem
 from lanewise.trace.memory import Memory, retype
-from lanewise.trace.ragged import Ragged
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.tensor import UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
 from lanewise.trace.trace import Trace, require_trace, state
 
 ndarray = np.ndarray
-_TRACED = (Tensor, Ragged)
 _NUMBERS = frozenset(
     (bool, int, float, complex, str, type(None), type(...), np.float64, np.int64, np.bool_)
 )
@@ -256,7 +254,7 @@ def is_traced(x: Any) -> bool:
         return is_traced((x.start, x.stop, x.step))
     if isinstance(x, dict):
         return any(map(is_traced, x.values()))
-    return isinstance(x, _TRACED) or (isinstance(x, (list, tuple)) and any(map(is_traced, x)))
+    return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(is_traced, x)))
 
 
 def _traced_parts(x: Any) -> list[Any]:
@@ -266,7 +264,7 @@ def _traced_parts(x: Any) -> list[Any]:
     if isinstance(x, (list, tuple)):
         parts = [found for part in x for found in _traced_parts(part)]
         return sorted(parts, key=lambda part: isinstance(part, Tensor))
-    return [x] if isinstance(x, _TRACED) else []
+    return [x] if isinstance(x, Tensor) else []
 
 
 def as_state(x: Any) -> Any:

@@ -4,12 +4,17 @@
 computed of such numbers by ``+``, ``-``, ``*``, ``//``, ``%``, ``min`` and ``max`` is a size too,
 and the trace remembers which dimension it is: so ``np.zeros(n + 1)`` and ``x[:n // 2]`` have shapes
 that are known as polynomials, and ``n - 1 < n`` is known altogether.
+
+What is data otherwise becomes a size where something is made of it: ``a[:n]``, ``x[mask]`` and
+``np.zeros(n)`` have shapes that differ from example to example. Their elements are counted first,
+and `define_size` says that a symbol of shapes is that number: from there on such an array is one
+of a size that is not known while tracing, like others.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,10 +22,12 @@ import numpy as np
 from lanewise.errors import DataDependentShapeError, at
 from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min
 from lanewise.ir.location import here
-from lanewise.ops.creation import dimension
-from lanewise.trace.provenance import counters_around, size_of_counters, use_size
-from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import require_trace, state
+from lanewise.ops.checks import checked
+from lanewise.ops.creation import define_size, dimension
+from lanewise.trace.origins import INSTEAD, Origin, root_trace
+from lanewise.trace.provenance import counters_around, same, size_of_counters, use_size
+from lanewise.trace.tensor import Tensor, emit, read
+from lanewise.trace.trace import Trace, require_trace, state
 
 
 def number_of(size: DimLike) -> Any:
@@ -41,6 +48,82 @@ def sizes(found: Any) -> Any:
     if kind is tuple and any([type(part) is Dim for part in found]):
         return tuple([number_of(part) if type(part) is Dim else part for part in found])
     return found
+
+
+# --- sizes that are data --------------------------------------------------------------------------
+
+#: So many of the sizes that were defined last are compared with a new one.
+_RECENT = 32
+
+
+def size_of(count: Tensor, most: DimLike | None, what: str, instead: str = INSTEAD) -> DimLike:
+    """Return the size that an integer is, which surely lies between 0 and `most`.
+
+    It is the same one for the same integer, so that arrays of it are seen to be equally long.
+    """
+    found = size_of_counters(count)
+    found = _known(count) if found is None else found
+    return _defined(count, most, what, instead) if found is None else found
+
+
+def _known(count: Tensor) -> DimLike | None:
+    """Return the size that was defined of a number that is surely the same."""
+    trace: Trace | None = require_trace("a size")
+    while trace is not None:
+        for value, size in list(trace.sizes.items())[-_RECENT:]:
+            if same(Tensor(trace, value), count):
+                return size
+        trace = trace.parent
+    return None
+
+
+def _defined(count: Tensor, most: DimLike | None, what: str, instead: str) -> DimLike:
+    trace = require_trace("a size")
+    root = root_trace(trace)
+    end = None if most is None else bounds(most)[1]
+    root.sized += 1
+    name = f"d.n{root.sized}"
+    size: Any = Dim.symbol(name) if end is None else Dim.bounded(name, max(end, 1))
+    root.origins[str(size)] = trace, Origin(what, here(), instead)
+    trace.record(define_size, (read(count),), {"size": size, "least": 0, "most": most})
+    trace.sizes[read(count)] = size
+    return size
+
+
+def counted(mask: Tensor, what: str, instead: str = INSTEAD) -> DimLike:
+    """Return how many places of a mask hold, as a size."""
+    count: Any = np.count_nonzero(mask)
+    return size_of(count, mask.size, what, instead)
+
+
+def defined_sizes(given: Any, what: str) -> Any:
+    """Return arguments with dimensions in place of all integers, also of such that are data.
+
+    They become shapes, so they must not be negative.
+    """
+    kind = type(given)
+    if kind is tuple or kind is list:
+        return kind([defined_sizes(part, what) for part in given])
+    found = known_sizes(given)
+    if type(found) is not Tensor or found.ndim or found.dtype.kind not in "iu":
+        return found
+    message = "negative dimensions are not allowed"
+    number = emit(checked, found, found >= 0, error="ValueError", message=message)
+    return size_of(number.astype(np.intp), None, what)
+
+
+def not_empty(x: Tensor, axes: Iterable[int], message: str) -> Tensor:
+    """Return an array; where a `try` around is to know, it is checked that some axes have elements.
+
+    Without one, the operation that needs some raises itself.
+    """
+    for axis in axes if state.attempt is not None else ():
+        if isinstance(size := x.shape[axis], Dim):
+            x = emit(checked, x, number_of(size) > 0, error="ValueError", message=message)
+    return x
+
+
+# --- what is known --------------------------------------------------------------------------------
 
 
 def in_use() -> bool:

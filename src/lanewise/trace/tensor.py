@@ -27,6 +27,7 @@ from lanewise.ops.lists import Arena
 from lanewise.ops.movement import cast
 from lanewise.ops.registry import Primitive
 from lanewise.trace.formatting import collecting, placeholder
+from lanewise.trace.origins import refuse_size
 from lanewise.trace.trace import Concrete, Trace, plain_array, require_trace, resolve, state
 
 #: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
@@ -439,6 +440,8 @@ _SUBSCRIPT = 26
 def known_size(dim: DimLike, what: str) -> int:
     """Return a dimension as an int, or raise where it is symbolic."""
     if isinstance(dim, Dim):
+        if state.trace is not None:
+            refuse_size(dim, state.trace, f"asking for {what}, which gives a number,")
         raise ConcretizationError(
             f"{what}, {dim}, is known only when the graph runs{at(here())}; Python cannot count it"
         )

@@ -28,10 +28,10 @@ from lanewise.ops.lists import (
 )
 from lanewise.ops.movement import cast
 from lanewise.trace.counting import count_between
-from lanewise.trace.extents import Span
-from lanewise.trace.ragged import Ragged
+from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Region, born, note_state, resumed
 from lanewise.trace.scratch import tensor_of
+from lanewise.trace.sizes import size_of
 from lanewise.trace.tensor import (
     WEAK_DTYPES,
     Tensor,
@@ -267,8 +267,7 @@ class TensorArray:
             return data
         bound: Any = data.shape[0]
         length = Tensor(trace, _position(grown.length))
-        extent = Span(bound, 0, length, what="a TensorArray")
-        return Ragged(data, (extent, *[None] * len(kind.shape)))
+        return data[: size_of(length, bound, "a TensorArray")]
 
     @property
     def length(self) -> Any:
@@ -390,11 +389,10 @@ def _element(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         value = stack_nested(value) if contains_tensor(value) else np.asarray(value)
     if isinstance(value, Tensor):
+        refuse_escape(value, "appending it to a TensorArray")
         return Tensor(require_trace("an element"), read(value), None, value._weak)
     if type(value) in WEAK_DTYPES:
         return value
-    if isinstance(value, Ragged):
-        value.refuse("appending it to a TensorArray")
     array = np.array(value)
     check_dtype(array.dtype, "an element of a TensorArray")
     return array[()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ from lanewise.errors import (
     at,
     function_name,
 )
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Signature, Value
 from lanewise.ir.location import here, place_of, user_places
 from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
@@ -66,6 +66,10 @@ class Concrete(Value):
         self.array = array
 
 
+#: What writes a graph with other names of sizes; filled by `lanewise.passes.specialize`.
+RENAMED: list[Callable[[Graph, Mapping[str, DimLike]], Graph]] = []
+
+
 class Trace(Builder):
     """One recording of a function: it builds the graph, and knows what was captured from outside.
 
@@ -104,11 +108,13 @@ class Trace(Builder):
         "lent",
         "names",
         "number",
+        "origins",
         "owners",
         "parent",
         "randomness",
         "reads",
         "rebound",
+        "sized",
         "sizes",
         "states",
         "streams",
@@ -143,6 +149,28 @@ class Trace(Builder):
         self.streams: dict[int, tuple[Any, Any]] | None = None
         #: Of an outermost trace: whether a slice was recorded that an end may cut off.
         self.guesses = False
+        #: Of an outermost trace: where sizes are known that are data, and what has them, by name.
+        self.origins: dict[str, tuple[Trace, Any]] = {}
+        #: Of an outermost trace: how many sizes were named.
+        self.sized = 0
+
+    def with_own_names(self, graph: Graph) -> Graph:
+        """Return a graph of another trace, its sizes under names that nothing in this one has.
+
+        Another one, or the same one once more, may have sizes of the same names.
+        """
+        names = {name: self.own_size(name) for name in sorted(graph.defines)}
+        return RENAMED[0](graph, names) if names else graph
+
+    def own_size(self, name: str) -> Dim:
+        """Return a size that nothing else in the outermost trace is called, of a known name."""
+        root = self
+        while root.parent is not None:
+            root = root.parent
+        root.sized += 1
+        own = f"i{root.sized}_{name}"
+        root.origins[own] = (self, None)
+        return Dim.symbol(own)
 
     def __enter__(self) -> Self:
         """Open the trace inside the one that is open in this thread."""

@@ -17,6 +17,7 @@ from lanewise.ops.elementwise import loop_dtypes, where
 from lanewise.ops.reduction import accumulate, reduce, reduceat, reduction_dtype
 from lanewise.ops.shapes import broadcast_shapes, normalize_axis
 from lanewise.trace.indexing import setitem
+from lanewise.trace.sizes import not_empty
 from lanewise.trace.tensor import Tensor, as_tensor, emit, implement, read
 from lanewise.trace.trace import require_trace, state
 from lanewise.trace.ufuncs import NO_VALUE, apply, call_with_keywords, matmul, write_out
@@ -47,7 +48,7 @@ def reduce_method(
     """``ufunc.reduce`` with all its keywords."""
     x = as_tensor(array)
     is_usual = axis is dtype is out is None and where is True and initial is NO_VALUE
-    if is_usual and not keepdims and state.floating is None:
+    if is_usual and not keepdims and state.floating is state.attempt is None:
         known = _reduce_all(ufunc, x._type)  # the usual case, looked up at once
         if known is not None:
             value, trace = read(x), require_trace(ufunc.__name__)
@@ -64,6 +65,9 @@ def reduce_method(
         )
     dtype = _accumulator(ufunc, x, dtype, out)
     if where is True and initial is NO_VALUE:
+        if ufunc.identity is None:
+            of_none = "zero-size array to reduction operation {} which has no identity"
+            x = not_empty(x, axes, of_none.format(ufunc.__name__))
         result = emit(reduce, x, fn=ufunc, axes=axes, dtype=dtype)
     else:
         result = _reduce_from(ufunc, x, axes, dtype, initial, where)

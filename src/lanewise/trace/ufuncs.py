@@ -334,13 +334,23 @@ def write_out(ufunc: np.ufunc, result: Tensor, out: Any, mask: Any, casting: str
         )
     if mask is not True:
         result = emit(where, mask, result.astype(out.dtype), out)
-    if result.shape != out.shape and broadcast_shapes(result.shape, out.shape) != out.shape:
+    if result.shape != out.shape and _is_larger(result.shape, out.shape):
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} doesn't match the "
             f"broadcast shape {broadcast_shapes(result.shape, out.shape)}"
         )
     store(out, result)
     return out
+
+
+def _is_larger(shape: Any, out: Any) -> bool:
+    """Whether what is computed surely does not fit into the shape that it is written to."""
+    common = broadcast_shapes(shape, out)
+    if len(common) != len(out):
+        return True
+    # What is known when it runs, NumPy finds out when it writes.
+    return any([type(own) is type(size) is int and own != size
+                for own, size in zip(out, common, strict=True)])  # fmt: skip
 
 
 def _call_gufunc(

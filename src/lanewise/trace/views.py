@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.dims import Dim, most_of, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.types import ArrayType, array_type, has_dim
 from lanewise.ops.elementwise import complex_, imag, real
 from lanewise.ops.movement import (
     AxisSlice,
@@ -196,7 +196,12 @@ def reshape_shares_memory(x: Tensor, shape: tuple[Any, ...]) -> bool:
     if x._view is None:
         return True
     layout = layout_of(x)
-    return layout.size == 0 or np.shares_memory(layout, layout.reshape(_usual(shape)))
+    try:
+        return layout.size == 0 or np.shares_memory(layout, layout.reshape(_usual(shape)))
+    except ValueError:  # what stands for sizes that are not known has another number of elements
+        if not has_dim((x.shape, shape)):
+            raise
+        return layout.flags.c_contiguous
 
 
 def root_of(x: Tensor) -> Tensor:
@@ -234,7 +239,7 @@ def _layout_of_view(x: Tensor, base: np.ndarray) -> np.ndarray:
     if view.primitive is take_slice:  # somewhere as well
         at = (slice(None),) * view.params["axis"]
         return base[(*at, slice(None, None, view.params["step"]))][
-            (*at, slice(view.params["length"]))
+            (*at, slice(_usual(view.params["length"])))
         ]
     if base.size == 0 or any(index.ndim for index in view.indices):
         return np.empty(_usual(x.shape), np.int16)
@@ -249,7 +254,7 @@ def _usual(value: Any) -> Any:
     of no or of one element. Twelve can be divided by many numbers.
     """
     if isinstance(value, Dim):
-        return evaluate(value, dict.fromkeys(symbols(value), 12))
+        return evaluate(value, {name: min(12, most_of(name) or 12) for name in symbols(value)})
     if isinstance(value, dict):
         return {name: _usual(part) for name, part in value.items()}
     return tuple([_usual(part) for part in value]) if isinstance(value, tuple) else value

@@ -33,7 +33,7 @@ from lanewise.transforms.regions import (
     spread,
     started,
 )
-from lanewise.transforms.residuals import recomputed
+from lanewise.transforms.residuals import in_room, recomputed
 from lanewise.transforms.tables import added_up, captured_tables, first_totals
 from lanewise.transforms.transpose import transpose
 
@@ -123,7 +123,7 @@ def _split(
     wanted = active[captures:]
     lin, names = hoisted(linearize(body, active, wanted))
     state = range(captures, captures + count)
-    lin = recomputed(lin, lambda number: number not in state)
+    lin = in_room(recomputed(lin, lambda number: number not in state), op._place)
     primal, sources = handing_out(lin, state)
     kept = primal.outputs[count:]
     saved = _Saved(_types(kept))

@@ -18,7 +18,7 @@ from lanewise.ops.control import cond, scan, switch
 from lanewise.ops.derivatives import OfRegions, is_linear
 from lanewise.ops.lists import list_arena
 from lanewise.ops.regions import map_
-from lanewise.passes.specialize import defined_sizes
+from lanewise.passes.specialize import defined_sizes, symbols_of
 from lanewise.trace.tensor import Tensor
 from lanewise.transforms.derivation import Derivation, is_table
 from lanewise.transforms.linearize import (
@@ -101,7 +101,7 @@ def _map_split(
     d: Derivation, op: Any, operands: Sequence[Tensor], tangents: Tangents
 ) -> tuple[list[Any], list[Any]]:
     (body,), params = op.regions, op.params
-    lin = recomputed(linearize(body, are_active(tangents)), lambda number: True)
+    lin = in_room(recomputed(linearize(body, are_active(tangents)), lambda number: True), op._place)
     count, in_dims = len(body.outputs), params["in_dims"]
     varies = _varying(lin.primal, in_dims)
     kept = [value in varies for value in lin.primal.outputs[count:]]
@@ -135,8 +135,10 @@ def _map_split(
 def _varying(graph: Graph, in_dims: Sequence[int | None]) -> set[Value]:
     """Return the values that may differ from example to example."""
     found = {v for v, axis in zip(graph.inputs, in_dims, strict=True) if axis is not None}
+    sizes = graph.defines
     for op in graph.operations:
-        if not found.isdisjoint(op.operands) or op.has_effect:
+        is_sized = bool(sizes) and not sizes.isdisjoint(symbols_of(op))
+        if is_sized or not found.isdisjoint(op.operands) or op.has_effect:
             found.update(op.results)
     return found
 
@@ -229,7 +231,7 @@ def _branches_split(
 ) -> tuple[list[Any], list[Any]]:
     active = are_active(tangents[1:])
     wanted = _moved_by_any(op.regions, active)
-    each = [hoisted(linearize(region, active, wanted)) for region in op.regions]
+    each = [hoisted(in_room(linearize(region, active, wanted), op._place)) for region in op.regions]
     lins, names = [lin for lin, _ in each], [own for _, own in each]
     arenas = [[d.emit(list_arena, name=name) for name in own] for own in names]
     count = len(op.results)

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, row_major
+from lanewise.codegen.arrays import Array, Stored
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
+from lanewise.ir.dims import bounds
 
 #: Longer rows are sorted by NumPy.
 LONGEST = 64
@@ -220,13 +222,14 @@ def _exchange(a: Sequence[Vec], b: Sequence[Vec], count: int) -> tuple[list[Vec]
 
 def in_order(items: Sequence[Number]) -> list[Number]:
     """Return numbers in registers, sorted."""
-    form = _values(dtype_of(items[0])) if items else None
-    return [] if form is None else _sorted_items(form, list(items))
+    if not items:
+        return []
+    form = _values(dtype_of(items[0]))
+    return _sorted_items(form, [form.enter(item, place) for place, item in enumerate(items)])
 
 
-def _sorted_items(form: Form, items: Sequence[Number]) -> list[Number]:
-    size = len(items)
-    rows = [form.enter(item, place) for place, item in enumerate(items)]
+def _sorted_items(form: Form, rows: list[list[Vec]]) -> list[Number]:
+    size = len(rows)
     for one in merge_exchange(size):
         for i, j in pairs(size, *one):
             rows[i], rows[j] = _exchange(rows[i], rows[j], form.count)
@@ -234,7 +237,7 @@ def _sorted_items(form: Form, items: Sequence[Number]) -> list[Number]:
 
 
 def _sorted_memory(
-    k: Lowering, form: Form, size: int, read: Callable[[Index], Number]
+    k: Lowering, form: Form, size: int, enter: Callable[[Index], list[Vec]]
 ) -> Callable[[Index], Number]:
     """Sort a row in local memory; return what reads it."""
     columns = [k.local(np.dtype(_NAMES[kind]), (size,)) for kind in form.kinds]
@@ -252,7 +255,7 @@ def _sorted_memory(
         put(j, high)
 
     for i in k.range(size, unroll=False):
-        put(i, form.enter(read(i), i))
+        put(i, enter(i))
     _passes(k, size, exchange)
     return lambda place: form.leave(get(place))
 
@@ -293,43 +296,59 @@ _NAMES = {f"{sign}{bits}": f"{sign}{bits // 8}" for sign in "iuf" for bits in (8
 
 
 def sorted_along(k: Lowering, type_: Any, x: Array, axis: int, places: bool) -> Array:
-    """Return the rows along an axis sorted, or the `places` that they had."""
-    shape, size = x.shape, x.shape[axis]
-    if size > LONGEST:
-        raise CannotCompile(f"rows of {size} numbers are sorted by NumPy")
+    """Return the rows along an axis sorted, or the `places` that they had.
+
+    Where it is known only how many there may be, as many are sorted, those that are none last.
+    """
+    shape, size = x.shape, bounds(x.shape[axis])[1]
+    if size is None or size > LONGEST:
+        raise CannotCompile(f"rows of {x.shape[axis]} numbers are sorted by NumPy")
     form = _places(x.dtype) if places else _values(x.dtype)
+    # What is sorted behind the last element of a row is read, too: of memory that is there for it.
+    is_known = isinstance(x.shape[axis], int)
+    x = k.ready(x) if is_known or isinstance(x, Stored) else k.materialized(x)
     others = (*shape[:axis], *shape[axis + 1 :])
     comparisons = sum(len(pairs(size, *one)) for one in merge_exchange(size))
     in_registers = comparisons * form.cost <= WRITTEN_OUT
-    x = k.ready(x)
 
     def at(i: Sequence[Index], j: Index) -> tuple[Index, ...]:
         return (*i[:axis], j, *i[axis:])
 
+    def enter(i: Sequence[Index], j: Index) -> list[Vec]:
+        row = form.enter(x.at(*at(i, j)), j)
+        if is_known:
+            return row
+        inside = k.index(x.shape[axis]) > j
+        compared = [select(inside, part, _greatest(part.kind)) for part in row[: form.count]]
+        return [*compared, *row[form.count :]]
+
     if in_registers and k.is_small(shape):
         found: dict[Any, Number] = {}
         for i in np.ndindex(*others):
-            row = _sorted_items(form, [x.at(*at(i, j)) for j in range(size)])
+            row = _sorted_items(form, [enter(i, j) for j in range(size)])
             found.update((at(i, j), item) for j, item in enumerate(row))
         return k.elements(type_.dtype, shape, [found[i] for i in np.ndindex(*shape)])
     result = k.local(type_.dtype, shape)
-    strides = row_major(shape)
 
     def put(i: Sequence[Index], j: Index, item: Number) -> None:
-        result.store(linear(at(i, j), strides), item, k.tail(result))
+        result.store(linear(at(i, j), result.strides), item, k.tail(result))
 
     def body(*i: Index) -> None:
         if in_registers:
-            row = _sorted_items(form, [x.at(*at(i, j)) for j in range(size)])
+            row = _sorted_items(form, [enter(i, j) for j in range(size)])
             for j, item in enumerate(row):
                 put(i, j, item)
             return
-        read = _sorted_memory(k, form, size, lambda j: x.at(*at(i, j)))
+        read = _sorted_memory(k, form, size, partial(enter, i))
         for j in k.range(size, unroll=False):
             put(i, j, read(j))
 
     k.each(others, body, unroll=False)
     return result
+
+
+def _greatest(kind: str) -> int:
+    return 2 ** (BITS[kind] - is_signed(kind)) - 1
 
 
 # --- tables -------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored, row_major
-from lanewise.codegen.lowering import Lowering, Variable
+from lanewise.codegen.loops import Variable
+from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import COMPLEX, Complex, Number, convert, dtype_of, of_vecs, vecs
 from lanewise.codegen.vector import Vec
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen import lists
-from lanewise.codegen.algorithms import linalg, orthogonal, python_calls, sorting
+from lanewise.codegen.algorithms import linalg, orthogonal, places, python_calls, sorting
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.mathlib import bessel
 from lanewise.codegen.numbers import Number, vecs
 from lanewise.codegen.rules import Rules
+from lanewise.ir.dims import DimLike
 from lanewise.ir.types import array_type
 
 
@@ -53,6 +54,9 @@ class Algorithms(Rules):
 
     def searchsorted(self, type_: Any, x: Array, values: Array, side: str) -> Array:
         return sorting.searchsorted(self, type_, x, values, side)
+
+    def places_of(self, mask: Array, length: DimLike) -> Array:
+        return places.places_of(self, mask, length)
 
     def interp(self, type_: Any, *operands: Array) -> Array:
         return sorting.interp(self, type_, *operands)

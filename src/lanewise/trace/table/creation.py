@@ -12,8 +12,8 @@ from lanewise.ir.dims import Dim, dim_max, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.creation import iota
 from lanewise.ops.movement import broadcast_to, cast, slice_length
-from lanewise.trace.ragged_indexing import require_whole
-from lanewise.trace.sizes import known_sizes, number_of, shape_from, size_from
+from lanewise.trace.data_indexing import require_whole
+from lanewise.trace.sizes import known_sizes, number_of, shape_from, size_from, size_of
 from lanewise.trace.table.checks import check_device, checked, static
 from lanewise.trace.table.registry import implements, refuse
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
@@ -208,10 +208,41 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
 @implements(np.arange)
 def arange(*args: Any, **kwargs: Any) -> Tensor:
     args, kwargs = known_sizes((args, kwargs))
-    static(np.arange, "bounds", (args, kwargs), "how long it is would depend on the data")
+    if contains_tensor((args, tuple(kwargs.values()))):
+        return _range_of_data(*args, **kwargs)
     if any([isinstance(x, Dim) for x in (*args, *kwargs.values())]):
         return _sized_range(*args, **kwargs)
     return as_tensor(np.arange(*args, **kwargs))
+
+
+def _range_of_data(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
+) -> Tensor:
+    """Return the integers of a range whose ends are data."""
+    check_device(device)
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    static(np.arange, "steps", step, "how long it is would depend on it")
+    if not isinstance(step, (int, np.integer)) or not all(
+        [np.asarray(stand_in).dtype.kind in "iu" for stand_in in map(_kind_of, (start, stop))]
+    ):
+        raise UnsupportedError(
+            f"np.arange between ends that are data, or by a step, that are no integers{at(here())}:"
+            " write start + step * np.arange(n), with n the number of elements"
+        )
+    if step == 0:
+        raise ZeroDivisionError("division by zero")
+    start, stop = [number_of(end) if isinstance(end, Dim) else end for end in (start, stop)]
+    span = stop - start if step > 0 else start - stop
+    count = np.maximum((span + (abs(step) - 1)) // abs(step), 0)
+    length = size_of(as_tensor(count).astype(np.intp), None, "np.arange(n)")
+    result = emit(iota, length=length, dtype=np.dtype(np.intp)) * step + start
+    return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
+
+
+def _kind_of(end: Any) -> Any:
+    return np.zeros((), end.dtype) if isinstance(end, Tensor) else 0 if type(end) is Dim else end
 
 
 def _sized_range(

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import CutOffError, DataDependentShapeError, at
-from lanewise.ir.dims import Dim, Shape
+from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
-from lanewise.trace.extents import Extent, Span
-from lanewise.trace.ragged import ragged
+from lanewise.trace.sizes import size_of
 from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.registry import implements
 from lanewise.trace.table.sorting import array
@@ -40,7 +39,8 @@ def _must_be_row(x: Any) -> None:
 def _counts(places: Any, values: Any, length: int, dtype: Any) -> Tensor:
     """Return for each of `length` places the sum of the values there."""
     values = as_tensor(values).astype(dtype)
-    return emit(scatter, np.zeros(length, dtype), values, places, axis=0, fn=np.add)
+    zeros = np.zeros_like(as_tensor(np.zeros((), dtype)), shape=(length,))
+    return emit(scatter, zeros, values, places, axis=0, fn=np.add)
 
 
 # --- bincount and digitize ----------------------------------------------------------------------
@@ -53,12 +53,8 @@ def _ones(shape: Shape, dtype: Any) -> Tensor:
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    return counted(array(x), weights, minlength)
-
-
-def counted(x: Any, weights: Any, minlength: Any, taken: Any = None) -> Any:
-    """Return ``np.bincount`` of x, or of those of its elements for which `taken` holds."""
-    length = _least_length(minlength)
+    x = array(x)
+    length: Any = _least_length(minlength)
     _must_be_row(x)
     _must_cast(x, np.uint64 if x.dtype.kind == "u" else np.intp)
     if weights is not None:
@@ -69,19 +65,14 @@ def counted(x: Any, weights: Any, minlength: Any, taken: Any = None) -> Any:
             raise ValueError("The weights and list don't have the same length.")
     if x.dtype.kind == "i":
         x = checked(x, x >= 0, ValueError("'list' argument must have no negative elements"))
-    extent = None
     if not isinstance(x, Tensor):  # the greatest element is known
         length = max(length, int(x.max()) + 1) if x.size else length
     elif isinstance(x.size, Dim) or x.size:
-        x, length, extent = _lengths(x, length, taken)
+        x, length = _lengths(x, length)
     places = x.astype(np.intp)
     if weights is not None:
-        counts = _counts(places, weights, length, float)
-    elif taken is not None:
-        counts = _counts(places, taken, length, np.intp)
-    else:
-        counts = _counts(places, _ones(x.shape, np.intp), length, np.intp)
-    return ragged(counts, (extent,))
+        return _counts(places, weights, length, float)
+    return _counts(places, _ones(x.shape, np.intp), length, np.intp)
 
 
 def _least_length(minlength: Any) -> int:
@@ -95,14 +86,14 @@ def _least_length(minlength: Any) -> int:
     return length
 
 
-def _lengths(x: Tensor, least: int, taken: Any) -> tuple[Tensor, int, Extent | None]:
-    """Return x, checked to lie within counts of a static length, that length, and their extent.
+def _lengths(x: Tensor, least: int) -> tuple[Tensor, DimLike]:
+    """Return x, checked to lie within counts of a length, and that length.
 
     A length that is given is taken for the length of the result, until that is found to be wrong.
     """
     most = 2 if x.dtype.kind == "b" else int(np.iinfo(x.dtype).max) + 1
     if most <= least:
-        return x, least, None
+        return x, least
     is_guess = bool(least) and not state.room
     bound = least if is_guess else max(least, min(most, ROOM[state.room]))
     if bound < most:
@@ -111,14 +102,10 @@ def _lengths(x: Tensor, least: int, taken: Any) -> tuple[Tensor, int, Extent | N
             required(np.all(x < bound), too_great)
         x = checked(x, x < bound, too_great)
     if is_guess:
-        return x, bound, None
-    places = x.astype(np.intp)
-    if taken is not None:
-        places = np.where(taken, places, -1)
-    count = np.maximum(np.max(places, initial=-1) + 1, least)
-    extent = Span(bound, 0, count, what="np.bincount(x)")
-    extent.instead = "Give minlength=, one more than the greatest value there is"
-    return x, bound, extent
+        return x, bound
+    count = np.maximum(np.max(x.astype(np.intp), initial=-1) + 1, least)
+    instead = "Give minlength=, one more than the greatest value there is"
+    return x, size_of(count, bound, "np.bincount(x)", instead)
 
 
 _TOO_GREAT = (

@@ -12,7 +12,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.shapes import normalize_axis
-from lanewise.trace.sizes import known_sizes, number_of, shape_from
+from lanewise.trace.sizes import defined_sizes, known_sizes, number_of, shape_from
 from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.manipulation import broadcast_to
@@ -275,7 +275,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
-    repeats = known_sizes(repeats)
+    repeats = defined_sizes(repeats, "np.repeat(x, n)")
     static(np.repeat, "counts", repeats, "the shape of the result would depend on the data. Repeat "
            "as often as at most, and use a mask", shape_is_data=True)  # fmt: skip
     x, axis = _along(a, axis) if axis is None or np.ndim(a) else (np.ravel(as_tensor(a)), 0)
@@ -302,7 +302,7 @@ def _repeated(x: Tensor, count: DimLike, axis: int) -> Tensor:
 
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803
-    reps = known_sizes(reps)
+    reps = defined_sizes(reps, "np.tile(x, n)")
     static(np.tile, "counts", reps, "the shape of the result would depend on the data",
            shape_is_data=True)  # fmt: skip
     counts = shape_from(tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else reps)

@@ -13,6 +13,7 @@ from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import imag, real
 from lanewise.ops.reduction import argreduce
 from lanewise.ops.shapes import normalize_axis
+from lanewise.trace.sizes import not_empty
 from lanewise.trace.table.checks import checked
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
@@ -94,6 +95,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def _argreduction(fn: str) -> Any:
     """Return the function that finds the first extremum, of all elements by default."""
+    of_none = f"attempt to get {fn} of an empty sequence"
 
     def function(
         a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False
@@ -101,11 +103,12 @@ def _argreduction(fn: str) -> Any:
         x = as_tensor(a)
         ndim = x.ndim
         if axis is None or (ndim == 0 and axis in (0, -1)):
-            result = emit(argreduce, np.reshape(x, -1), fn=fn, axis=0)
+            row = not_empty(np.reshape(x, -1), (0,), of_none)
+            result = emit(argreduce, row, fn=fn, axis=0)
             result = np.reshape(result, (1,) * ndim) if keepdims else result
         else:
             axis = normalize_axis(operator.index(axis), ndim)
-            result = emit(argreduce, x, fn=fn, axis=axis)
+            result = emit(argreduce, not_empty(x, (axis,), of_none), fn=fn, axis=axis)
             result = np.expand_dims(result, axis) if keepdims else result
         if out is None:
             return result

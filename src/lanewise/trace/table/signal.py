@@ -12,7 +12,7 @@ from lanewise.ir.location import here
 from lanewise.ops.contraction import correlate as correlate_op
 from lanewise.ops.indexing import gather
 from lanewise.ops.shapes import normalize_axis
-from lanewise.trace.extents import axis_places
+from lanewise.trace.ends import axis_places
 from lanewise.trace.sizes import has_sizes, number_of
 from lanewise.trace.table.checks import required
 from lanewise.trace.table.creation import array_like, number_or_array

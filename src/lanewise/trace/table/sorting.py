@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import Dim
 from lanewise.ops.searching import searchsorted as searchsorted_op
 from lanewise.ops.shapes import normalize_axis
 from lanewise.ops.sorting import argpartition as argpartition_op
@@ -14,7 +15,7 @@ from lanewise.ops.sorting import argsort as argsort_op
 from lanewise.ops.sorting import partition as partition_op
 from lanewise.ops.sorting import sort as sort_op
 from lanewise.trace.table.checks import checked, static
-from lanewise.trace.table.registry import implements, refuse
+from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 
 
@@ -167,6 +168,11 @@ def isin(
             "Please select 'sort' or None for kind."
         )
     size = tests.shape[0]
+    if isinstance(size, Dim):
+        ordered = np.sort(tests)
+        places = [np.searchsorted(ordered, x, side) for side in ("left", "right")]
+        found = np.logical_and(places[0] < places[1], x == x)  # NaN is no member
+        return np.logical_not(found) if invert else found
     if size == 0:
         return np.full(x.shape, bool(invert))
     if size <= _FEW:
@@ -183,50 +189,14 @@ def isin(
 # --- by a condition -----------------------------------------------------------------------------
 
 
-def _chosen(function: Any, condition: Any) -> np.ndarray:
-    """Return a condition as an array; it must not be traced."""
-    instead = (
-        "how many elements are chosen would depend on the data. Use np.where(condition, a, fill), "
-        "or a reduction with where=condition"
-    )
-    static(function, "conditions", condition, instead, shape_is_data=True)
-    return np.asanyarray(condition)
-
-
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    condition = _chosen(np.compress, condition)
+    condition = array(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    return np.take(a, condition.nonzero()[0], axis=axis, out=out)
+    return np.take(a, np.flatnonzero(condition), axis=axis, out=out)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     return np.ravel(arr)[np.ravel(array(condition)).astype(bool)]
-
-
-_FIXED_SIZE = "np.argsort(~mask, stable=True)[:k] gives the places of up to k of them"
-
-refuse(
-    np.argwhere,
-    instead=f"Use np.where(mask, a, b) or a reduction with where=mask; {_FIXED_SIZE}",
-    shape_is_data=True,
-)
-refuse(
-    np.union1d,
-    np.setxor1d,
-    instead="Join and sort with np.sort(np.concatenate([a, b])), and mark what counts with np.isin",
-    shape_is_data=True,
-)
-refuse(
-    np.intersect1d,
-    np.setdiff1d,
-    instead="Mark the elements of a with np.isin(a, b), and use the mask with np.where or where=",
-    shape_is_data=True,
-)
-refuse(
-    np.trim_zeros,
-    instead="Mark the zeros at an end with np.logical_and.accumulate(x == 0) and use np.where",
-    shape_is_data=True,
-)

@@ -1,0 +1,345 @@
+"""Loops in a kernel: their turns, the lanes that run them, and under which masks.
+
+A loop's index is the same in all lanes. Where lanes make different numbers of turns it goes as far
+as that of any active lane, and each turn runs under the mask of those that make it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from lanewise.codegen import numbers
+from lanewise.codegen.addresses import Affine, Index, as_index
+from lanewise.codegen.emitter import Emitter, Slot
+from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.numbers import Number, choose, kinds_of, of_vecs, vecs
+from lanewise.codegen.sizes import is_few, is_long, varies
+from lanewise.codegen.uniformity import IN_REGISTERS
+from lanewise.codegen.vector import Vec, select
+from lanewise.ir.dims import Dim, bounds
+
+#: Loops of at most so many turns are written out, turn by turn.
+UNROLLED = 8
+#: A loop asks whether the run should stop once in so many turns; of which some run in one go.
+TURNS, STRIP = 1 << 14, 1 << 10
+#: Farther than any loop goes.
+FAR = 1 << 62
+
+
+class Loops:
+    """Writes loops.
+
+    Attributes
+    ----------
+    e
+        Where instructions go.
+    mask
+        The lanes that are active; None for all.
+    in_lanes
+        Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
+    """
+
+    def __init__(self, e: Emitter) -> None:
+        self.e = e
+        self.mask: Vec | None = None
+        self.in_lanes = False
+        self._is_ahead = False
+        self._scopes: list[int] = [0]
+        self._next_scope = itertools.count(1)
+
+    def index(self, index: Index | Dim) -> Vec:
+        return as_index(self.e, index)
+
+    def variable(self, dtype: np.dtype, varying: bool | None = None) -> Variable:
+        """Return a variable; one for each lane if it is `varying`, by default where lanes run."""
+        wide = self.in_lanes if varying is None else varying
+        return Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
+
+    def is_small(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this shape is kept in registers."""
+        return is_few(shape, IN_REGISTERS)
+
+    @property
+    def varying_sizes(self) -> frozenset[str]:
+        """The symbols of sizes that differ between lanes."""
+        return frozenset([name for name, x in self.e.counted.items() if x.count.varying])
+
+    def poll(self, turns: Index = 1) -> None:
+        """Write what a loop asks after some of its turns: whether the run should stop.
+
+        After many short ones it does, or after fewer long ones that count as several.
+        """
+        raise NotImplementedError
+
+    # --- loops --------------------------------------------------------------------------------
+
+    def range(
+        self,
+        start: Index,
+        stop: Index | None = None,
+        step: int = 1,
+        *,
+        unroll: bool | None = None,
+        polls: bool = False,
+    ) -> Generator[Any]:
+        """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
+
+        With `unroll` the turns are written one by one, and i is an int; by default where there are
+        few. What turns hand on stands in variables or memory. With `polls` it may be a long one,
+        and asks now and then whether the run should stop: between strips of turns, as LLVM does
+        little with a loop that calls somebody in its turns.
+        """
+        first, last = ends = (0, start) if stop is None else (start, stop)
+        if self._parts(first) or self._parts(last):
+            yield from self._own_turns(first, last, step, polls)
+            return
+        known = None
+        if isinstance(first, int) and isinstance(last, int):
+            known = range(first, last, step)
+            if len(known) <= (UNROLLED if unroll is None else len(known) if unroll else 1):
+                yield from known
+                return
+        if not polls:
+            yield from self._part_of_turns(first, last, step, ends)
+        elif known is not None and len(known) <= STRIP:
+            yield from self._part_of_turns(first, last, step, ends)
+            self.poll(len(known))
+        else:
+            for begin in self._part_of_turns(first, last, STRIP * step, ends):
+                end, bound = begin + STRIP * step, self.index(last)
+                end = end.least(bound) if step > 0 else end.greatest(bound)
+                yield from self._part_of_turns(begin, end, step, ends)
+                self.poll((end - begin).abs())
+
+    def _parts(self, end: Index | Dim) -> bool:
+        """Whether an end of a loop differs between lanes."""
+        return end.varying if isinstance(end, Vec) else varies(end, self.e.counted)
+
+    def _own_turns(
+        self, first: Index | Dim, last: Index | Dim, step: int, polls: bool
+    ) -> Generator[Vec]:
+        """Write a loop of which each lane makes turns of its own, under the mask of those that do.
+
+        It goes from the first turn of any active lane to the last one of any.
+        """
+        low, high, up = self.index(first), self.index(last), step > 0
+        if low.varying and abs(step) != 1:
+            raise CannotCompile("a loop that lanes begin at different places makes single steps")
+        known = bounds(last)[1] if isinstance(last, Dim) and isinstance(first, int) and up else None
+        begin, end = self._outmost(low, not up), self._outmost(high, up)
+        for i in self.range(begin, end, step, unroll=False, polls=polls):
+            if known is not None:
+                i.span = first, known - 1
+            own = high > i if up else high < i
+            if low.varying:
+                own = own & (low <= i if up else low >= i)
+            with self.masked(self.both(own)):
+                yield i
+
+    def _outmost(self, x: Vec, greatest: bool) -> Vec:
+        """Return the greatest or the least integer of the active lanes."""
+        if not x.varying:
+            return x
+        if self.mask is not None:
+            x = select(self.mask, x, -FAR if greatest else FAR)
+        return self.e.extreme(x, greatest)
+
+    def _part_of_turns(
+        self, first: Index, last: Index, step: int, ends: tuple[Index, Index]
+    ) -> Generator[Any]:
+        """Write the turns of a loop, or of a part of one that has these ends."""
+        e = self.e
+        counter = e.slot("i64", False)
+        counter.set(self.index(first))
+        head, body, done = e.label("head"), e.label("body"), e.label("done")
+        e.jump(head)
+        e.begin(head)
+        at = counter.get()
+        bound = self.index(last)
+        e.branch(at < bound if step > 0 else at > bound, body, done)
+        e.begin(body)
+        start, stop = ends
+        if isinstance(start, int) and isinstance(stop, int):
+            at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
+        with self.scope():
+            yield at
+        counter.set(e.uniform("i64", at.parts[0]) + step)
+        e.jump(head)
+        e.begin(done)
+
+    def each(
+        self,
+        shape: Sequence[int],
+        body: Callable[..., None],
+        *,
+        unroll: bool | None = None,
+        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+    ) -> None:
+        """Write loops over all indices of a shape, of which no turn needs another.
+
+        Outside of the lanes the last axis runs in lanes, if it is long enough. `unroll` is as for
+        `range`. Along the axes that `within` names, only those from one to before another place.
+        """
+
+        def level(index: tuple[Index, ...]) -> None:
+            axis = len(index)
+            if axis == len(shape):
+                body(*index)
+                return
+            first, last = within.get(axis, (0, shape[axis]))
+            if axis == len(shape) - 1 and not self.in_lanes and is_long(shape[axis], self.e.group):
+                with self.lane_loop(first, last) as i:
+                    body(*index, i)
+                return
+            for i in self.range(first, last, unroll=unroll):
+                level((*index, i))
+
+        level(())
+
+    @contextmanager
+    def lane_loop(self, start: Index, stop: Index) -> Generator[Affine]:
+        """Write a loop whose turns are the lanes: a block of them at a time."""
+        e, lanes = self.e, self.e.lanes
+        counter = e.slot("i64", False)
+        counter.set(self.index(start))
+        head, body, done = e.label("head"), e.label("body"), e.label("done")
+        e.jump(head)
+        e.begin(head)
+        at = counter.get()
+        bound = self.index(stop)
+        e.branch(at < bound, body, done)
+        e.begin(body)
+        outer = self.mask, self.in_lanes
+        index = Affine(e, at, 1)
+        whole = isinstance(start, int) and isinstance(stop, int) and (stop - start) % lanes == 0
+        self.in_lanes = True
+        self.mask = None if whole else e.lane_index() < bound - at
+        with self.scope():
+            yield index
+        self.mask, self.in_lanes = outer
+        counter.set(at + lanes)
+        e.jump(head)
+        e.begin(done)
+
+    @contextmanager
+    def ahead(self, once: bool = True) -> Generator[None]:
+        """Write code that runs once, before all examples; where not `once`, at its place."""
+        e = self.e
+        outer = e.lines, self.mask, self._is_ahead
+        if once:
+            e.lines, self.mask, self._is_ahead = e.prologue, None, True
+        yield
+        e.lines, self.mask, self._is_ahead = outer
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Mark code that may not run: what is kept in memory there is not there afterwards."""
+        self._scopes.append(next(self._next_scope))
+        yield
+        self._scopes.pop()
+
+    @contextmanager
+    def masked(self, mask: Vec | None) -> Generator[None]:
+        """Write code under another mask."""
+        outer = self.mask
+        self.mask = mask
+        yield
+        self.mask = outer
+
+    @contextmanager
+    def exactly(self) -> Generator[None]:
+        """Write arithmetic that is rounded as IEEE 754 says, whatever else the user allows."""
+        outer, self.e.flags = self.e.flags, ""
+        yield
+        self.e.flags = outer
+
+    def changed(self, outer: Vec | None, old: Number, new: Number) -> Number:
+        """Return a new number in lanes that are active; in others that were so an old one."""
+        return new if self.mask is outer or self.mask is None else choose(self.mask, new, old)
+
+    def both(self, condition: Vec) -> Vec:
+        """Return the active lanes in which a condition holds."""
+        return condition if self.mask is None else condition & self.mask
+
+    def fold(
+        self,
+        shape: Sequence[int],
+        start: Sequence[Number],
+        step: Callable[..., Sequence[Number]],
+        combine: Callable[..., Sequence[Number]] | None = None,
+        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+    ) -> list[Number]:
+        """Return numbers after a step for each index of a shape: ``step(index, *numbers)``.
+
+        With `combine`, which joins two sets of numbers, the steps may be grouped at will: `start`
+        then is its neutral element. Without it they are taken in order. `within` is as for `each`.
+        """
+        if combine is not None and not self.in_lanes and shape and is_long(shape[-1], self.e.group):
+            return self._fold_in_lanes(shape, start, step, combine, within)
+        if self.is_small(shape) and not within:
+            found = list(start)
+            for index in np.ndindex(*shape):
+                found = list(step(index, *found))
+            return found
+        variables, outer = [self.variable(numbers.dtype_of(x)) for x in start], self.mask
+        for variable, x in zip(variables, start, strict=True):
+            variable.set(x)
+
+        def body(index: tuple[Index, ...]) -> None:
+            if len(index) < len(shape):
+                for i in self.range(*within.get(len(index), (0, shape[len(index)]))):
+                    body((*index, i))
+                return
+            before = [variable.get() for variable in variables]
+            after = step(index, *before)
+            for variable, old, new in zip(variables, before, after, strict=True):
+                variable.set(self.changed(outer, old, new))
+
+        body(())
+        return [variable.get() for variable in variables]
+
+    def _fold_in_lanes(
+        self, shape: Sequence[int], start: Sequence[Number], step: Any, combine: Any, within: Any
+    ) -> list[Number]:
+        wide = [self.variable(numbers.dtype_of(x), True) for x in start]
+        for variable, x in zip(wide, start, strict=True):
+            variable.set(x)
+
+        def body(index: tuple[Index, ...]) -> None:
+            ends = within.get(len(index), (0, shape[len(index)]))
+            if len(index) < len(shape) - 1:
+                for i in self.range(*ends):
+                    body((*index, i))
+                return
+            with self.lane_loop(*ends) as i:
+                before = [variable.get() for variable in wide]
+                after = step((*index, i), *before)
+                for variable, old, new in zip(wide, before, after, strict=True):
+                    new = new if self.mask is None else choose(self.mask, new, old)
+                    variable.set(new)
+
+        body(())
+        found = [variable.get() for variable in wide]
+        return numbers.across(self.e, found, combine)
+
+
+class Variable:
+    """A number that is set and read."""
+
+    __slots__ = ("slots",)
+
+    def __init__(self, slots: Sequence[Slot]) -> None:
+        self.slots = slots
+
+    def get(self) -> Number:
+        return of_vecs([slot.get() for slot in self.slots])
+
+    def set(self, value: Number) -> None:
+        for slot, part in zip(self.slots, vecs(value), strict=True):
+            slot.set(part)
