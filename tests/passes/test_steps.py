@@ -21,6 +21,7 @@ from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Runni
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.lanes import isolated, with_axis_first
+from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import Masks, bounded, direct
 from lanewise.passes.pipeline import one_by_one
@@ -287,6 +288,7 @@ STEPS = {
     "spread": spread,
     "spread_batches": lambda graph, lanes: spread_batches(graph, _target(lanes)),
     "turns": _turns,
+    "under_masks": under_masks,
     "vectorize": vectorize,
     "with_axis_first": _with_axis_first,
 }

@@ -36,6 +36,7 @@ from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.lanes import Report
+from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import bounded, direct
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
@@ -76,6 +77,7 @@ TIDIED = Pipeline(
     "tidied",
     Step(eliminate_dead),
     Step(merge_repeated),
+    Step(under_masks),
 )
 MANY = Pipeline(
     "many",
