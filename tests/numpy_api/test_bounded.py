@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.errors import ConcretizationError, DataDependentShapeError
+from lanewise.errors import ConcretizationError, ControlFlowError, DataDependentShapeError
+from support import random_lengths
+from support.backends import backend
+from support.comparing import define
+from support.draws import seeds
 from support.oracle import assert_maps, assert_maps_everywhere, loop
 
 RNG = np.random.default_rng(7)
@@ -674,3 +678,33 @@ def test_bad_indices():
         lw.vmap(lambda a, n: a[a[:3] > 0].sum())(A, N)
     with pytest.raises(TypeError, match="slice indices must be integers"):
         lw.vmap(lambda a, n: a[:n].sum())(A, N * 0.5)
+
+
+# --- programs that nobody wrote ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["interpret", "native"])
+@pytest.mark.parametrize("seed", seeds(24))
+def test_random_programs(seed, name):
+    f = define(random_lengths.draw(seed), np=np)
+    batch = random_lengths.arguments(seed, 5)
+    rows, wants = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for row in zip(*batch, strict=True):
+            try:
+                wants.append(f(*[np.copy(x) for x in row]))
+            except (ValueError, IndexError):  # as parts of other lengths are added
+                continue
+            rows.append(row)
+        if not rows:
+            return
+        with backend(name):
+            try:
+                got = lw.vmap(f)(*[np.stack(column) for column in zip(*rows, strict=True)])
+            except (DataDependentShapeError, ControlFlowError):
+                return  # how long it may be is not known, or differs from branch to branch
+    for part, want in zip(got, zip(*wants, strict=True), strict=True):
+        want = np.stack(want)
+        np.testing.assert_allclose(part, want, rtol=1e-9, atol=1e-9)
+        assert part.dtype == want.dtype

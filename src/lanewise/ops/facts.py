@@ -229,7 +229,12 @@ def usual_size(size: DimLike, sizes: Mapping[str, int] = MappingProxyType({})) -
     if not isinstance(size, Dim):
         return size
     known = {name: _middle(name) if name not in sizes else sizes[name] for name in symbols(size)}
-    return USUAL if None in known.values() else evaluate(size, known)  # type: ignore[arg-type]
+    if None in known.values():
+        return USUAL
+    try:
+        return evaluate(size, known)  # type: ignore[arg-type]
+    except ValueError:  # of two sizes that must be the same each was taken for another
+        return max(known.values())  # type: ignore[type-var]
 
 
 def _middle(name: str) -> int | None:

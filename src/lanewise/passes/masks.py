@@ -56,7 +56,7 @@ class _Part:
         self.places = {op.results[0] for op in places}
         self.mask = places[0].operands[0]
         (self.name,) = symbols(definition.params["size"])
-        (self.size,) = self.mask.type.shape  # ty: ignore[unresolved-attribute]
+        (self.size,) = self.mask.type.shape
 
     @classmethod
     def of(cls, graph: Graph, definition: Operation) -> _Part | None:
@@ -80,7 +80,7 @@ class _Part:
 
     def _axis(self, value: Value) -> int | None:
         """Return which axis of a value has the size: -1 for none, None where it is no plain one."""
-        shape = value.type.shape  # ty: ignore[unresolved-attribute]
+        shape = value.type.shape
         own = [axis for axis, size in enumerate(shape) if self.name in symbols_in(size)]
         if len(own) > 1 or any([shape[axis] != self.definition.params["size"] for axis in own]):
             return None
@@ -171,7 +171,7 @@ class _Part:
 
     def _aligned(self, axis: int, like: Value) -> Value:
         """Return the mask so that it broadcasts along an axis of an array."""
-        shape: list[DimLike] = [1] * like.type.ndim  # ty: ignore[unresolved-attribute]
+        shape: list[DimLike] = [1] * like.type.ndim
         shape[axis] = self.size
         mask = self.values[self.mask]
         return mask if len(shape) == 1 else reshape(mask, shape=tuple(shape))
@@ -181,7 +181,7 @@ class _Part:
 
         What is computed of these meets no floating-point condition.
         """
-        dtype = x.type.dtype  # ty: ignore[unresolved-attribute]
+        dtype = x.type.dtype
         fill = _number(np.nan if dtype.kind in "fc" else 1, dtype)
         return where(self._aligned(axis, x), x, fill)
 
@@ -189,11 +189,11 @@ class _Part:
         return elementwise(np.greater)(self._count(), _number(0, _INTP))
 
     def _total(self, op: Operation, x: Value, axis: int) -> Value:
-        fn, dtype = op.params["fn"], x.type.dtype  # ty: ignore[unresolved-attribute]
+        fn, dtype = op.params["fn"], x.type.dtype
         neutral = _number(_NEUTRAL[fn](dtype), dtype)
         chosen = where(self._aligned(axis, x), x, neutral)
         result: Any = reduce(chosen, **op.params)
-        of_none = op.results[0].type.dtype  # ty: ignore[unresolved-attribute]
+        of_none = op.results[0].type.dtype
         if fn.identity is None:
             message = f"zero-size array to reduction operation {fn.__name__} which has no identity"
             return checked(result, self._is_any(), error="ValueError", message=message)
@@ -207,7 +207,7 @@ def _cost(op: Operation) -> int:
     fn = op.primitive.ufunc
     if fn is None:
         return 1
-    given = tuple([value.type.dtype for value in op.operands])  # ty: ignore[unresolved-attribute]
+    given = tuple([value.type.dtype for value in op.operands])
     return instructions(fn, loop_dtypes(fn, given, op.params.get("dtype")))
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.errors import DataDependentShapeError, at
 from lanewise.ir.dims import Dim, DimLike, bounds, symbols
+from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.origins import origin_of, refuse_escape, root_trace
+from lanewise.trace.origins import origin_of, root_trace
 from lanewise.trace.regions import resumed
 from lanewise.trace.sizes import number_of, size_of
 from lanewise.trace.tensor import Tensor, as_tensor
@@ -35,7 +37,11 @@ class Packed:
     def __init__(self, x: Tensor, most: Mapping[int, int | None]) -> None:
         room = [most.get(axis, size) for axis, size in enumerate(x.shape)]
         if None in room:
-            refuse_escape(x, "handing it on from a branch or a loop")
+            raise DataDependentShapeError(
+                "an array of a length that is data is handed on from a branch or a loop"
+                f"{at(here())}, and how long it may be is not known. Make it a slice of an array, "
+                "np.zeros(100)[:n]"
+            )
         self.origin = x
         self.counts = [
             number_of(size) if axis in most else None for axis, size in enumerate(x.shape)
