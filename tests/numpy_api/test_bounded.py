@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.errors import ConcretizationError, ControlFlowError, DataDependentShapeError
-from support import random_lengths
-from support.backends import backend
-from support.comparing import define
-from support.draws import seeds
+from lanewise.errors import ConcretizationError, DataDependentShapeError
 from support.oracle import assert_maps, assert_maps_everywhere, loop
 
 RNG = np.random.default_rng(7)
@@ -555,78 +551,6 @@ def test_in_dims():
     assert_maps(lambda a, n: (a[:n].sum(), a[a > 0].sum()), A.T.copy(), N, in_dims=(1, 0))
 
 
-# --- shapes that depend on the length ---------------------------------------------------------
-
-FOLLOWED = {
-    "concatenate": lambda a, n: np.concatenate([a[:n], a])[-8:].sum(),
-    "stack": lambda a, n: np.stack([a[:n], a[:n] * 2]).sum(axis=0).max(),
-    "array": lambda a, n: np.array([a[:n], a[:n]]).sum(),
-    "asarray": lambda a, n: np.asarray(a[:n]).sum(),
-    "reshape": lambda a, n: a[:n].reshape(1, -1)[0, 0],
-    "two rows": lambda a, n: a[: n // 2 * 2].reshape(2, -1).sum(axis=1),
-    "len": lambda a, n: len(a[:n]) + a[n:].size,
-    "repeat": lambda a, n: np.repeat(a[:n], 2).sum(),
-    "tile": lambda a, n: np.tile(a[:n], 3).sum(),
-    "convolve": lambda a, n: np.convolve(a, a[:n]).sum(),
-    "fft": lambda a, n: np.abs(np.fft.fft(a[:n])).sum(),
-    "outer method": lambda a, n: np.add.outer(a[:n], a[:n]).sum(),
-    "at": lambda a, n: (np.add.at(a, a > 0, 1), a)[1],
-    "solve": lambda a, n: np.linalg.solve(np.diag(a[:n] + 9), a[:n]).sum(),
-    "determinant": lambda a, n: np.linalg.det(np.outer(a[:n], a[:n]) + np.diag(a[:n])),
-    "mapped over": lambda a, n: lw.vmap(lambda x: x * n)(a[:n]).sum(),
-    "two masks": lambda a, n: (a[:, None] * a)[a > 0, a > 0].sum(),
-    "mask and places": lambda a, n: (a[:, None] * a)[a > 0, np.flatnonzero(a > 0)].sum(),
-    "einsum": lambda a, n: np.einsum("i,i", a[:n], a[:n]),
-    "like it": lambda a, n: (np.ones_like(a[:n]) + np.zeros(len(a[:n]))).sum(),
-    "padded": lambda a, n: np.pad(a[:n], 2).size,
-}
-#: From one element up, within the axis.
-INSIDE = np.array([1, 7, 3, 5, 2, 4])
-
-
-@pytest.mark.parametrize("name", FOLLOWED)
-def test_shapes_that_depend_on_the_length(name):
-    rows = np.abs(A) + 0.5
-
-    def plain(a, n):
-        if name != "mapped over":
-            return FOLLOWED[name](a, n)
-        return (a[:n] * n).sum()
-
-    got = lw.vmap(FOLLOWED[name])(rows.copy(), INSIDE)
-    np.testing.assert_allclose(got, [plain(a.copy(), n) for a, n in zip(rows, INSIDE, strict=True)])
-    for a, n in zip(rows[:3], INSIDE, strict=False):
-        got = lw.function(FOLLOWED[name])(a.copy(), n)
-        np.testing.assert_allclose(got, plain(a.copy(), n))
-
-
-def test_functions_return_arrays_of_the_length():
-    def func(a, n):
-        return a[:n], {"chosen": a[a > 0], "both": np.outer(a[:n], a[a > 0])}
-
-    f = lw.function(func)
-    for a, n in zip(A, N, strict=True):
-        (head, more), (want, others) = f(a, n), func(a, n)
-        np.testing.assert_array_equal(head, want)
-        for key, value in others.items():
-            np.testing.assert_array_equal(more[key], value)
-            assert more[key].shape == value.shape
-
-
-def test_functions_that_are_called_have_sizes_of_their_own():
-    head = lw.function(lambda a, n: a[:n])
-
-    def func(a, n):
-        return head(a, n).sum() + head(a, n // 2).sum() * 10 + head(a, n)[: n - 1].sum() * 100
-
-    plain = [(a[:n].sum() + a[: n // 2].sum() * 10 + a[:n][: n - 1].sum() * 100)
-             for a, n in zip(A, N, strict=True)]  # fmt: skip
-    np.testing.assert_allclose(lw.vmap(func)(A, N), plain)
-    np.testing.assert_allclose([lw.function(func)(a, n) for a, n in zip(A, N, strict=True)], plain)
-    with pytest.raises(DataDependentShapeError, match="returning it"):
-        lw.vmap(head)(A, N)
-
-
 # --- what escapes is refused ----------------------------------------------------------------------
 
 ESCAPES = {
@@ -678,33 +602,3 @@ def test_bad_indices():
         lw.vmap(lambda a, n: a[a[:3] > 0].sum())(A, N)
     with pytest.raises(TypeError, match="slice indices must be integers"):
         lw.vmap(lambda a, n: a[:n].sum())(A, N * 0.5)
-
-
-# --- programs that nobody wrote ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["interpret", "native"])
-@pytest.mark.parametrize("seed", seeds(24))
-def test_random_programs(seed, name):
-    f = define(random_lengths.draw(seed), np=np)
-    batch = random_lengths.arguments(seed, 5)
-    rows, wants = [], []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for row in zip(*batch, strict=True):
-            try:
-                wants.append(f(*[np.copy(x) for x in row]))
-            except (ValueError, IndexError):  # as parts of other lengths are added
-                continue
-            rows.append(row)
-        if not rows:
-            return
-        with backend(name):
-            try:
-                got = lw.vmap(f)(*[np.stack(column) for column in zip(*rows, strict=True)])
-            except (DataDependentShapeError, ControlFlowError):
-                return  # how long it may be is not known, or differs from branch to branch
-    for part, want in zip(got, zip(*wants, strict=True), strict=True):
-        want = np.stack(want)
-        np.testing.assert_allclose(part, want, rtol=1e-9, atol=1e-9)
-        assert part.dtype == want.dtype
