@@ -35,9 +35,24 @@ def number_of(size: DimLike) -> Any:
     if not isinstance(size, Dim):
         return size
     trace = require_trace("a size")
+    counted = _count_of(size, trace)
+    if counted is not None:
+        return counted
     (value,) = trace.record(dimension, (), {"size": size})
     trace.sizes[value] = size
     return Tensor(trace, value, None, int)
+
+
+def _count_of(size: Dim, trace: Trace) -> Tensor | None:
+    """Return the number that a size was defined to be, if it is that alone."""
+    name = str(size)
+    home, _, count = root_trace(trace).origins.get(name, (None, None, None))
+    around: Trace | None = trace
+    while around is not None and around is not home:
+        around = around.parent
+    if around is None or count is None:
+        return None
+    return Tensor(around, count, None, int)
 
 
 def sizes(found: Any) -> Any:
@@ -84,7 +99,7 @@ def _defined(count: Tensor, most: DimLike | None, what: str, instead: str) -> Di
     root.sized += 1
     name = f"d.n{root.sized}"
     size: Any = Dim.symbol(name) if end is None else Dim.bounded(name, max(end, 1))
-    root.origins[str(size)] = trace, Origin(what, here(), instead)
+    root.origins[str(size)] = trace, Origin(what, here(), instead), read(count)
     trace.record(define_size, (read(count),), {"size": size, "least": 0, "most": most})
     trace.sizes[read(count)] = size
     return size

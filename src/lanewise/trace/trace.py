@@ -149,8 +149,9 @@ class Trace(Builder):
         self.streams: dict[int, tuple[Any, Any]] | None = None
         #: Of an outermost trace: whether a slice was recorded that an end may cut off.
         self.guesses = False
-        #: Of an outermost trace: where sizes are known that are data, and what has them, by name.
-        self.origins: dict[str, tuple[Trace, Any]] = {}
+        #: Of an outermost trace, by name: where sizes are known that are data, what has them, and
+        #: what counts that.
+        self.origins: dict[str, tuple[Trace, Any, Value | None]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0
 
@@ -169,7 +170,7 @@ class Trace(Builder):
             root = root.parent
         root.sized += 1
         own = f"i{root.sized}_{name}"
-        root.origins[own] = (self, None)
+        root.origins[own] = self, None, None
         return Dim.symbol(own)
 
     def __enter__(self) -> Self:
