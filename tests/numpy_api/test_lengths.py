@@ -144,6 +144,13 @@ def of_branches(x, n):
     return y.sum() + z.sum(), len(y) - len(z)
 
 
+def of_two_dtypes(x, n):
+    y = x[:n]
+    if n > 3:
+        y = np.arange(9)[n:]
+    return y.sum() * 1.0, y.size
+
+
 def raised_in_a_try(x, n):
     try:
         return x[:n].max() + x[:n].argmin()
@@ -162,7 +169,7 @@ def rows_of_a_sparse_matrix(x, n):
 @pytest.mark.parametrize("name", ["interpret", "native"])
 @pytest.mark.parametrize(
     "func",
-    [narrowed, quickly_selected, filtered, shifted, of_branches, raised_in_a_try,
+    [narrowed, quickly_selected, filtered, shifted, of_branches, of_two_dtypes, raised_in_a_try,
      rows_of_a_sparse_matrix],
 )  # fmt: skip
 def test_branches_and_loops(func, name):

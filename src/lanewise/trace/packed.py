@@ -70,7 +70,7 @@ class Packed:
     @property
     def state_key(self) -> tuple[Any, ...]:
         """What arrays must have in common for one to take the other's place."""
-        return (self.data.dtype, self.data.shape, tuple([count is None for count in self.counts]))
+        return (self.data.shape, tuple([count is None for count in self.counts]))
 
     def __repr__(self) -> str:
         return repr(self.origin)
