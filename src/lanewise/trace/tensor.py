@@ -36,8 +36,6 @@ TABLE: dict[Any, Callable[..., Any]] = {}
 UFUNC_CALL: list[Callable[..., Any]] = []
 #: For classes of objects that stand for an array, what returns it: always the same while it is.
 AS_ARRAY: dict[type, Callable[[Any], np.ndarray]] = {}
-#: Classes that carry out themselves what combines them with tensors; see `lanewise.trace.ragged`.
-TAKES_OVER: list[type] = []
 
 
 #: Told of each tensor of which Python asks for the rows, and so how many there are.
@@ -330,13 +328,9 @@ class Tensor:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if "out" in kwargs and any(map(is_scratch, map(type, kwargs["out"]))):
             return NotImplemented
-        if any([type(x) in TAKES_OVER for x in inputs]):
-            return NotImplemented
         return UFUNC_CALL[0](ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if len(types) > 1 and any([kind in TAKES_OVER for kind in types]):
-            return NotImplemented
         if len(types) > 1 and any(map(is_scratch, types)):
             return NotImplemented
         implementation = TABLE.get(func)

@@ -22,7 +22,7 @@ from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
-from lanewise.trace.tensor import TAKES_OVER, Tensor, as_tensor, emit, lift, read
+from lanewise.trace.tensor import Tensor, as_tensor, emit, lift, read
 from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.views import as_out, as_stored, change_by_class, store
 from lanewise.trace.weak import give_way, python_operator, weak_kind
@@ -157,7 +157,7 @@ def _defers(other: Any) -> bool:
     """Whether an operand of an unknown class wants to handle the operation itself."""
     if other is None or isinstance(other, (str, bytes, dict)):
         return True
-    return type(other) in TAKES_OVER or getattr(type(other), "__array_ufunc__", False) is None
+    return getattr(type(other), "__array_ufunc__", False) is None
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,6 @@ from lanewise.trace import indexing, ufunc_methods, ufuncs
 from lanewise.trace.mixed import applied, is_mixed, presence
 from lanewise.trace.tensor import (
     TABLE,
-    TAKES_OVER,
     UFUNC_CALL,
     Tensor,
     contains_tensor,
@@ -167,7 +166,7 @@ def _equal_to_anything(ufunc: np.ufunc, answer: bool) -> Callable[[Tensor, Any],
             if found is not None:
                 return found
         result = compare(self, other)
-        if result is NotImplemented and type(other) not in TAKES_OVER:
+        if result is NotImplemented:
             return np.full(self.shape, answer)
         return result
 
