@@ -7,7 +7,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import loops, lowering, reductions
-from lanewise.passes import anysize, rowwise, single, spread, turns
+from lanewise.passes import rowwise, single, spread, turns
 from lanewise.runtime import buffers, launch, mend
 
 #: Sizes of arrays, or of loops: where one strategy ends and another one begins.
@@ -19,7 +19,6 @@ ELEMENTS = {
     "a run of a sum": reductions.RUN,
     "written out, or in memory": lowering.WRITTEN,
     "a large array": single.LARGE,
-    "a block of any size": anysize.BLOCK,
     "rows, or elements, in lanes": rowwise.FEWEST,
     "one thread, or all": launch.INLINE,
     "memory that is kept": buffers.LARGE // 8,

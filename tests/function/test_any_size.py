@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.codegen import kernel_cache
 from lanewise.runtime import kernels
 from lanewise.runtime.failed import KernelFailed
 from support.sized_programs import assert_same
@@ -158,7 +159,11 @@ def test_one_executable_runs_any_size(name, seen, monkeypatch):
     assert count and set(seen) == {"run"}
     for size in (2, 3, 5, 8, 17, 40, 100, 64, 63, 65):
         check(f, name, size)
-    assert set(seen) == {"run"} and len(compiled) == count
+    assert set(seen) == {"run"} and len(compiled) <= count + 1  # one for few, one for many elements
+    count = len(compiled)
+    for size in (4, 6, 9, 20, 101):
+        check(f, name, size)
+    assert len(compiled) == count
     assert f.experimental_get_tracing_count() == 1
 
 
@@ -225,7 +230,7 @@ def test_sizes_that_do_not_fit_are_numpys_to_decide(seen):
                 f(x, y)
         else:
             np.testing.assert_allclose(f(x, y), want)
-    assert "left" in seen
+    assert set(seen) == {"run"}
 
 
 def test_nothing_to_take_the_greatest_of():
@@ -263,7 +268,8 @@ def test_few_sizes_are_remembered(monkeypatch):
     for size in range(3, 12):
         check(f, "smoothed", size)
         assert len(made[0][0]._calls) <= 3
-    assert [sizes for _, sizes in made] == [{"x_0": size} for size in range(3, 12)]
+    # Of one element at least, as the first call had.
+    assert [sizes for _, sizes in made] == [{"x_0_": size - 1} for size in range(3, 12)]
 
 
 def test_several_threads_with_sizes_of_their_own():
@@ -288,21 +294,16 @@ def test_several_threads_with_sizes_of_their_own():
     assert not wrong
 
 
-def test_sizes_that_come_often_get_kernels_of_their_own(monkeypatch):
+def test_sizes_that_come_often_get_no_kernels_of_their_own(monkeypatch):
     monkeypatch.delenv("LANEWISE_BACKEND")
     f = traced("gauss_seidel")
-    concrete = f.get_concrete_function()
     for size in range(20, 60):
         check(f, "gauss_seidel", size)
-    assert concrete._runner.executable.native is not None
-    for _ in range(400):
-        check(f, "gauss_seidel", 30)
-        made = [runner.executable.native for runner in concrete._special.values() if runner]
-        if any(plan is not None for plan in made):
-            break
-    assert any(plan is not None for plan in made)
-    check(f, "gauss_seidel", 30)
-    check(f, "gauss_seidel", 31)
+    assert f.get_concrete_function()._runner.executable.native is not None
+    known = set(kernel_cache.KERNELS)
+    for size in (*[30] * 40, 31, 30):
+        check(f, "gauss_seidel", size)
+    assert kernel_cache.KERNELS.keys() == known
 
 
 def test_it_must_be_compiled(seen):
@@ -310,7 +311,6 @@ def test_it_must_be_compiled(seen):
     for size in (2, 5, 9):
         check(f, "gauss_seidel", size)
     assert set(seen) == {"run"}
-    assert f.get_concrete_function()._special is None
 
 
 def test_a_gradient_of_any_size():
@@ -351,10 +351,9 @@ def test_what_is_repeated_is_found_once(shape):
     x = numbers(60, 70)
     for _ in range(2):
         np.testing.assert_allclose(f(x), softmax(x), 1e-12)
-    if shape is not None:  # what is known is a map over rows
+    if shape is not None:
         (kernel,) = lw.explain(f, x).kernels
-        # Beside the exponentials, the greatest of each row and then its sum; a kibibyte apart.
-        assert kernel.scratch > 60 * 70 * 8 + 2 * 1024
+        assert 70 * 8 < kernel.scratch < 60 * 70 * 8  # a map over rows
 
 
 def test_stencils_of_several_axes_are_not_copied_together(seen):

@@ -16,7 +16,7 @@ from lanewise.inspect.kernels import places
 from lanewise.ir.text import parse_graph
 from lanewise.ops.registry import REGISTRY, Absent
 from lanewise.runtime import dispatch, tiers
-from lanewise.runtime.interpret import read_sizes
+from lanewise.runtime.binding import read_sizes
 from support.random_control_flow import Case, cases
 from support.searching import searching
 

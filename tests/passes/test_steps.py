@@ -9,7 +9,7 @@ import pytest
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.text import format_graph
 from lanewise.ops.control import scan
-from lanewise.passes.anysize import at_any_size
+from lanewise.passes.assume import assumed
 from lanewise.passes.batches import count_maps, has_kernels, may_spread, spread_batches
 from lanewise.passes.control import settled
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
@@ -254,9 +254,20 @@ def _names(values: Sequence[Value]) -> str:
     return ", ".join([f"%{value.index}" for value in values])
 
 
+def _assumed(graph: Graph, **sizes: int) -> str:
+    """Return a graph with what sizes show assumed, what stands for them, and what others are then."""
+    found = assumed(graph, sizes)
+    if found is None:
+        return "nothing"
+    lines = [f"{name} = {dim}" for name, dim in found.sizes.items()]
+    for other in ({name: size + 1 for name, size in sizes.items()}, dict.fromkeys(sizes, 1)):
+        lines.append(f"of {other}: {found.solved(other) or 'not these'}")
+    return "\n".join([*lines, format_graph(found.graph)])
+
+
 STEPS = {
     "as_maps": as_maps,
-    "at_any_size": at_any_size,
+    "assumed": _assumed,
     "batched_loop": _batched_loop,
     "batched_region": _batched_region,
     "bounded": lambda graph: bounded(graph, 0),

@@ -98,7 +98,10 @@ def _expressions(graph: Graph) -> str:
 
 def _sizes(graph: Graph, **sizes: int) -> str:
     """Return where sizes are read, which operations bring in, and the types at certain sizes."""
-    read = [f"{n} of input {i}, axis {axis}" for n, (i, axis) in input_sizes(graph).items()]
+    read = [
+        f"{n} of input {i}, axis {axis}" + (f", less {less}" if less else "")
+        for n, i, axis, less in input_sizes(graph)
+    ]
     learned = sorted(learned_symbols(graph))
     lines = [f"read: {'; '.join(read) or 'none'}", f"learned: {', '.join(learned) or 'none'}"]
     for op in graph.operations:

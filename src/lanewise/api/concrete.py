@@ -29,9 +29,7 @@ from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
-from lanewise.passes.pipeline import ANY_SIZE, RECORDED, SIZED
-from lanewise.passes.specialize import needs_sizes, specialized
-from lanewise.passes.survive import attempt
+from lanewise.passes.specialize import specialized
 from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.race import Race, clock
@@ -42,9 +40,6 @@ from lanewise.trace.tensor import Tensor, lift, tensor_of
 from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
 from lanewise.trace.views import root_of, writable
-
-#: For so many sizes a trace for any size has kernels, if those need to know them.
-MOST_SPECIAL = 8
 
 
 class _Runner:
@@ -69,11 +64,6 @@ class _Runner:
 
     def _recorded(self) -> Graph:
         return self._graph
-
-
-def _is_compiled(graph: Graph) -> bool:
-    """Whether all of a graph that was recorded for any size is compiled for any size."""
-    return not Executable(graph).uncompiled()
 
 
 class ConcreteFunction:
@@ -114,9 +104,7 @@ class ConcreteFunction:
         "_compile",
         "_kept",
         "_leaves",
-        "_make",
         "_more",
-        "_must_compile",
         "_outputs",
         "_owners",
         "_parameters",
@@ -125,7 +113,6 @@ class ConcreteFunction:
         "_result",
         "_runner",
         "_shapes",
-        "_special",
         "_structure",
         "_token",
         "captured_inputs",
@@ -168,20 +155,10 @@ class ConcreteFunction:
         self._codes = sum([output.code >= 0 for output in recording.outputs])
         self._token = [None] if recording.has_effects else []
         self._more = (*recording.captures, *self._token)
-        self._make, self._compile, self._must_compile = make, compile, compile is True
-        self._special: dict[tuple[Any, ...], _Runner | None] | None = None
-        general: Graph | None = self.graph
-        if not recording.has_effects and attempt(
-            "needs_sizes", self.graph, needs_sizes, otherwise=lambda: False
-        ):
-            inlined = RECORDED(self.graph)
-            general = ANY_SIZE(inlined, compiled=self._must_compile)
-            general = None if general is inlined else general
-            if general is None and not (self._must_compile and _is_compiled(self.graph)):
-                self._special = {}
-        is_special = self._must_compile and self._special is not None
-        executable = Executable(self.graph) if is_special else self._executable(general)
-        self._runner = _Runner(executable, self.graph)
+        self._compile = compile
+        first = len(self.graph.outputs) - len(self._token) - len(self.writes.positions)
+        lent = {position: first + i for i, position in enumerate(self.writes.positions)}
+        self._runner = _Runner(make(self.graph, lent), self.graph)
         #: What measures whether calls run the function itself; None if they do not.
         self.race: Race | None = None
         self._rank = -1  # of the result, if it is one array and nothing else
@@ -193,7 +170,7 @@ class ConcreteFunction:
 
     def watch(self, unchanged: Unchanged, is_alone: bool) -> None:
         """Let calls run the function itself where that is faster, if it gives just the same."""
-        if is_alone and self._special is None:
+        if is_alone:
             executable = self._runner.executable
             self.race = executable.race = Race(executable, unchanged)
 
@@ -235,12 +212,11 @@ class ConcreteFunction:
         writes = self.writes
         if writes.positions:
             writes.check(arrays)
-        runner = self._runner if self._special is None else self._specialized(arrays)
         try:
             if self._assigned:
-                return self._run_and_assign(runner, arrays)
+                return self._run_and_assign(arrays)
             more = self._present() if self._owners else self._more
-            outputs = runner.run([*arrays, *more] if more else arrays)
+            outputs = self._runner.run([*arrays, *more] if more else arrays)
         except CutOffError as error:
             if self._token:  # some of its effects may have happened
                 raise
@@ -255,11 +231,11 @@ class ConcreteFunction:
         """Return what a function returns that returns nothing of its graph: most often None."""
         return None if self._result == _NONE else self._assembled([], [])
 
-    def _run_and_assign(self, runner: _Runner, arrays: Sequence[Any]) -> Any:
+    def _run_and_assign(self, arrays: Sequence[Any]) -> Any:
         """Run, and then assign: a call that raises has assigned nothing."""
         with assigning:  # another thread's call reads what this one assigns
             variables = [self._alive(reference) for reference in self._assigned]
-            outputs = runner.run([*arrays, *self._present()])
+            outputs = self._runner.run([*arrays, *self._present()])
             stop = len(outputs) - len(self._token) - len(self.writes.positions)
             start = stop - len(self._assigned)
             for variable, array in zip(variables, outputs[start:stop], strict=True):
@@ -298,52 +274,6 @@ class ConcreteFunction:
         """The variables that the function reads or assigns."""
         found = [r() for r in (*self._owners, *self._assigned) if r is not None]
         return tuple(dict.fromkeys([x for x in found if x is not None]))
-
-    def _specialized(self, arrays: Sequence[Any]) -> _Runner:
-        """Return what runs on arrays of these sizes, where kernels are better if they know them.
-
-        That is made when sizes come a second time, for so many sizes, and runs when compiling it
-        pays if there are kernels for any size until then; or at once, where kernels must run.
-        """
-        assert self._special is not None
-        shapes = tuple([array.shape for array in arrays])
-        known = self._special.get(shapes)
-        if known is None and (self._must_compile or shapes in self._special):
-            known = self._special[shapes] = self._made_for(shapes)
-            if self._must_compile and len(self._special) > MOST_SPECIAL:
-                self._special.pop(next(iter(self._special)))
-        if known is not None:
-            is_needed = self._must_compile or self._runner.executable.native is None
-            return known if is_needed or known.executable.is_due(arrays) else self._runner
-        if len(self._special) >= MOST_SPECIAL:  # what came once only makes room
-            kept = list(self._special.items())  # at once: other threads may change it
-            once = next((key for key, runner in kept if runner is None), None)
-            if once is None:
-                return self._runner
-            self._special.pop(once, None)
-        self._special[shapes] = None
-        return self._runner
-
-    def _made_for(self, shapes: Sequence[tuple[int, ...]]) -> _Runner:
-        """Return what runs on arrays of certain sizes only."""
-        sizes = {
-            str(dim): size
-            for shape, wanted in zip(shapes, self._shapes, strict=True)
-            for size, dim in zip(shape, wanted, strict=True)
-            if isinstance(dim, Dim)
-        }
-        try:
-            graph = SIZED(self.graph, sizes=sizes)
-        except (ValueError, IndexError):  # where it fails, the recorded graph says when it runs
-            return self._runner
-        return _Runner(self._executable(graph), graph)
-
-    def _executable(self, graph: Graph | None) -> Executable:
-        """Return what runs a form of the graph, which may write to the arguments that it should."""
-        graph = graph or self.graph
-        first = len(graph.outputs) - len(self._token) - len(self.writes.positions)
-        lent = {position: first + i for i, position in enumerate(self.writes.positions)}
-        return self._make(graph, lent)
 
     def _assembled(self, outputs: list[Any], arrays: Sequence[Any]) -> Any:
         """Return what the function returns, made of the outputs of its graph and the arguments."""

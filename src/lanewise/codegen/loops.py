@@ -165,7 +165,7 @@ class Loops:
         e.branch(at < bound if step > 0 else at > bound, body, done)
         e.begin(body)
         start, stop = ends
-        if isinstance(start, int) and isinstance(stop, int):
+        if isinstance(start, (int, Dim)) and isinstance(stop, (int, Dim)):
             at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
         with self.scope():
             yield at

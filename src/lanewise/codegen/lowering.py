@@ -23,7 +23,7 @@ from lanewise.codegen.loops import UNROLLED, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
 from lanewise.codegen.sizes import Counted, is_long, room
-from lanewise.codegen.vector import Vec, known_span
+from lanewise.codegen.vector import Vec, is_within, known_span
 from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import usual
@@ -125,7 +125,7 @@ class Lowering(Loops):
         if count.varying and not isinstance(most, int):
             raise CannotCompile("the lanes have arrays of different sizes, without a known bound")
         count = count - least if least else count
-        if span is None or span[0] < least or not isinstance(most, int) or span[1] > least + most:
+        if not is_within(span, least, most + least + 1):
             # Memory is for no more: whoever made the graph may be wrong, the kernel may not.
             self.fail(~((count >= 0) & (count <= self.index(most))))
         self.e.counted[name] = Counted(count, most)

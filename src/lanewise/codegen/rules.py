@@ -16,8 +16,8 @@ from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.reductions import Reductions
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown, varies
-from lanewise.codegen.vector import Vec, known_span, select, span_of
-from lanewise.ir.dims import Dim, DimLike
+from lanewise.codegen.vector import Vec, is_within, known_span, select, span_of
+from lanewise.ir.dims import DimLike, never_below
 from lanewise.ops.paths import step_shape
 
 #: Numbers are picked from at most so many by comparing; from more in memory.
@@ -167,33 +167,21 @@ class Rules(Reductions):
     def place(self, index: Number, size: DimLike) -> Index:
         """Return an index as NumPy takes it: negative from the end, checked to be in range."""
         (number,) = numbers.vecs(index)
-        if isinstance(size, Dim):
-            return self._place_on_unknown(number, size)
-        if number.value is not None and -size <= int(number.value) < size:
-            return int(number.value) % size
+        known = None if number.value is None else int(number.value)
+        if known is not None and isinstance(size, int) and -size <= known < size:
+            return known % size
         found = number.to("i64")
         span = known_span(found)
-        if (
-            span is not None
-            and -size <= span[0]
-            and span[1] < size
-            and (span[0] >= 0 or span[1] < 0)
-        ):
-            return found if span[0] >= 0 else found + size
+        if is_within(span, 0, size):
+            return found
+        if is_within(span, -size, 0):
+            return found + self.index(size)
+        end = self.index(size)
         if number.kind == "u64":
             self.fail(found < 0)
-        elif number.kind[0] == "i":
-            found = select(found < 0, found + size, found)
-        self.fail(found.as_kind("u64") >= size)
-        return found
-
-    def _place_on_unknown(self, number: Vec, size: Dim) -> Index:
-        found = number.to("i64")
-        if number.kind == "u64":
-            self.fail(found < 0)
-        elif number.kind[0] == "i" and (number.value is None or number.value < 0):
-            found = select(found < 0, found + self.index(size), found)
-        self.fail(found.as_kind("u64") >= self.index(size).as_kind("u64"))
+        elif number.kind[0] == "i" and not (span is not None and never_below(span[0], 0)):
+            found = select(found < 0, found + end, found)
+        self.fail(found.as_kind("u64") >= end.as_kind("u64"))
         return found
 
     def require(self, ok: Array) -> None:
@@ -506,11 +494,11 @@ def _digit(whole: Index, stride: int, size: int, count: int) -> Index:
     if whole.value is not None:
         return int(whole.value) // stride % size
     span = known_span(whole)
-    if stride == 1 and span is not None and span[0] >= 0 and span[1] < size:
+    if stride == 1 and is_within(span, 0, size):
         return whole
     number = Vec(whole.e, "u64", whole.varying, whole.parts)
     if stride != 1:
         number = number.quotient(stride)
-    if span is None or span[0] < 0 or span[1] >= stride * size:
+    if not is_within(span, 0, stride * size):
         number = number.rest(size)
     return number.as_kind("i64")

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, DimLike, never_below
 
 #: LLVM's type of each kind.
 LLVM = {"b": "i1", "f16": "half", "f32": "float", "f64": "double"} | {
@@ -27,6 +27,8 @@ LLVM = {"b": "i1", "f16": "half", "f32": "float", "f64": "double"} | {
 BITS = {"b": 1} | {kind: int(kind[1:]) for kind in LLVM if kind != "b"}
 
 Number: TypeAlias = "int | float | bool"
+#: The least and the greatest of integers.
+Span: TypeAlias = tuple[DimLike, DimLike]
 
 
 def is_float(kind: str) -> bool:
@@ -72,7 +74,8 @@ class Vec:
     value
         The number, if it is known; only of uniform ones.
     span
-        The least and the greatest that an integer may be, if that is known.
+        The least and the greatest that an integer may be, if that is known: numbers, or sizes that
+        the kernel is told of.
     """
 
     __slots__ = ("e", "kind", "parts", "span", "value", "varying")
@@ -87,7 +90,7 @@ class Vec:
         value: Number | None = None,
     ) -> None:
         self.e, self.kind, self.varying, self.parts, self.value = e, kind, varying, parts, value
-        self.span: tuple[int, int] | None = None
+        self.span: Span | None = None
 
     # --- moving -------------------------------------------------------------------------------
 
@@ -351,24 +354,39 @@ class Vec:
         return f"<{'varying' if self.varying else 'uniform'} {self.kind} {' '.join(self.parts)}>"
 
 
-def span_of(verb: str, left: Vec, right: Vec) -> tuple[int, int] | None:
+def span_of(verb: str, left: Vec, right: Vec) -> Span | None:
     """Return the least and greatest sum, difference or product, where it cannot wrap around."""
     a, b = known_span(left), known_span(right)
     if a is None or b is None or verb not in ("add", "sub", "mul"):
         return None
     function = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}[verb]
     ends = [function(x, y) for x in a for y in b]
+    if any([isinstance(end, Dim) for end in ends]):
+        if verb == "mul" or left.kind != "i64" or not all(map(_is_size, (*a, *b))):
+            return None
+        return (ends[0], ends[3]) if verb == "add" else (ends[1], ends[2])
     low, high = min(ends), max(ends)
     bits = BITS[left.kind] - is_signed(left.kind)
     least = -(2**bits) if is_signed(left.kind) else 0
     return (low, high) if least <= low <= high < 2**bits else None
 
 
-def known_span(x: Vec) -> tuple[int, int] | None:
+def _is_size(end: DimLike) -> bool:
+    """Whether it is a sum of few sizes, which memory bounds, and a number that is as small."""
+    terms = end.terms if isinstance(end, Dim) else [((), end)]
+    return all([abs(c) < (1 << 40 if not m else 1 << 8) and len(m) < 2 for m, c in terms])
+
+
+def known_span(x: Vec) -> Span | None:
     """Return the least and the greatest that a number may be, if that is known."""
     if x.value is not None and not is_float(x.kind):
         return int(x.value), int(x.value)
     return x.span
+
+
+def is_within(span: Span | None, least: DimLike, size: DimLike) -> bool:
+    """Whether a number is known to be at least one, and below another."""
+    return span is not None and never_below(span[0], least) and never_below(size - 1, span[1])
 
 
 #: NumPy's dtype of each kind.

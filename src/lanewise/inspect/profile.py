@@ -28,7 +28,7 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.regions import NATIVE, map_
 from lanewise.runtime.clock import Clock, Time, cost_of_reading
 from lanewise.runtime.dispatch import Program, observing
-from lanewise.runtime.interpret import Plan, read_sizes
+from lanewise.runtime.interpret import Plan
 from lanewise.runtime.tiers import Executable
 from lanewise.trace.trace import state
 
@@ -203,7 +203,7 @@ class _Measuring:
         plan = executable.plan(arguments)
         self._since = perf_counter_ns()
         self.planning += self._since - start
-        return self._instrumented(executable, plan, read_sizes(executable.graph, arguments))
+        return self._instrumented(executable, plan, executable.sizes(arguments))
 
     def instrument(self, executable: Executable, plan: Plan) -> Plan:
         """Return a plan with a clock, in place of one that has none."""

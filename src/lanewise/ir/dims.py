@@ -317,6 +317,12 @@ def differ(first: DimLike, second: DimLike) -> bool:
     return (least is not None and least > 0) or (most is not None and most < 0)
 
 
+def never_below(first: DimLike, second: DimLike) -> bool:
+    """Whether a dimension is provably at least another."""
+    least = bounds(first - second)[0]
+    return least is not None and least >= 0
+
+
 def bounds(dim: DimLike) -> tuple[int | None, int | None]:
     """Return numbers that a dimension is never below, and never above; None where none is known.
 
@@ -339,11 +345,14 @@ def _least(dim: DimLike) -> int | None:
     for monomial, coefficient in dim.terms:
         if len(monomial) == 1:
             atom, bend = bend_of(monomial[0])
-            if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name == "max":
-                # Whichever of the two it is, the whole is not below the bound for that one.
+            if not bend and isinstance(atom, Call) and atom.name == "max":
                 rest = dim - Dim([(monomial, coefficient)])
                 sides = [_least(rest + coefficient * side) for side in atom.args]
-                return None if None in sides else min(sides)  # ty: ignore[invalid-argument-type]
+                known = [side for side in sides if side is not None]
+                if coefficient > 0:  # it is not below either of the two
+                    return max(known, default=None)
+                # Whichever of the two it is, the whole is not below the bound for that one.
+                return min(known) if len(known) == len(sides) else None
             if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name == "floordiv":
                 value, divisor = atom.args
                 if isinstance(divisor, int) and divisor > 0:  # it is at most value / divisor

@@ -8,7 +8,7 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
-from lanewise.passes.rowwise import is_large
+from lanewise.passes.rowwise import expected, is_large
 from lanewise.passes.specialize import unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
 from lanewise.passes.survive import attempt
@@ -61,7 +61,7 @@ def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
 def may_spread(graph: Graph) -> bool:
     """Whether a graph has a loop, or an array, that is long enough to be spread over lanes."""
     for op in graph.operations:
-        if op.primitive is scan and isinstance(n := op.params["length"], int) and n >= FEWEST:
+        if op.primitive is scan and expected(op.params["length"]) >= FEWEST:
             return True
         if is_large(op) or any(may_spread(region) for region in op.regions):
             return True

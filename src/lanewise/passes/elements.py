@@ -10,13 +10,13 @@ is what kernels and threads take. It is for graphs of one example, as passes/spr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import Dim, DimLike, Shape, dim_max, product
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import array_type
 from lanewise.ops.control import CONTROL
@@ -28,9 +28,9 @@ from lanewise.ops.regions import PARALLEL, example_type, map_
 from lanewise.passes.rowwise import (
     BINS,
     LEAST,
-    Shape,
     along,
     common,
+    expected,
     has_rows,
     is_count,
     is_elementwise,
@@ -138,7 +138,7 @@ class _Split:
 
     def _follows(self, op: Operation) -> bool:
         """Whether a small operation takes the rows that another gives, and may do so at once."""
-        return rows(op)[:1] >= (LEAST,) and any(
+        return expected(product(rows(op)[:1])) >= LEAST and any(
             [self._linked(op, place) is not None for place in range(len(op.operands))]
         )
 
@@ -286,7 +286,7 @@ class _Map:
         self.builder, self.values, self.split, self.group = builder, values, split, group
         self.own = set(group.members)
         self.shape = group.axes(split)
-        self.size = math.prod(self.shape)
+        self.size = product(self.shape)
 
     def record(self, fastmath: bool) -> None:
         """Record the map, and enter what it gives."""
@@ -294,9 +294,11 @@ class _Map:
         if block is None:
             results = self._mapped(0, self.size, (), fastmath)
         else:
-            count = self.size // block
+            # Of a size that is not known something is left: of no elements there may be no total.
+            whole = dim_max(self.size - 1, 0) if isinstance(self.size, Dim) else self.size
+            count = whole // block
             results = self._mapped(0, count, (block,), fastmath)
-            if count * block < self.size:
+            if isinstance(self.size, Dim) or count * block < self.size:
                 rest = self._mapped(count * block, 1, (self.size - count * block,), fastmath)
                 results = [
                     concatenate(self._flat(op, one), self._flat(op, two), axis=0)
@@ -336,17 +338,21 @@ class _Map:
         totals = [op for op in self.group.members if is_total(op)]
         if not totals:
             return None
-        row = max([math.prod(widest(op)) for op in self.group.members]) // self.size
-        most = min(max(row * self.size // _BLOCKS, _SHORT), _BLOCK)
-        most = max([most, *[BINS * op.results[0].type.shape[0] for op in totals if is_count(op)]])
-        most = max(min(most // max(row, 1), self.size // LEAST), 1)
+        size = expected(self.size)
+        row = max([expected(product(widest(op))) for op in self.group.members]) // size
+        most = min(max(row * size // _BLOCKS, _SHORT), _BLOCK)
+        bins = [expected(op.results[0].type.shape[0]) for op in totals if is_count(op)]
+        most = max([most, *[BINS * count for count in bins]])
+        most = max(min(most // max(row, 1), size // LEAST), 1)
+        if isinstance(self.size, Dim):
+            return most
         # A size that goes into all rows leaves no rest.
         return next((n for n in range(most, most // 2, -1) if self.size % n == 0), most)
 
-    def _mapped(self, first: int, size: int, lead: Shape, fastmath: bool) -> list[Value]:
+    def _mapped(self, first: DimLike, size: DimLike, lead: Shape, fastmath: bool) -> list[Value]:
         """Record a map over rows, or blocks of rows, from one on; return what it gives."""
         self.first, self.lead = first, lead
-        self.count = size * math.prod(lead)
+        self.count = size * product(lead)
         self.inner = Builder()
         self.inside: dict[Value, Value] = {}
         self.parts: dict[tuple[Any, ...], Value] = {}
@@ -392,12 +398,12 @@ class _Map:
             return {**op.params, "axes": (*range(lead * is_total(op)), *axes)}
         return op.params
 
-    def _read(self, op: Operation, place: int, size: int) -> Value:
+    def _read(self, op: Operation, place: int, size: DimLike) -> Value:
         """Return an operand within the map."""
         if is_count(op) and place == 0:
             return self._none(op)
         source, views = self.split.origin(op, place, self.own)
-        is_number = math.prod(source.type.shape) == 1
+        is_number = product(source.type.shape) == 1
         if is_number or not has_rows(op, place):
             found = self._whole(op, place, source)
         else:
@@ -425,7 +431,7 @@ class _Map:
         """Return an operand that is the same for all rows."""
         own = value.type.shape
         rank = len(op.results[0].type.shape)
-        rest = ((1,) * (rank - len(own)) + own)[len(self.shape) :] if math.prod(own) != 1 else ()
+        rest = ((1,) * (rank - len(own)) + own)[len(self.shape) :] if product(own) != 1 else ()
         if op.primitive.indices is not None and place == 0:
             rest = own
         maker = self.split.makers.get(value)
@@ -436,7 +442,7 @@ class _Map:
                 return _shaped(self.inside[value], rest)
         return self._input(("whole", value, rest), lambda: _shaped(self.values[value], rest), None)
 
-    def _part(self, source: Value, views: Sequence[Operation], size: int) -> Value:
+    def _part(self, source: Value, views: Sequence[Operation], size: DimLike) -> Value:
         """Return the rows that the map has of an array, some of which views take."""
         cuts = tuple([cut for view in views if (cut := outer(view)) is not None])
 

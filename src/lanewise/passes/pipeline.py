@@ -7,8 +7,6 @@ tidied         to be compiled: without what nobody needs, or is there twice
 many           to be compiled for many examples: one in each lane
 one_by_one     to be compiled for few: one after the other, its loops and arrays spread over lanes
 example        the region of a map that is run so, or a function without a batch
-any_size       to be run at any size, with what is elementwise in maps
-sized          for sizes that came: recorded for any, with numbers in the place of symbols
 outlined       with native maps for what kernels can do: `lanewise.codegen.partition`
 kernel         a native map's region, which `lanewise.codegen.kernel` writes as LLVM IR
 diverged       what runs inside of control flow in which examples go different ways
@@ -24,7 +22,6 @@ from __future__ import annotations
 
 from lanewise.ir.graph import Graph
 from lanewise.ops.control import CONTROL
-from lanewise.passes.anysize import at_any_size
 from lanewise.passes.batches import (
     each_in_turn,
     holds_map,
@@ -41,7 +38,6 @@ from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import bounded, direct
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
-from lanewise.passes.specialize import specialized
 from lanewise.passes.spread import spread
 from lanewise.passes.steps import Pipeline, Step
 from lanewise.passes.target import Target
@@ -92,18 +88,9 @@ EXAMPLE = Pipeline(
     Step(spread, ("fastmath",)),
     Step(over_elements, ("fastmath",)),
 )
-ANY_SIZE = Pipeline(
-    "any_size",
-    Step(at_any_size, ("compiled",)),
-)
-SIZED = Pipeline(
-    "sized",
-    # These are the user's: NumPy raises them where the graph runs.
-    Step(specialized, ("sizes",), refuses=(ValueError, IndexError)),
-)
 OUTLINED = Pipeline(
     "outlined",
-    Step(as_maps, ("any_size",)),
+    Step(as_maps),
     Step(partition, ("target",)),
 )
 KERNEL = Pipeline(
@@ -120,8 +107,7 @@ DIVERGED = Pipeline(
     Step(eliminate_dead),
 )
 PIPELINES = (
-    RECORDED, INTERPRETED, TIDIED, MANY, ONE_BY_ONE, EXAMPLE, ANY_SIZE, SIZED, OUTLINED, KERNEL,
-    DIVERGED,
+    RECORDED, INTERPRETED, TIDIED, MANY, ONE_BY_ONE, EXAMPLE, OUTLINED, KERNEL, DIVERGED,
 )  # fmt: skip
 
 
@@ -134,11 +120,8 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
     return INTERPRETED(graph, report=report)
 
 
-def outlined(graph: Graph, target: Target, *, any_size: bool = False) -> Graph:
-    """Return a graph with kernels for its maps, also within control flow, and for the rest.
-
-    With `any_size`, also for arrays whose sizes the kernels are told of when they run.
-    """
+def outlined(graph: Graph, target: Target) -> Graph:
+    """Return a graph with kernels for its maps, also within control flow, and for the rest."""
     inner = [
         op.with_regions(tuple([outlined(region, target) for region in op.regions]))
         if op.primitive in CONTROL and any(map(holds_map, op.regions))
@@ -146,7 +129,7 @@ def outlined(graph: Graph, target: Target, *, any_size: bool = False) -> Graph:
         for op in graph.operations
     ]
     graph = Graph(graph.inputs, inner, graph.outputs)
-    return OUTLINED(graph, any_size=any_size, target=target)
+    return OUTLINED(graph, target=target)
 
 
 def outlined_in_turn(graph: Graph, target: Target) -> Graph:

@@ -11,11 +11,12 @@ the parts of an array that a stencil takes are read where they lie, and are not 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lanewise.ir.dims import Dim, DimLike, Shape, most_of, product, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.facts import Kind
@@ -36,13 +37,22 @@ FEWEST = 1 << 14
 LEAST = 8
 #: What is added up in so many places at most: of so many numbers in one.
 BINS = 8
+#: What a size is taken for that is not known: where arrays are small, another plan is taken.
+MANY = 1 << 16
 
-Shape = tuple[int, ...]
 Makers = Mapping[Value, Operation]
 
 
+def expected(size: DimLike) -> int:
+    """Return a size; of one that is not known, what is assumed where arrays are large."""
+    if not isinstance(size, Dim):
+        return size
+    sizes = {name: MANY if (most := most_of(name)) is None else most for name in symbols(size)}
+    return evaluate(size, sizes)
+
+
 def is_rowwise(op: Operation) -> bool:
-    """Whether an operation on arrays of known size takes rows, and does nothing else."""
+    """Whether an operation on arrays takes rows, and does nothing else."""
     return (
         not op.must_run
         and not op.regions
@@ -56,7 +66,8 @@ def is_large(op: Operation) -> bool:
     if not is_rowwise(op):
         return False
     shape = widest(op)
-    return math.prod(shape) >= FEWEST and math.prod(shape[: leading(op)]) >= LEAST
+    many = expected(product(shape)), expected(product(shape[: leading(op)]))
+    return many[0] >= FEWEST and many[1] >= LEAST
 
 
 def along(op: Operation) -> int | None:
@@ -86,7 +97,7 @@ def is_count(op: Operation) -> bool:
         and all([value.type.ndim == 1 for value in op.operands])
         and op.results[0].type.dtype.kind in "iufc"
         and op.results[0].type.dtype != np.float16
-        and op.results[0].type.shape[0] * BINS <= op.operands[2].type.shape[0]
+        and expected(op.results[0].type.shape[0]) * BINS <= expected(op.operands[2].type.shape[0])
     )
 
 
@@ -106,8 +117,14 @@ def is_total(op: Operation) -> bool:
 
 
 def _is_array(value: Value) -> bool:
+    """Whether a value is an array whose sizes are known where the graph begins."""
     type_ = value.type
-    return isinstance(type_, ArrayType) and all(isinstance(n, int) for n in type_.shape)
+    return isinstance(type_, ArrayType) and not any(map(is_found, type_.shape))
+
+
+def is_found(size: DimLike) -> bool:
+    """Whether a size is one that a graph defines on its way."""
+    return isinstance(size, Dim) and any(["." in name for name in symbols(size)])
 
 
 def widest(op: Operation) -> Shape:
@@ -118,10 +135,10 @@ def widest(op: Operation) -> Shape:
 
 
 def leading(op: Operation) -> int:
-    """Return along how many leading axes an operation on arrays of known size is rowwise."""
+    """Return along how many leading axes an operation is rowwise."""
     axis = along(op)
     if axis is not None:
-        return axis
+        return axis if all([_may_have_rows(op, v, axis) for v in op.operands]) else 0
     if op.primitive is reduce:
         axes = op.params["axes"]
         if not is_total(op):
@@ -135,9 +152,17 @@ def leading(op: Operation) -> int:
     return min([_run(value.type.shape, shape) for value in op.operands], default=0)
 
 
+def _may_have_rows(op: Operation, value: Value, axes: int) -> bool:
+    """Whether an operand is whole or repeated along so many axes: not of another unknown size."""
+    given, shape = value.type.shape, widest(op)
+    pairs = list(zip(given[::-1], shape[::-1], strict=False))[::-1]
+    ahead = len(shape) - len(pairs)
+    return all([own in (1, size) for own, size in pairs[: max(axes - ahead, 0)]])
+
+
 def _run(given: Shape, shape: Shape) -> int:
     """Return along how many leading axes an operand of a result is all whole, or all repeated."""
-    if math.prod(given) == 1 or given == shape:
+    if product(given) == 1 or given == shape:
         return len(shape)
     if len(given) > len(shape):  # it is not broadcast, as the truth values of a check are not
         return 0
@@ -161,7 +186,7 @@ def has_rows(op: Operation, place: int) -> bool:
     if op.primitive.indices is not None and place == 0:
         return False
     shape, own = widest(op), op.operands[place].type.shape
-    return len(own) == len(shape) and own[:1] == shape[:1] and math.prod(own) > 1
+    return len(own) == len(shape) and own[:1] == shape[:1] and product(own) != 1
 
 
 def has_gaps(op: Operation) -> bool:
@@ -215,7 +240,7 @@ def keeps_rows(op: Operation) -> bool:
     return bool(given) and 0 not in made and (first is None or first[2] == 1)
 
 
-def outer(op: Operation) -> tuple[int, int, int] | None:
+def outer(op: Operation) -> tuple[DimLike, DimLike, DimLike] | None:
     """Return which rows a view takes, if not all."""
     return op.params["index"][0] if op.primitive is slice_ and op.params["index"] else None
 
@@ -233,7 +258,7 @@ def repeated(value: Value, makers: Makers) -> Value:
         maker = makers.get(maker.operands[0])
     if maker is not None and maker.primitive is broadcast_to and _is_array(maker.operands[0]):
         (source,) = maker.operands
-        if math.prod(source.type.shape) == 1:
+        if product(source.type.shape) == 1:
             return source
     return value
 
@@ -256,8 +281,8 @@ def is_inside(op: Operation, makers: Makers) -> bool:
     return maker is not None and is_large(maker)
 
 
-def _is_most(count: int, size: int) -> bool:
-    return count >= LEAST and 4 * count >= 3 * size
+def _is_most(count: DimLike, size: DimLike) -> bool:
+    return expected(count) >= LEAST and 4 * expected(count) >= 3 * expected(size)
 
 
 def common(shapes: Sequence[Shape]) -> Shape:

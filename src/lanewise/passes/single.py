@@ -25,13 +25,13 @@ from lanewise.passes.specialize import defined_sizes, symbols_of, unknown_sizes
 LARGE = 1024
 
 
-def as_maps(graph: Graph, *, any_size: bool = False) -> Graph:
+def as_maps(graph: Graph) -> Graph:
     """Return a graph of which all that computes stands in maps; one that consists of maps as it is.
 
-    Constants stay where they are, and so do operations of no known size or with effects, and those
-    that move much. With `any_size` the sizes of the graph's inputs count as known.
+    Constants stay where they are, and so do operations with effects, those that move much, and
+    those of sizes that the graph defines. Of the sizes of its inputs, kernels are told.
     """
-    known = unknown_sizes(Graph(graph.inputs, (), ())) if any_size else frozenset()
+    known = unknown_sizes(Graph(graph.inputs, (), ()))
     graph = order_by_sizes(graph) if defined_sizes(graph) else graph
     stages = _stages(graph, known)
     if not any(number % 2 for number in stages.values()):

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, array_type, has_dim, symbols_in
 from lanewise.ops.movement import python_slices
+from lanewise.passes.assume import solutions
 from lanewise.passes.specialize import unknown_sizes
 
 
-def input_sizes(graph: Graph) -> dict[str, tuple[int, int]]:
-    """Return for each symbolic dimension an input, by its position, and an axis that has it."""
-    return {
-        str(dim): (position, axis)
+def input_sizes(graph: Graph) -> list[tuple[str, int, int, DimLike]]:
+    """Return how symbols follow from inputs: of which one, by its position, and which axis.
+
+
+    With what has to be taken off, which depends on symbols that come before only.
+    """
+    places = [
+        (position, axis, dim)
         for position, value in enumerate(graph.inputs)
         if isinstance(value.type, ArrayType)
         for axis, dim in enumerate(value.type.shape)
         if isinstance(dim, Dim)
-    }
+    ]
+    return [
+        (symbol, *places[number][:2], rest)
+        for symbol, number, rest in solutions([dim for *_, dim in places])
+    ]
+
+
+def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:
+    """Return the sizes that the arguments give to the symbols of a graph's inputs."""
+    found: dict[str, int] = {}
+    for symbol, position, axis, rest in input_sizes(graph):
+        found[symbol] = arguments[position].shape[axis] - evaluate(rest, found)
+    return found
 
 
 def learned_symbols(graph: Graph) -> set[str]:

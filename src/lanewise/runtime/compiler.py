@@ -15,7 +15,7 @@ from lanewise.ir.graph import Graph
 from lanewise.ops.regions import map_
 from lanewise.passes.batches import has_kernels, may_spread
 from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, outlined, outlined_in_turn
-from lanewise.passes.specialize import needs_sizes, unknown_sizes
+from lanewise.passes.specialize import needs_sizes
 from lanewise.runtime.few import Few
 
 __all__ = ["few_for", "generating", "native_graph"]
@@ -31,12 +31,8 @@ def native_graph(
     refused: list[Refused] = []
     target = Native(refused.append)
     graph = TIDIED(recorded)
-    maps = [op for op in graph.operations if op.primitive is map_]
-    is_few = not maps
-    if needs_sizes(graph) and all([unknown_sizes(op.regions[0]) for op in maps]):
-        is_few = False
-        graph = outlined(graph, target, any_size=True)
-    elif not is_few:
+    is_few = not needs_sizes(graph) and not any([op.primitive is map_ for op in graph.operations])
+    if not is_few:
         graph = outlined(MANY(graph, target=target), target)
         if sizes is not None and may_spread(recorded):
             is_few = Few(recorded, Native()).is_better_for(graph, sizes)

@@ -27,8 +27,8 @@ from lanewise.ir.location import PLAN, shown_place
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, cond, scan, while_
 from lanewise.ops.regions import map_
-from lanewise.runtime.binding import defined_size
-from lanewise.runtime.interpret import Plan, chunked_graph, planned, read_sizes, told
+from lanewise.runtime.binding import defined_size, read_sizes
+from lanewise.runtime.interpret import Plan, chunked_graph, planned, told
 
 Sizes = Mapping[str, int]
 

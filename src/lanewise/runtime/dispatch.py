@@ -14,7 +14,7 @@ from lanewise.ir.graph import Graph
 from lanewise.passes.survive import INTERNAL, is_raising, survives
 from lanewise.runtime.diagnose import explain_failure
 from lanewise.runtime.failed import KernelFailed, NotCompiled, left
-from lanewise.runtime.interpret import Plainly, Plan, read_sizes
+from lanewise.runtime.interpret import Plainly, Plan
 from lanewise.runtime.tiers import INTERPRET, Choice, Executable, is_strict
 
 #: How many executables are kept; the oldest goes first.
@@ -246,7 +246,7 @@ def _observed_plan(
     """Return the plan to run on some arguments, and note what is about to run."""
     measure = _observed.measure
     plan = executable.plan(arguments) if measure is None else measure.plan(executable, arguments)
-    sizes = read_sizes(executable.graph, arguments)
+    sizes = executable.sizes(arguments)
     choice = executable.choice(sizes)
     programs.append(Program(executable, sizes, choice, tuple(map(whereabouts, arguments))))
     left.examples = 0

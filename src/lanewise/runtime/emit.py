@@ -122,15 +122,23 @@ class Source:
         results = ", ".join(variables[value] for value in graph.outputs)
         self._line(1, f"return [{results}]")
         if self._needs_sizes and not sized:
-            entries = [
-                f"{name!r}: {arguments[position]}.shape[{axis}]"
-                for name, (position, axis) in input_sizes(graph).items()
-            ]
-            self._lines[1] = f"    sizes = {{{', '.join(entries)}}}"
+            self._lines[1] = f"    sizes = {self._read_sizes(graph, arguments)}"
         if self._sizes:
             named = [f"{name} = {size_expression(dim)}" for dim, name in self._sizes.items()]
             self._lines[1] = "; ".join([self._lines[1], *named])
         self.text = "\n".join(self._lines)
+
+    def _read_sizes(self, graph: Graph, arguments: Sequence[str]) -> str:
+        """Return what gives the sizes that arguments give to symbols."""
+        entries, text = [], ""
+        for name, position, axis, rest in input_sizes(graph):
+            size = f"{arguments[position]}.shape[{axis}]"
+            if not isinstance(rest, Dim):
+                entries.append(f"{name!r}: {size}" + (f" - {rest}" if rest else ""))
+                continue
+            less = size_expression(rest) or f"{self._refer(partial(evaluate, rest))}(sizes)"
+            text += f"; sizes[{name!r}] = {size} - ({less})"
+        return f"{{{', '.join(entries)}}}{text}"
 
     def _line(self, depth: int, text: str) -> None:
         self._lines.append("    " * depth + text)
@@ -297,11 +305,11 @@ class Source:
         The variable of the rows has the whole array then.
         """
         (rows,) = [variables[value] for value in op.results]
-        first, last, _ = update.params["index"][0]
+        first, last = map(self._size, update.params["index"][0][:2])
         base = variables[update.operands[0]]
         self._line(depth, f"{rows} = {self._refer(around)}({base}, {first}, {last})")
         operands = [variables[value] for value in op.operands]
-        arguments = [str(op.params["size"]), *operands, f"{rows}[{first}:{last}]"]
+        arguments = [self._size(op.params["size"]), *operands, f"{rows}[{first}:{last}]"]
         self._line(depth, f"{self._refer(self._runner(op, ()))}({', '.join(arguments)})")
 
     def _learn_sizes(self, op: Operation, variables: dict[Value, str], depth: int) -> None:

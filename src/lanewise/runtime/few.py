@@ -27,9 +27,10 @@ from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
-from lanewise.passes.specialize import at_usual_sizes
+from lanewise.passes.specialize import at_usual_sizes, specialized
 from lanewise.passes.target import Target
-from lanewise.runtime.interpret import Plan, read_sizes
+from lanewise.runtime.binding import read_sizes
+from lanewise.runtime.interpret import Plan
 from lanewise.runtime.pool import get_threads
 
 #: Nanoseconds of a call of a kernel, and of a view of an array.
@@ -148,7 +149,8 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     size = _size(op.params["size"], sizes)
     kernel = kernel_for(body, in_dims, op.params["fastmath"])
     lanes = kernel.lanes if kernel.in_lanes else 1
-    alone = nanoseconds(at_usual_sizes(body), in_dims, kernel.lanes)
+    body = at_usual_sizes(specialized(body, sizes) if sizes else body)
+    alone = nanoseconds(body, in_dims, kernel.lanes)
     for inner in body.operations:
         if inner.primitive is map_ or inner.primitive is update_slice:
             # Its results stand in local memory: they are written, and read again.

@@ -269,17 +269,6 @@ def interpret(graph: Graph, *arguments: Any) -> list[Any]:
     return planned(graph)(*arguments)
 
 
-def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:
-    """Return the sizes that the arguments give to the symbolic dimensions of a graph's inputs."""
-    return {
-        str(dim): size
-        for value, array in zip(graph.inputs, arguments, strict=True)
-        if isinstance(value.type, ArrayType)
-        for dim, size in zip(value.type.shape, array.shape, strict=True)
-        if isinstance(dim, Dim)
-    }
-
-
 def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
     """Return the runner of a sequential map: examples, or chunks of them, one after the other."""
     (body,) = op.regions

@@ -358,6 +358,8 @@ class _Sized:
         told = [evaluate(size, sizes) for size in kernel.sizes]
         scratch = kernel.scratch + evaluate(kernel.unknown, sizes)
         is_possible = scratch <= MOST_SCRATCH and all([abs(size) < MOST_SIZE for size in told])
+        # A kernel relies on it that all are sizes.
+        is_possible = is_possible and all([0 <= sizes[name] < MOST_SIZE for name in self._symbols])
         if not is_possible or not fits(body, sizes):
             return None
         if self._code is None:

@@ -27,11 +27,13 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.loading import late
 from lanewise.ops.facts import may_fail
+from lanewise.passes.assume import Assumed, assumed
 from lanewise.passes.batches import has_kernels
 from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
+from lanewise.runtime.binding import input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed
-from lanewise.runtime.interpret import Plan, planned, read_sizes
+from lanewise.runtime.interpret import Plan, planned
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 compiler = late("lanewise.runtime.compiler")
 INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
+#: For so many ranges of sizes there are kernels of their own; those for the others assume nothing.
+MOST_ASSUMED = 2
 _lock = threading.RLock()
 
 
@@ -117,8 +121,9 @@ class Executable:
         nothing to compile.
     """
 
-    __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "_written", "cost",
-                 "fault", "graph", "lent", "native", "race")  # fmt: skip
+    __slots__ = ("_assumed", "_assumes", "_estimate", "_few", "_forced", "_interpreter", "_ledger",
+                 "_others", "_written", "cost", "fault", "graph", "lent", "native",
+                 "race")  # fmt: skip
 
     def __init__(
         self,
@@ -133,6 +138,10 @@ class Executable:
         self._forced = forced
         self.native: Plan | None = None
         self._few: Few | None = None
+        #: What the kernels assume of sizes, and what runs where that does not hold.
+        self._assumed: Assumed | None = None
+        self._others: Executable | None = None
+        self._assumes = MOST_ASSUMED
         self.cost = INFINITE
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
@@ -171,7 +180,7 @@ class Executable:
     def _chosen(self, forced: str | None, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run, which is compiled now if that pays, or is forced."""
         if self.native is not None:
-            return self.native if self._few is None else self._fitting(self._few, arguments)
+            return self._fitting(arguments)
         if self.cost == INFINITE:
             return self.interpreter
         if forced != COMPILE:
@@ -180,7 +189,7 @@ class Executable:
                 return self.interpreter
         with _lock:
             if self.native is None and self.cost < INFINITE:
-                found = self._written or self._compiled()
+                found = self._written or self._compiled(arguments)
                 if found is None:
                     self.cost = INFINITE
                 elif forced != COMPILE and self._ledger.spent < self._cost_of(found):
@@ -189,9 +198,7 @@ class Executable:
                 else:
                     self.native, self._written = found, None
                     self._interpreter = None  # seldom needed again
-        if self.native is not None and self._few is not None:
-            return self._fitting(self._few, arguments)
-        return self.native or self.interpreter
+        return self.interpreter if self.native is None else self._fitting(arguments)
 
     def _survive(self, error: Exception) -> None:
         """Go on interpreted where compiling raised an error, if it is one to be survived."""
@@ -205,7 +212,7 @@ class Executable:
     def give_up(self, reason: str, plan: Plan | None = None) -> None:
         """Run without kernels from now on, because of this; by a plan, if one is given."""
         with _lock:
-            self.native = self._written = self._few = None
+            self.native = self._written = self._few = self._assumed = None
             self.cost = INFINITE
             self.fault = self.fault or reason
             self._interpreter = plan or self._interpreter
@@ -241,6 +248,8 @@ class Executable:
         if forced == INTERPRET or (self.native is None and self.cost == INFINITE):
             return self.interpreter
         few = self._few
+        if self._assumed is not None:
+            return None  # the sizes decide
         if few is None or self.native is None:
             return self.native
         if any(isinstance(d, Dim) for v in self.graph.inputs for d in getattr(v.type, "shape", ())):
@@ -252,9 +261,23 @@ class Executable:
             self._survive(error)
             return self.interpreter
 
-    def _fitting(self, few: Few, arguments: Sequence[Any]) -> Plan:
-        """Return the plan for many examples, or that for few, whichever suits the batch."""
+    def _fitting(self, arguments: Sequence[Any]) -> Plan:
+        """Return the plan for many examples, or that for few, whichever suits these arguments.
+
+        If they are not what kernels were made for, it is that of an executable for any others.
+        """
         assert self.native is not None
+        if self._assumed is not None:
+            sizes = self._assumed.solved(read_sizes(self.graph, arguments))
+            if sizes is None:
+                with _lock:
+                    if self._others is None:
+                        self._others = Executable(self.graph, self._forced, self.lent)
+                        self._others._assumes = self._assumes - 1
+                return self._others.plan(arguments)
+        few = self._few
+        if few is None:
+            return self.native
         with _lock:
             return few.plan if few.is_better(self.native.graph, arguments) else self.native
 
@@ -331,8 +354,25 @@ class Executable:
 
         It is that for many examples, or where `sizes` of dimensions are given the one that suits.
         """
+        recorded, known = (self.graph, None) if sizes is None else self._under(sizes)
         with _lock:
-            return compiler.native_graph(self.graph, report, sizes)
+            return compiler.native_graph(recorded, report, known)
+
+    def sizes(self, arguments: Sequence[Any]) -> dict[str, int]:
+        """Return the sizes of the symbols that the graph has, and those of what runs."""
+        found = read_sizes(self.graph, arguments)
+        return {**found, **self._under(found)[1]}
+
+    def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
+        """Return the graph that kernels for some sizes are made of, and the sizes of its symbols."""
+        known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
+        found = self._assumed
+        if self.native is None and self._assumes:
+            found = attempt("assumed", self.graph, assumed, known, otherwise=lambda: None)
+        solved = known if found is None else found.solved(known)
+        if solved is None:
+            return (self.graph, known) if self._others is None else self._others._under(known)
+        return self.graph if found is None else found.graph, solved
 
     def uncompiled(self) -> list[tuple[Operation, str]]:
         """Return the operations that are left to NumPy where all else is compiled, and why."""
@@ -342,17 +382,22 @@ class Executable:
         self.native_graph(lambda refused: found.append((refused.place, refused.reason)))
         return found
 
-    def _compiled(self) -> Plan | None:
+    def _compiled(self, arguments: Sequence[Any]) -> Plan | None:
+        found = None
         with carrying_out(self.graph) as faults:
             try:
-                graph = self.native_graph()
-                few = compiler.few_for(self.graph)
+                if self._assumes:
+                    sizes = read_sizes(self.graph, arguments)
+                    found = attempt("assumed", self.graph, assumed, sizes, otherwise=lambda: None)
+                recorded = self.graph if found is None else found.graph
+                graph = compiler.native_graph(recorded)
+                few = compiler.few_for(recorded)
                 if graph is None:
                     return few.plan if few is not None and has_kernels(few.lowered) else None
                 plan = Plan(lower(graph), lent=self.lent)
             finally:
                 self.fault = ", ".join([*filter(None, [self.fault]), *faults])
-        self._few = few
+        self._few, self._assumed = few, found
         return plan
 
 
