@@ -255,7 +255,7 @@ def _names(values: Sequence[Value]) -> str:
 
 
 def _assumed(graph: Graph, **sizes: int) -> str:
-    """Return a graph with what sizes show assumed, what stands for them, and what others are then."""
+    """Return what sizes show, what others are then, and the graph of which that is assumed."""
     found = assumed(graph, sizes)
     if found is None:
         return "nothing"

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from lanewise.ir.dims import DimLike, never_below
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.facts import Kind, may_fail
 from lanewise.ops.movement import slice_, update_slice
 
 
-def edge(value: Value, axis: int, first: int, last: int) -> Value:
+def edge(value: Value, axis: int, first: DimLike, last: DimLike) -> Value:
     """Record the places from `first` to before `last` along an axis of a value."""
     op = next((op for op in current_builder().operations if value in op.results), None)
     if op is not None and op.primitive is update_slice:
         whole, written = op.operands
         index = op.params["index"]
         begin, end, step = index[axis] or (0, value.type.shape[axis], 1)
-        if step == 1 and (last <= begin or end <= first):
+        if step == 1 and (never_below(begin, last) or never_below(first, end)):
             return edge(whole, axis, first, last)
         others = any(part for other, part in enumerate(index) if other != axis)
-        if step == 1 and begin <= first and last <= end and not others:
+        is_within = never_below(first, begin) and never_below(end, last)
+        if step == 1 and is_within and not others:
             return edge(written, axis, first - begin, last - begin)
     if op is not None and op.primitive in BRANCHES:
         place = op.results.index(value)
@@ -34,7 +36,7 @@ def edge(value: Value, axis: int, first: int, last: int) -> Value:
     return slice_(value, index=along(len(value.type.shape), axis, (first, last, 1)))
 
 
-def _edge_of(region: Graph, place: int, axis: int, first: int, last: int) -> Graph:
+def _edge_of(region: Graph, place: int, axis: int, first: DimLike, last: DimLike) -> Graph:
     """Return a region that gives only the edge of one of its outputs."""
     builder = Builder()
     inputs = [builder.input(value.type) for value in region.inputs]
@@ -43,7 +45,7 @@ def _edge_of(region: Graph, place: int, axis: int, first: int, last: int) -> Gra
         return builder.finish([edge(outputs[place], axis, first, last)])
 
 
-def along(rank: int, axis: int, part: tuple[int, int, int]) -> tuple[Any, ...]:
+def along(rank: int, axis: int, part: tuple[DimLike, DimLike, int]) -> tuple[Any, ...]:
     """Return the index of a slice of one axis of so many."""
     return (*(None,) * axis, part, *(None,) * (rank - axis - 1))
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from lanewise.ir.graph import Builder, Graph, Value
-from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant
+from lanewise.ir.dims import DimLike
+from lanewise.ir.graph import Builder, Graph, Value, building
+from lanewise.passes.points import integer
 
 INT = np.dtype(np.int64)
 
@@ -38,7 +38,7 @@ class Turn:
     """The 64-bit integer ``step * turn + start``."""
 
     step: int
-    start: int
+    start: DimLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,8 @@ class Frame:
         if isinstance(kind, Turn):
             if kind.step:
                 return self.source(("turn", kind.step, kind.start))
-            data = np.array(kind.start, INT).tobytes()
-            params = {"data": data, "type": array_type(INT, ())}
-            return self.builder.emit(constant, (), params)[0]
+            with building(self.builder):
+                return integer(kind.start)
         if isinstance(kind, Part) and not self.turns.is_open(kind):
             return self.cell(kind)
         raise Dependent

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lanewise.ir.dims import Shape
+from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import constant, dimension
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, reshape, slice_, slice_length, update_slice
 from lanewise.ops.shapes import shape_of
@@ -40,8 +40,10 @@ def pointed(graph: Graph) -> Graph:
     return builder.finish([values[value] for value in graph.outputs])
 
 
-def integer(value: int) -> Value:
+def integer(value: DimLike) -> Value:
     """Record a 64-bit integer in the current builder."""
+    if isinstance(value, Dim):
+        return dimension(size=value)
     return constant(data=np.array(value, _INT).tobytes(), type=array_type(_INT, ()))
 
 

@@ -13,16 +13,16 @@ graph that is run again, turn by turn, and that raises.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from lanewise.ir.dims import DimLike, dim_min, never_below, product
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.control import LOOPS, scan
-from lanewise.ops.creation import iota
+from lanewise.ops.creation import constant, dimension, iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
 from lanewise.ops.facts import is_update
@@ -51,8 +51,9 @@ from lanewise.passes.frames import (
     Turn,
 )
 from lanewise.passes.points import integer, pointed
+from lanewise.passes.rowwise import expected, is_found
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
-from lanewise.passes.turns import Turns
+from lanewise.passes.turns import Turns, at_most
 
 #: A loop of fewer turns than this is left as it is.
 FEWEST = 32
@@ -106,24 +107,22 @@ def _spread(graph: Graph, fastmath: bool, totals: bool, is_repeated: bool = Fals
 
 def _work(op: Operation) -> int:
     """Return about how many elements an operation computes, all its turns together."""
-    turns = op.params["length"] if op.primitive is scan else op.params.get("size", 1)
+    turns = expected(op.params["length"] if op.primitive is scan else op.params.get("size", 1))
     each = sum([_work(inner) for region in op.regions for inner in region.operations])
     made = op.operands[1:2] if is_update(op) else op.results
     shapes = [value.type.shape for value in made if isinstance(value.type, ArrayType)]
-    counts = [math.prod(shape) for shape in shapes if all(isinstance(n, int) for n in shape)]
-    return (turns if isinstance(turns, int) else 1) * each if op.regions else max(counts, default=0)
+    return turns * each if op.regions else max([expected(product(x)) for x in shapes], default=0)
 
 
 def _is_long(op: Operation) -> bool:
-    """Whether a loop is one of many turns, of arrays of known sizes, without effects."""
-    length = op.params["length"]
+    """Whether a loop is one of many turns, of arrays of sizes that are not found in it."""
     return (
-        isinstance(length, int)
-        and length >= FEWEST
+        expected(op.params["length"]) >= FEWEST
+        and not is_found(op.params["length"])
         and all(
             isinstance(v.type, ArrayType)
             and v.type.dtype.kind in NUMERIC_KINDS
-            and all(isinstance(n, int) for n in v.type.shape)
+            and not any(map(is_found, v.type.shape))
             for v in (*op.operands, *op.results)
         )
     )
@@ -142,7 +141,7 @@ class _Loop:
     ) -> None:
         self.builder, self.op, self.fastmath, self.totals = builder, op, fastmath, totals
         params = op.params
-        self.length: int = params["length"]
+        self.length: DimLike = params["length"]
         first = params["captures"]
         last = first + params["carry"]
         self.captures, self.xs = operands[:first], operands[last:]
@@ -151,11 +150,14 @@ class _Loop:
         self.cells: list[dict[int, Key]] = [{} for _ in self.carry]
         #: How many turns are added before and after, to write an array as a whole.
         self.more = (0, 0)
+        #: Carried values that no turn reads.
+        self.unread: set[int] = set()
         self.narrow: dict[int, tuple[Value, list[tuple[Value, int, Value]]]] = {}
 
     def mapped(self) -> list[Value] | None:
         """Record the map; return what stands for the scan's results, None if turns need others."""
         region = eliminate_dead(pointed(self.op.regions[0]))
+        self.unread = self._unread(region)
         refused: set[tuple[int, int]] = set()
         types = [value.type for value in self.carry]
         for _ in range(TRIES):
@@ -167,16 +169,32 @@ class _Loop:
                 continue
             except Dependent:
                 return None
-            return self._recorded(turns, found)
+            return self._recorded(turns, [self._hoisted(turns, kind) for kind in found])
         return None
+
+    def _hoisted(self, turns: Turns, kind: Kind) -> Kind:
+        """Return what a turn gives; of a constant, that it is the same in all turns."""
+        for op in turns.frame.builder.operations:
+            if op.primitive is constant and kind == Own(op.results[0]):
+                return Same(constant(**op.params))
+        return kind
+
+    def _unread(self, region: Graph) -> set[int]:
+        """Return which carried values no turn reads, so that the last turn alone decides them."""
+        if self.op.params["reverse"]:
+            return set()
+        read = {value for op in region.operations for value in op.operands} | set(region.outputs)
+        own = region.inputs[len(self.captures) : len(self.captures) + len(self.carry)]
+        return {carry for carry, value in enumerate(own) if value not in read}
 
     def _kinds(self, turns: Turns, region: Graph) -> list[Kind]:
         """Return what the inputs of the body are."""
-        kinds: list[Kind] = [Same(value) for value in self.captures]
+        kinds: list[Kind] = [self._same(value) for value in self.captures]
         first, last = len(kinds), len(kinds) + len(self.carry)
         for carry, value in enumerate(region.inputs[first:last]):
             rank = value.type.ndim
-            is_small = self.length * value.type.nbytes <= MOST_TERMS
+            nbytes = expected(product((self.length, *value.type.shape))) * value.type.dtype.itemsize
+            is_small = nbytes <= MOST_TERMS
             is_total = not rank or (is_small and _is_total(region, value, carry))
             part = Part(carry, tuple(range(rank)), ("carry", carry), None)
             kinds.append(Running(carry) if is_total else part)
@@ -185,6 +203,12 @@ class _Loop:
             along = ("along", value, 0, 1, 0)
             kinds.append(Own(turns.frame.source(along)) if counted is None else counted)
         return kinds
+
+    def _same(self, value: Value) -> Same | Turn:
+        """Return what no turn changes; of a size that is a number, which one."""
+        made = self.makers.get(value)
+        is_size = made is not None and made.primitive is dimension
+        return Turn(0, made.params["size"]) if is_size else Same(value)
 
     def _counted(self, value: Value) -> Turn | None:
         """Return what integers are that a loop goes through, if they count with its turns."""
@@ -202,8 +226,10 @@ class _Loop:
         return None
 
     def _check(self, turns: Turns, found: Sequence[Kind]) -> None:
-        """Make sure that what is carried is only handed on, written in own cells, or summed."""
+        """Make sure that what is carried is not read, or kept, written in own cells, or summed."""
         for carry, (value, kind) in enumerate(zip(self.carry, found, strict=False)):
+            if isinstance(kind, (Same, Turn, Own)) and carry in self.unread:
+                continue
             if isinstance(kind, Running):
                 if kind.carry != carry or not (self.totals or kind.fn is None):
                     raise Dependent
@@ -222,7 +248,10 @@ class _Loop:
     def _recorded(self, turns: Turns, found: Sequence[Kind]) -> list[Value]:
         frame = turns.frame
         outputs: list[Value] = []
-        for kind in found:
+        carried = len(self.carry)
+        for number, kind in enumerate(found):
+            if number < carried and isinstance(kind, (Same, Turn)):
+                continue  # what the last turn leaves is known
             if isinstance(kind, Running):
                 outputs += kind.terms
             elif not isinstance(kind, Part):
@@ -248,6 +277,9 @@ class _Loop:
         stacked = list(found_values) if isinstance(found_values, tuple) else [found_values]
         results: list[Value] = []
         for number, kind in enumerate(found):
+            if number < carried and isinstance(kind, (Same, Turn)):
+                results.append(self._left(number, kind))
+                continue
             if not (isinstance(kind, Part) and kind.cell is not None):
                 taken = len(kind.terms) if isinstance(kind, Running) else 1
                 taken = 0 if isinstance(kind, Part) else taken
@@ -259,9 +291,33 @@ class _Loop:
                 results.append(self.carry[number])
             else:
                 value = stacked.pop(0)
-                is_carried = isinstance(kind, Part)
-                results.append(self._put_back(number, value) if is_carried else value)
+                if isinstance(kind, Part):
+                    value = self._put_back(number, value)
+                results.append(
+                    self._last(number, value)
+                    if isinstance(kind, Own) and number < carried
+                    else value
+                )
         return results
+
+    def _left(self, carry: int, kind: Same | Turn) -> Value:
+        """Return what is left of a carried value that all turns set to what is known before."""
+        last = self.length - 1
+        new = kind.value if isinstance(kind, Same) else integer(kind.start + kind.step * last)
+        if isinstance(self.length, int):
+            return new
+        shape = (1, *shape_of(new))
+        both = concatenate(*[reshape(x, shape=shape) for x in (self.carry[carry], new)], axis=0)
+        return gather(both, integer(dim_min(self.length, 1)), axis=0)
+
+    def _last(self, carry: int, stacked: Value) -> Value:
+        """Return what the last turn gives; what there was before, if there is no turn."""
+        shape, last = shape_of(self.carry[carry]), self.length - 1
+        if not isinstance(self.length, int):
+            before = reshape(self.carry[carry], shape=(1, *shape))
+            stacked, last = concatenate(before, stacked, axis=0), self.length
+        part = along(1 + len(shape), 0, (last, last + 1, 1))
+        return reshape(slice_(stacked, index=part), shape=shape)
 
     def _operand(self, key: Key) -> tuple[Value, int | None]:
         """Return an operand of the map, and the axis along which it is mapped."""
@@ -282,12 +338,12 @@ class _Loop:
         _, value, axis, step, start = key
         return self._along(value, axis, step, start), axis
 
-    def _range(self, step: int, start: int) -> tuple[int, int, int]:
+    def _range(self, step: int, start: DimLike) -> tuple[DimLike, DimLike, int]:
         """Return the places that the map's turns have, as a slice."""
         before, after = self.more
         return start - step * before, start + step * (self.length + after), step
 
-    def _along(self, value: Value, axis: int, step: int, start: int) -> Value:
+    def _along(self, value: Value, axis: int, step: int, start: DimLike) -> Value:
         """Return the part of an array that the turns have, one place of an axis for each."""
         shape, part = shape_of(value), self._range(step, start)
         if part == (0, shape[axis], 1):
@@ -313,6 +369,8 @@ class _Loop:
                 axis, step, start = self._moving(carry)
                 size = self._narrowed(carry)[0].type.shape[axis]
                 after = size - start - self.length
+                if not isinstance(start, int) or not isinstance(after, int):
+                    continue
                 if step == 1 and 0 < start + after <= MOST_ADDED:
                     wanted = start, after
         if wanted is None or not all(map(is_total, turns.frame.builder.operations)):
@@ -328,11 +386,11 @@ class _Loop:
             else:
                 continue
             ends = start - step * before, start + step * (self.length - 1 + after)
-            if min(ends) < 0 or max(ends) >= size:
+            if not all([never_below(x, 0) and never_below(size - 1, x) for x in ends]):
                 return 0, 0
         return wanted
 
-    def _moving(self, carry: int) -> tuple[int, int, int]:
+    def _moving(self, carry: int) -> tuple[int, int, DimLike]:
         """Return along which axis of a narrowed array the turns' cells lie, and where."""
         kept = 0
         for axis in range(self.carry[carry].type.ndim):
@@ -397,10 +455,11 @@ class _Loop:
         if kind.checked:
             return self._exact_total(start, joined)
         own_dtype = None if dtype.kind == "b" else dtype
+        # With the start: of no terms, as there may be, some functions have no total.
+        joined = concatenate(reshape(start, shape=(1, *shape)), joined, axis=0)
         if dtype.kind in "biu" or self.fastmath:
-            return elementwise(fn)(start, reduce(joined, fn=fn, axes=(0,), dtype=own_dtype))
-        first = reshape(start, shape=(1, *shape))
-        running = accumulate(concatenate(first, joined, axis=0), fn=fn, axis=0, dtype=own_dtype)
+            return reduce(joined, fn=fn, axes=(0,), dtype=own_dtype)
+        running = accumulate(joined, fn=fn, axis=0, dtype=own_dtype)
         count = self.length * len(rows)
         return reshape(
             slice_(running, index=along(1 + len(shape), 0, (count, count + 1, 1))), shape=shape
@@ -408,7 +467,7 @@ class _Loop:
 
     def _exact_total(self, start: Value, terms: Value) -> Value:
         """Return a total of Python's ints; where it might grow too large, the loop is run."""
-        limit = 2**62 // terms.type.shape[0]
+        limit = 2**62 // at_most(terms.type.shape[0])
         most, least = integer(limit), integer(-limit)
         small = elementwise(np.logical_and)(
             elementwise(np.less)(terms, most), elementwise(np.greater)(terms, least)

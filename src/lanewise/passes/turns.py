@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.dims import DimLike, never_below, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import BRANCHES, LOOPS, scan
-from lanewise.ops.creation import constant, iota
+from lanewise.ops.creation import constant, dimension, iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
 from lanewise.ops.facts import is_elementwise, is_moved, is_quiet, may_fail
@@ -41,10 +43,13 @@ from lanewise.passes.frames import (
     Same,
     Turn,
 )
+from lanewise.passes.points import integer
 from lanewise.passes.specialize import has_sizes
 
 #: Integers that count with the turns stay below this, so that none overflows.
 MOST = 2**62
+#: A symbol of sizes is less: kernels are not told of more.
+MOST_SYMBOL = 2**48
 #: Constants of at most so many elements are written into the turns that need them.
 FEW = 64
 #: Functions whose total does not change when its neutral element is taken in, by that element.
@@ -74,7 +79,7 @@ class Turns:
 
     def __init__(
         self,
-        length: int,
+        length: DimLike,
         carries: Sequence[ArrayType],
         cells: Sequence[dict[int, Key]],
         refused: set[tuple[int, int]],
@@ -116,6 +121,8 @@ class Turns:
         primitive, params = op.primitive, op.params
         if primitive is constant:
             return [self._constant(frame, op)]
+        if primitive is dimension and self._fits(Turn(0, params["size"])):
+            return [Turn(0, params["size"])]
         if primitive.is_definition:
             self.sizes |= {str(params["size"])}
             frame.builder.emit(primitive, (frame.value(kinds[0]),), params)
@@ -170,7 +177,8 @@ class Turns:
         return frame.parent is None or (_is_light(op) and is_quiet(op) and not may_fail(op))
 
     def _fits(self, turn: Turn) -> bool:
-        return max(abs(turn.start), abs(turn.start + turn.step * self.length)) < MOST
+        ends = turn.start, turn.start + turn.step * self.length
+        return max([abs(at_most(end)) for end in ends]) < MOST
 
     def is_open(self, part: Part) -> bool:
         """Whether a part has more than the turn's own cell."""
@@ -183,11 +191,13 @@ class Turns:
         """Return what a place along an axis is known by; None if it is not known."""
         if isinstance(kind, Same):
             return None if kind.value.type.shape else ("same", kind.value)
-        if not isinstance(kind, Turn) or not isinstance(size, int):
+        if not isinstance(kind, Turn):
             return None
-        ends = kind.start, kind.start + kind.step * (self.length - 1)
-        shift = size if max(ends) < 0 else 0
-        if min(ends) + shift < 0 or max(ends) + shift >= size:
+        # There is a turn, or else no place is asked for.
+        low, high = kind.start, kind.start + kind.step * (self.length - 1)
+        low, high = (low, high) if kind.step >= 0 else (high, low)
+        shift = size if never_below(-1, high) else 0
+        if not never_below(low + shift, 0) or not never_below(size - 1, high + shift):
             return None
         return "turn", kind.step, kind.start + shift
 
@@ -266,7 +276,7 @@ class Turns:
             for i in reversed(range(len(places))):
                 key = counting[i]
                 if i not in kept:  # the same place in all turns
-                    value = gather(value, self._number(key[2]), axis=axis + i)
+                    value = gather(value, integer(key[2]), axis=axis + i)
         if not moving:
             return Same(value)
         (first,) = moving
@@ -277,9 +287,6 @@ class Turns:
             return Own(found)
         operands = (found, *[frame.value(place) for place in others])
         return Own(frame.builder.emit(gather, operands, {"axis": axis})[0])
-
-    def _number(self, value: int) -> Value:
-        return constant(data=np.array(value, INT).tobytes(), type=array_type(INT, ()))
 
     def _scatter(
         self, frame: Frame, whole: Part, given: Kind, places: Sequence[Kind], op: Operation
@@ -567,5 +574,11 @@ def _counted(op: Operation, kinds: Sequence[Kind]) -> Turn | None:
     if fn is np.subtract:
         return Turn(step - other, start - offset)
     if fn is np.multiply and not (step and other):
-        return Turn(step * offset + other * start, start * offset)
+        each = step * offset + other * start
+        return Turn(each, start * offset) if isinstance(each, int) else None
     return None
+
+
+def at_most(size: DimLike) -> int:
+    """Return what a number is where all symbols in it are as large as may be."""
+    return evaluate(size, dict.fromkeys(symbols(size), MOST_SYMBOL))

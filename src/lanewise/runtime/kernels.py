@@ -47,6 +47,8 @@ MOST_VARIANTS = 4
 MOST_SIZES = 256
 #: Sizes that a kernel is told of, and what it computes of them, are below this.
 MOST_SIZE = 1 << 62
+#: A symbol is less, so that sums of a few and numbers fit into integers of the machine.
+MOST_SYMBOL = 1 << 48
 #: Bytes that are copied in a second.
 COPIED = 4e9
 
@@ -359,7 +361,7 @@ class _Sized:
         scratch = kernel.scratch + evaluate(kernel.unknown, sizes)
         is_possible = scratch <= MOST_SCRATCH and all([abs(size) < MOST_SIZE for size in told])
         # A kernel relies on it that all are sizes.
-        is_possible = is_possible and all([0 <= sizes[name] < MOST_SIZE for name in self._symbols])
+        is_possible = is_possible and all([0 <= sizes[n] < MOST_SYMBOL for n in self._symbols])
         if not is_possible or not fits(body, sizes):
             return None
         if self._code is None:

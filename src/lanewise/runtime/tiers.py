@@ -364,7 +364,7 @@ class Executable:
         return {**found, **self._under(found)[1]}
 
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
-        """Return the graph that kernels for some sizes are made of, and the sizes of its symbols."""
+        """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
         known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
         found = self._assumed
         if self.native is None and self._assumes:
