@@ -35,7 +35,7 @@ from lanewise.codegen.overwriting import Overwriting, Shared
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
-from lanewise.ir.dims import DimLike
+from lanewise.ir.dims import DimLike, product
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.passes.paths import has_writes
@@ -323,7 +323,7 @@ class _Examples:
                 offset += 8 * rank
         self._numbers: dict[int, Array] = {}
         for number, axis in enumerate(in_dims):
-            if axis is None and count(body.inputs[number]) == 1:
+            if axis is None and product(body.inputs[number].type.shape) == 1:
                 # It is loaded here, outside of all loops.
                 self._numbers[number] = self._in_registers(self._given(number, None))
         self._overwriting = Overwriting(k, body, shared)

@@ -71,10 +71,6 @@ class Lowering(Loops):
             return x.is_ready and all([self.is_shared(part) for part in x.of])
         return isinstance(x, Given) and not x.lead
 
-    def is_told(self, sizes: Iterable[DimLike]) -> bool:
-        """Whether a size is known only when the kernel is called."""
-        return any([name not in self.e.counted for size in sizes for name in symbols(size)])
-
     # --- numbers ------------------------------------------------------------------------------
 
     usual = staticmethod(usual)
@@ -221,7 +217,7 @@ class Lowering(Loops):
     def addressable(self, x: Array) -> Array:
         """Return an array that may be read at places that are data."""
         if isinstance(x, Elements):
-            return self._spilled(x) if x.size > 1 else x
+            return self._spilled(x) if is_long(x.size, 2) else x
         if isinstance(x, Lazy) and not x.is_ready:
             return self.materialized(x)
         return x

@@ -68,7 +68,7 @@ class Reductions(Lowering):
             if is_empty(inner):
                 return self.constant(dtype, fn.identity)
             is_sum = fn is np.add and dtype.kind in "fc"
-            if is_sum and inner and is_long(inner[-1], 2 * RUN + 1):
+            if is_sum and is_long(product(inner), 2 * RUN + 1):
                 return self._long_sum(dtype, inner, element, combine, ends)
             if neutral is None or not row_of(fn).is_associative:
                 return self._in_sequence(fn, dtype, inner, element, loop)
@@ -128,34 +128,43 @@ class Reductions(Lowering):
         combine: Any,
         ends: Mapping[int, tuple[Index, Index]],
     ) -> Number:
-        """Return a sum in runs, so that rounding errors do not pile up."""
-        *outer, size = inner
-        runs, rest = size // RUN, size % RUN
-        last = len(outer)
-        if last in ends:
-            return self._sum_between(dtype, inner, element, combine, *ends[last])
+        """Return a sum in runs, so that rounding errors do not pile up.
+
+        A run takes places along one axis, and all of the short ones behind it.
+        """
+        axis = max([k for k in range(len(inner)) if is_long(product(inner[k:]), 2 * RUN + 1)])
+        outer, size, short = inner[:axis], inner[axis], inner[axis + 1 :]
+        start = self.constant(dtype, 0.0)
 
         def add(a: Number, b: Number) -> Number:
             return combine([a], [b])[0]
 
-        start = self.constant(dtype, 0.0)
+        if axis in ends and not short:
+            return self._sum_between(dtype, inner, element, combine, *ends[axis])
+        if axis in ends:
+            return self.fold(inner, [start], lambda j, a: [add(a, element(j))], combine, ends)[0]
+        each = max(RUN // usual(short), 1)
+        runs, rest = size // each, size % each
+        around = {k: end for k, end in ends.items() if k < axis}
+        within = {k - axis: end for k, end in ends.items() if k > axis}
 
         def run(lead: Sequence[Index], first: Index, count: int) -> Number:
             return self.fold(
-                [count],
+                [count, *short],
                 [start],
-                lambda j, a: [add(a, element((*lead, plus(j[0], first))))],
+                lambda j, a: [add(a, element((*lead, plus(j[0], first), *j[1:])))],
                 combine,
+                within,
             )[0]
 
         def row(i: Sequence[Index], total: Number) -> Number:
             lead, block = i[:-1], i[-1]
-            return add(total, run(lead, times(block, RUN), RUN))
+            return add(total, run(lead, times(block, each), each))
 
-        (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=ends)
+        (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=around)
         if isinstance(rest, Dim) or rest:
             (total,) = self.fold(
-                outer, [total], lambda i, a: [add(a, run(i, runs * RUN, rest))], within=ends
+                outer, [total], lambda i, a: [add(a, run(i, runs * each, rest))], within=around
             )
         return total
 

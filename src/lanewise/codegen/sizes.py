@@ -86,11 +86,14 @@ def spaced(shape: Sequence[DimLike], counted: Mapping[str, Counted]) -> Sequence
 
 
 def _largest(size: DimLike, counted: Mapping[str, Counted]) -> DimLike:
-    """Return what a size is at most: of one that bends upward only, what it is at an end."""
+    """Return what a size is at most: of one that bends upward only, what it is at an end.
+
+    The smaller of two sizes is taken for one of them.
+    """
     most = bounds(size)[1] if is_counted(size, counted) else size
     if most is not None:
         return most
-    left = size
+    left = _without_minima(size, counted)
     for name in reversed(list(counted)):  # those within others go as far as these let them
         if isinstance(left, Dim) and name in symbols(left):
             end = counted[name].most
@@ -98,6 +101,16 @@ def _largest(size: DimLike, counted: Mapping[str, Counted]) -> DimLike:
                 raise CannotCompile(f"how large {size} may be is not known")
             left = dim_max(substitute(left, {name: 0}), substitute(left, {name: end}))
     return left
+
+
+def _without_minima(size: DimLike, counted: Mapping[str, Counted]) -> DimLike:
+    """Return a size, or more, in which nothing is taken off that depends on what is counted."""
+    for monomial, coefficient in size.terms if isinstance(size, Dim) else ():
+        (atom, *others) = monomial or ("",)
+        is_maximum = isinstance(atom, Call) and atom.name == "max" and not others
+        if is_maximum and coefficient < 0 and not counted.keys().isdisjoint(_names(atom)):
+            size = size + (atom.args[1] - Dim([(monomial, 1)])) * coefficient
+    return size
 
 
 def _bends_upward(size: Dim, name: str) -> bool:

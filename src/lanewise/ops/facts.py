@@ -10,7 +10,9 @@ Some facts depend on the parameters or types of an operation: these may be funct
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -219,6 +221,18 @@ def may_fail(op: Operation) -> bool:
 
 #: What an unknown size is taken to be where something has to be estimated.
 USUAL = 256
+#: The sizes of symbols with which what is compiled now was called.
+_seen: ContextVar[Mapping[str, int]] = ContextVar("seen", default=MappingProxyType({}))
+
+
+@contextmanager
+def seen(sizes: Mapping[str, int]) -> Generator[None]:
+    """Take unknown sizes for these, of a call that there was, where something is estimated."""
+    before = _seen.set(sizes)
+    try:
+        yield
+    finally:
+        _seen.reset(before)
 
 
 def usual_size(size: DimLike, sizes: Mapping[str, int] = MappingProxyType({})) -> int:
@@ -228,7 +242,7 @@ def usual_size(size: DimLike, sizes: Mapping[str, int] = MappingProxyType({})) -
     """
     if not isinstance(size, Dim):
         return size
-    known = {name: _middle(name) if name not in sizes else sizes[name] for name in symbols(size)}
+    known = {name: sizes.get(name, _expected(name)) for name in symbols(size)}
     if None in known.values():
         return USUAL
     try:
@@ -237,9 +251,9 @@ def usual_size(size: DimLike, sizes: Mapping[str, int] = MappingProxyType({})) -
         return max(known.values())  # type: ignore[type-var]
 
 
-def _middle(name: str) -> int | None:
+def _expected(name: str) -> int | None:
     most = most_of(name)
-    return None if most is None else (most + 1) // 2
+    return _seen.get().get(name) if most is None else (most + 1) // 2
 
 
 def usual(shape: Sequence[DimLike]) -> int:

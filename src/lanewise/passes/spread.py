@@ -227,6 +227,8 @@ class _Loop:
 
     def _check(self, turns: Turns, found: Sequence[Kind]) -> None:
         """Make sure that what is carried is not read, or kept, written in own cells, or summed."""
+        if any([isinstance(kind, (Part, Running)) for kind in found[len(self.carry) :]]):
+            raise Dependent  # each turn gives what the ones before have made of it
         for carry, (value, kind) in enumerate(zip(self.carry, found, strict=False)):
             if isinstance(kind, (Same, Turn, Own)) and carry in self.unread:
                 continue
@@ -455,11 +457,13 @@ class _Loop:
         if kind.checked:
             return self._exact_total(start, joined)
         own_dtype = None if dtype.kind == "b" else dtype
-        # With the start: of no terms, as there may be, some functions have no total.
-        joined = concatenate(reshape(start, shape=(1, *shape)), joined, axis=0)
+        first = reshape(start, shape=(1, *shape))
         if dtype.kind in "biu" or self.fastmath:
-            return reduce(joined, fn=fn, axes=(0,), dtype=own_dtype)
-        running = accumulate(joined, fn=fn, axis=0, dtype=own_dtype)
+            if isinstance(self.length, int):
+                return elementwise(fn)(start, reduce(joined, fn=fn, axes=(0,), dtype=own_dtype))
+            # Of no terms, as there may be, some functions have no total.
+            return reduce(concatenate(first, joined, axis=0), fn=fn, axes=(0,), dtype=own_dtype)
+        running = accumulate(concatenate(first, joined, axis=0), fn=fn, axis=0, dtype=own_dtype)
         count = self.length * len(rows)
         return reshape(
             slice_(running, index=along(1 + len(shape), 0, (count, count + 1, 1))), shape=shape

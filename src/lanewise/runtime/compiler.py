@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.kernel_cache import generating
 from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
-from lanewise.ops.regions import map_
 from lanewise.passes.batches import has_kernels, may_spread
 from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, outlined, outlined_in_turn
-from lanewise.passes.specialize import needs_sizes
-from lanewise.runtime.few import Few
+from lanewise.runtime.few import NONE, Few
 
 __all__ = ["few_for", "generating", "native_graph"]
 
@@ -31,12 +28,10 @@ def native_graph(
     refused: list[Refused] = []
     target = Native(refused.append)
     graph = TIDIED(recorded)
-    is_few = not needs_sizes(graph) and not any([op.primitive is map_ for op in graph.operations])
-    if not is_few:
-        graph = outlined(MANY(graph, target=target), target)
-        if sizes is not None and may_spread(recorded):
-            is_few = Few(recorded, Native()).is_better_for(graph, sizes)
-    if is_few:
+    graph = outlined(MANY(graph, target=target), target)
+    known = sizes or {}
+    few = None if sizes is None else few_for(recorded, known)
+    if few is not None and (not has_kernels(graph) or few.is_better_for(graph, known)):
         refused.clear()
         graph = outlined_in_turn(ONE_BY_ONE(TIDIED(recorded)), target)
     if report is not None:
@@ -45,6 +40,11 @@ def native_graph(
     return graph if has_kernels(graph) else None
 
 
-def few_for(recorded: Graph) -> Few | None:
-    """Return the plan for few examples of a graph, if it may have one of its own."""
-    return Few(recorded, Native()) if may_spread(recorded) else None
+def few_for(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int] = NONE
+) -> Few | None:
+    """Return the plan for few examples of a graph, if it may have one of its own.
+
+    See there for the parameters.
+    """
+    return Few(recorded, Native(), sizes, lent) if may_spread(recorded) else None

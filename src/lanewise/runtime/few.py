@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.choices import nanoseconds
 from lanewise.codegen.kernel_cache import kernel_for
+from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.work import CALL, interpreting
 from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan
-from lanewise.ops.facts import Kind, count
+from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
@@ -33,6 +36,7 @@ from lanewise.runtime.binding import read_sizes
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.pool import get_threads
 
+NONE: Mapping[Any, int] = MappingProxyType({})
 #: Nanoseconds of a call of a kernel, and of a view of an array.
 LAUNCH, VIEW = 3000.0, 500.0
 #: Nanoseconds of a byte of a kernel's local memory that is written and read again: of an array of
@@ -47,16 +51,28 @@ KEPT = 1024
 class Few:
     """The plan for few examples of a graph.
 
-    Attributes
+    Parameters
     ----------
     graph
         As it was recorded.
+    sizes
+        Those of the call that it is made in, which unknown ones are taken for in estimates.
+    lent
+        As for an executable.
     """
 
-    __slots__ = ("_better", "_in_turn", "_lowered", "_plan", "_target", "graph")
+    __slots__ = ("_better", "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_target", "graph")
 
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        sizes: Mapping[str, int] = NONE,
+        lent: Mapping[int, int] = NONE,
+    ) -> None:
         self.graph = graph
+        self._sizes = sizes
+        self._lent = lent
         self._target = target
         self._in_turn: Graph | None = None
         self._lowered: Graph | None = None
@@ -67,7 +83,8 @@ class Few:
     def lowered(self) -> Graph:
         """The graph with its kernels as native maps."""
         if self._lowered is None:
-            self._lowered = outlined_in_turn(self.in_turn, self._target)
+            with seen(self._sizes):
+                self._lowered = outlined_in_turn(self.in_turn, self._target)
         return self._lowered
 
     @property
@@ -80,7 +97,7 @@ class Few:
     @property
     def plan(self) -> Plan:
         if self._plan is None:
-            self._plan = Plan(lower(self.lowered))
+            self._plan = Plan(lower(self.lowered), lent=self._lent)
         return self._plan
 
     def _is_another(self) -> bool:
@@ -149,6 +166,8 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     size = _size(op.params["size"], sizes)
     kernel = kernel_for(body, in_dims, op.params["fastmath"])
     lanes = kernel.lanes if kernel.in_lanes else 1
+    if kernel.scratch + _size(kernel.unknown, sizes) > MOST_SCRATCH:
+        return math.inf  # it is not run
     body = at_usual_sizes(specialized(body, sizes) if sizes else body)
     alone = nanoseconds(body, in_dims, kernel.lanes)
     for inner in body.operations:

@@ -26,7 +26,7 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.loading import late
-from lanewise.ops.facts import may_fail
+from lanewise.ops.facts import may_fail, seen
 from lanewise.passes.assume import Assumed, assumed
 from lanewise.passes.batches import has_kernels
 from lanewise.passes.pipeline import RECORDED, lower
@@ -355,7 +355,7 @@ class Executable:
         It is that for many examples, or where `sizes` of dimensions are given the one that suits.
         """
         recorded, known = (self.graph, None) if sizes is None else self._under(sizes)
-        with _lock:
+        with _lock, seen(known or {}):
             return compiler.native_graph(recorded, report, known)
 
     def sizes(self, arguments: Sequence[Any]) -> dict[str, int]:
@@ -384,20 +384,25 @@ class Executable:
 
     def _compiled(self, arguments: Sequence[Any]) -> Plan | None:
         found = None
+        recorded, sizes = self.graph, read_sizes(self.graph, arguments)
         with carrying_out(self.graph) as faults:
             try:
                 if self._assumes:
-                    sizes = read_sizes(self.graph, arguments)
-                    found = attempt("assumed", self.graph, assumed, sizes, otherwise=lambda: None)
-                recorded = self.graph if found is None else found.graph
-                graph = compiler.native_graph(recorded)
-                few = compiler.few_for(recorded)
+                    found = attempt("assumed", recorded, assumed, sizes, otherwise=lambda: None)
+                if found is not None:
+                    recorded, sizes = found.graph, found.solved(sizes) or {}
+                with seen(sizes):
+                    graph = compiler.native_graph(recorded)
+                few = compiler.few_for(recorded, sizes, self.lent)
+                self._assumed = found
                 if graph is None:
                     return few.plan if few is not None and has_kernels(few.lowered) else None
+                if few is not None and not sizes and few.is_better_for(graph, sizes):
+                    return few.plan
                 plan = Plan(lower(graph), lent=self.lent)
             finally:
                 self.fault = ", ".join([*filter(None, [self.fault]), *faults])
-        self._few, self._assumed = few, found
+        self._few = few
         return plan
 
 
