@@ -5,17 +5,18 @@ See `lanewise.passes.pipeline` for the steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lanewise.codegen.kernel_cache import generating
 from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
+from lanewise.ops.regions import map_
 from lanewise.passes.batches import has_kernels, may_spread
-from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, outlined, outlined_in_turn
+from lanewise.passes.pipeline import MANY, TIDIED, outlined, outlined_in_turn
 from lanewise.runtime.few import NONE, Few
 
-__all__ = ["few_for", "generating", "native_graph"]
+__all__ = ["generating", "native_graph", "plans"]
 
 
 def native_graph(
@@ -25,26 +26,41 @@ def native_graph(
 
     It is that for many examples, or where `sizes` of dimensions are given the one that suits.
     """
-    refused: list[Refused] = []
-    target = Native(refused.append)
-    graph = TIDIED(recorded)
-    graph = outlined(MANY(graph, target=target), target)
-    known = sizes or {}
-    few = None if sizes is None else few_for(recorded, known)
-    if few is not None and (not has_kernels(graph) or few.is_better_for(graph, known)):
-        refused.clear()
-        graph = outlined_in_turn(ONE_BY_ONE(TIDIED(recorded)), target)
+    graph, left = _for_many(recorded)
+    few = None if sizes is None else _few(recorded, sizes, NONE, left)
+    if few is not None and (not has_kernels(graph) or few.is_better_for(graph, sizes or {})):
+        left = []
+        graph = outlined_in_turn(few.in_turn, Native(left.append))
     if report is not None:
-        for found in refused:
-            report(found)
+        for refused in left:
+            report(refused)
     return graph if has_kernels(graph) else None
 
 
-def few_for(
-    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int] = NONE
-) -> Few | None:
-    """Return the plan for few examples of a graph, if it may have one of its own.
+def plans(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int]
+) -> tuple[Graph | None, Few | None]:
+    """Return the graph for many examples with its kernels, and the plan for few; None if no such.
 
-    See there for the parameters.
+    See `Few` for the parameters.
     """
-    return Few(recorded, Native(), sizes, lent) if may_spread(recorded) else None
+    graph, left = _for_many(recorded)
+    return graph if has_kernels(graph) else None, _few(recorded, sizes, lent, left)
+
+
+def _for_many(recorded: Graph) -> tuple[Graph, list[Refused]]:
+    """Return a graph with its kernels, and what is left to NumPy."""
+    left: list[Refused] = []
+    target = Native(left.append)
+    return outlined(MANY(TIDIED(recorded), target=target), target), left
+
+
+def _few(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int], left: Sequence[Refused]
+) -> Few | None:
+    if not may_spread(recorded):
+        return None
+    own: list[Refused] = []
+    is_alone = not any([op.primitive is map_ for op in recorded.operations])
+    leaves_more = is_alone and bool(left)
+    return Few(recorded, Native(own.append), sizes, lent, lambda: leaves_more and not own)

@@ -10,7 +10,7 @@ by what both are estimated to take. The second is made when it is first wanted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -59,9 +59,12 @@ class Few:
         Those of the call that it is made in, which unknown ones are taken for in estimates.
     lent
         As for an executable.
+    spares
+        Whether, once it was lowered, it leaves nothing to NumPy, as the other plan does.
     """
 
-    __slots__ = ("_better", "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_target", "graph")
+    __slots__ = ("_better", "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_spares",
+                 "_target", "graph")  # fmt: skip
 
     def __init__(
         self,
@@ -69,8 +72,10 @@ class Few:
         target: Target,
         sizes: Mapping[str, int] = NONE,
         lent: Mapping[int, int] = NONE,
+        spares: Callable[[], bool] = lambda: False,
     ) -> None:
         self.graph = graph
+        self._spares = spares
         self._sizes = sizes
         self._lent = lent
         self._target = target
@@ -122,7 +127,7 @@ class Few:
                 not _is_full(many, sizes, threads)
                 and _least(self.graph, sizes, threads) < other
                 and self._is_another()
-                and _estimate(self.lowered, sizes, threads) < other
+                and (_estimate(self.lowered, sizes, threads) < other or self._spares())
             )
             if len(self._better) >= KEPT:
                 self._better.clear()

@@ -379,7 +379,8 @@ class Executable:
         if self.graph.has_effects:
             return [(op, CALLS_HOST) for op in self.graph.operations if op.has_effect]
         found: list[tuple[Operation, str]] = []
-        self.native_graph(lambda refused: found.append((refused.place, refused.reason)))
+        known = None if input_sizes(self.graph) else {}
+        self.native_graph(lambda refused: found.append((refused.place, refused.reason)), known)
         return found
 
     def _compiled(self, arguments: Sequence[Any]) -> Plan | None:
@@ -392,8 +393,7 @@ class Executable:
                 if found is not None:
                     recorded, sizes = found.graph, found.solved(sizes) or {}
                 with seen(sizes):
-                    graph = compiler.native_graph(recorded)
-                few = compiler.few_for(recorded, sizes, self.lent)
+                    graph, few = compiler.plans(recorded, sizes, self.lent)
                 self._assumed = found
                 if graph is None:
                     return few.plan if few is not None and has_kernels(few.lowered) else None
