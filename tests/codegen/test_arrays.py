@@ -53,8 +53,10 @@ def test_memory_is_for_the_most_that_is_counted():
     found = room((j + 1, N - j, N, dim_max(j - 3, 0)), counted)
     assert [evaluate(size, {"n": 7}) for size in found] == [7, 7, 7, 3]
     assert is_counted(j * 2, counted) and not is_counted(N, counted)
+    (least,) = room((dim_min(j, N - j),), counted)  # of two sizes, the larger will do
+    assert max([min(i, 7 - i) for i in range(7)]) <= evaluate(least, {"n": 7}) <= 7
     with pytest.raises(CannotCompile, match="how large"):  # it is the largest within
-        room((dim_min(j, N - j),), counted)
+        room((j * (N - j),), counted)
 
 
 def test_sizes_that_are_counted_are_computed():
