@@ -264,7 +264,7 @@ class Lowering(Loops):
         """Return the mask to store with into an array made under the mask at hand."""
         return None if x.buffer.wide or not self.in_lanes else self.mask
 
-    def local(self, dtype: np.dtype, shape: Sequence[int], wide: bool | None = None) -> Stored:
+    def local(self, dtype: np.dtype, shape: Sequence[DimLike], wide: bool | None = None) -> Stored:
         """Return an array in local memory whose elements are not yet known.
 
         It has a place for each lane if it is `wide`, by default where lanes run.

@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 
 import numpy as np
 
-from lanewise.ir.graph import Operation
+from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Kind, count, usual_size
 from lanewise.ops.registry import Batch, absent, op, sample
 
+#: Rows of at most so many numbers are sorted by networks in kernels, one in each lane, and longer
+#: ones each by itself; those of complex numbers by NumPy.
+LONGEST_IN_LANES, LONGEST_OF_COMPLEX = 32, 64
+
+
+def _levels(op: Operation) -> float:
+    """Return how often a row can be halved."""
+    return math.log2(max(usual_size(op.operands[0].type.shape[op.params["axis"]]), 2))
+
 
 def _comparisons(op: Operation) -> float:
     """Return how many comparisons sorting takes, about."""
-    x = op.operands[0]
-    return count(x) * 2 * math.log2(max(usual_size(x.type.shape[op.params["axis"]]), 2))
+    return count(op.operands[0]) * 2 * _levels(op)
+
+
+def _instructions(op: Operation) -> float:
+    """Return about how many instructions sorting takes in a kernel, for an element.
+
+    An element of a long row takes 0.2 to 0.4 ns for each level on one thread, as measured; in the
+    lanes of a network it is a comparison for each level and those below, and two instructions each.
+    """
+    return 5 * _levels(op)
+
+
+def _runs_along_rows(op: Operation, inputs: Container[Value]) -> bool:
+    """Whether rows are long enough to be sorted one by one, and their elements side by side."""
+    x = op.operands[0].type
+    del inputs
+    return op.params["axis"] == x.ndim - 1 and usual_size(x.shape[-1]) > LONGEST_IN_LANES
 
 
 @op
 class sort:
     """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
 
-    kind, along = Kind.ALONG, "axis"
-    flops, conditions = _comparisons, ""
+    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 3.0
     one_call = any_size = True
 
     def type(x, *, axis: int, kind: str | None):
@@ -48,8 +73,8 @@ class sort:
 class argsort:
     """The indices that would sort."""
 
-    kind, along = Kind.ALONG, "axis"
-    flops, conditions, numpy_ns = _comparisons, "", 4.0
+    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
     one_call = any_size = True
 
     def type(x, *, axis: int, kind: str | None):
@@ -71,8 +96,9 @@ class argsort:
 class partition:
     """Elements arranged so that those at `kth` are where sorting would put them."""
 
-    flops, conditions = _comparisons, ""
-    may_fail = False
+    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 6.0
+    one_call = any_size = True
 
     def type(x, *, kth: tuple[int, ...], axis: int):
         _check_kth(kth, x, axis)
@@ -85,7 +111,7 @@ class partition:
         return partition(x, kth=kth, axis=axis + 1)
 
     def lanes(k, types, x, *, kth, axis):
-        return k.sorted_along(types[0], x, axis)
+        return k.sorted_along(types[0], x, axis, kth=kth)
 
     def jvp(d, tangents, y, x, *, kth, axis):
         return np.take_along_axis(tangents[0], np.argpartition(x, kth, axis), axis)
@@ -97,8 +123,9 @@ class partition:
 class argpartition:
     """The indices that would partition."""
 
-    flops, conditions = _comparisons, ""
-    may_fail = False
+    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
+    one_call = any_size = True
 
     def type(x, *, kth: tuple[int, ...], axis: int):
         _check_kth(kth, x, axis)
@@ -111,7 +138,7 @@ class argpartition:
         return argpartition(x, kth=kth, axis=axis + 1)
 
     def lanes(k, types, x, *, kth, axis):
-        return k.sorted_along(types[0], x, axis, places=True)
+        return k.sorted_along(types[0], x, axis, places=True, kth=kth)
 
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4,), kth=(1,), axis=0))
 
