@@ -242,14 +242,14 @@ class Lowering(Loops):
                 result.store(place, item, None)
             return result
         if any([is_long(size, UNROLLED + 1) for size in x.shape]):
-            self._spill_for_loops(x)
+            self.spill_for_loops(x)
         self.each(
             x.shape,
             lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
         )
         return result
 
-    def _spill_for_loops(self, x: Array) -> None:
+    def spill_for_loops(self, x: Array) -> None:
         """Store what a loop over an array reads at the loop's index; else each turn would do so."""
         waiting, seen = [x], set()
         while waiting:

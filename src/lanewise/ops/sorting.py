@@ -7,6 +7,7 @@ from collections.abc import Container
 
 import numpy as np
 
+from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Kind, count, usual_size
@@ -100,7 +101,7 @@ class partition:
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 6.0
     one_call = any_size = True
 
-    def type(x, *, kth: tuple[int, ...], axis: int):
+    def type(x, *, kth: tuple[DimLike, ...], axis: int):
         _check_kth(kth, x, axis)
         return x
 
@@ -114,7 +115,11 @@ class partition:
         return k.sorted_along(types[0], x, axis, kth=kth)
 
     def jvp(d, tangents, y, x, *, kth, axis):
-        return np.take_along_axis(tangents[0], np.argpartition(x, kth, axis), axis)
+        # What partitioning gives between the kth elements is in no order that another one finds
+        # again, so elements are found by where they stand in both when sorted.
+        place = np.argsort(np.argsort(y, axis, kind="stable"), axis)
+        order = np.take_along_axis(np.argsort(x, axis, kind="stable"), place, axis)
+        return np.take_along_axis(tangents[0], order, axis)
 
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4, 3), kth=(0, 2), axis=0))
 
@@ -127,7 +132,7 @@ class argpartition:
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
     one_call = any_size = True
 
-    def type(x, *, kth: tuple[int, ...], axis: int):
+    def type(x, *, kth: tuple[DimLike, ...], axis: int):
         _check_kth(kth, x, axis)
         return array_type(np.dtype(np.intp), x.shape)
 
@@ -143,12 +148,12 @@ class argpartition:
     samples = (sample((2, 5), kth=(2,), axis=1), sample((4,), kth=(1,), axis=0))
 
 
-def _check_kth(kth: tuple[int, ...], x: ArrayType, axis: int) -> None:
+def _check_kth(kth: tuple[DimLike, ...], x: ArrayType, axis: int) -> None:
     if 0 in x.shape:
         return  # nothing is moved, so NumPy does not look
     size = x.shape[axis]
     for k in kth:
-        if isinstance(size, int) and not -size <= k < size:
+        if isinstance(size, int) and isinstance(k, int) and not -size <= k < size:
             raise ValueError(f"kth(={k + size if k < 0 else k}) out of bounds ({size})")
 
 

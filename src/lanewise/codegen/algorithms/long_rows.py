@@ -92,7 +92,7 @@ def sorted_rows(
     Of lanes each has rows of its own: what lies lane by lane is brought to lie row by row.
     """
     form = columns_of(x.dtype, places)
-    x = k.ready(x)
+    k.spill_for_loops(x)
     size = x.shape[axis]
     rows = _Rows(k, form, x.shape, axis)
     k.each(x.shape, lambda *i: rows.put(i, form.enter(x.at(*i), k.index(i[axis]))))
@@ -192,7 +192,8 @@ class _Rows:
                 continue
             if k.mask is not None:
                 value = select(k.mask, value, 0)
-            table.store(e.lane_index() * len(numbers) + at, value.spread(), None)
+            with k.masked(None):
+                table.store(e.lane_index() * len(numbers) + at, value.spread(), None)
         return table
 
     def _pointer(self, column: Stored, at: Vec) -> str:

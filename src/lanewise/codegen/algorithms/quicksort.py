@@ -396,7 +396,8 @@ class _Parting:
         self.sort, self.e, self.bound = sort, sort.e, bound
         self.low, self.high = sort.variable(begin), sort.variable(sort.number(0))
         features = set(machine().features.split(","))
-        self.is_scalar = "+avx512f" not in features
+        self._compresses = "+avx512f" in features
+        self.is_scalar = not self._compresses and "+avx2" not in features
 
     def move_one(self, at: Vec) -> None:
         sort, low, high = self.sort, self.low.get(), self.high.get()
@@ -413,36 +414,67 @@ class _Parting:
         items = [sort.load(sort.keys, at + row * sort.lanes) for row in range(ABREAST)]
         for item in items:
             is_less = item[0] < self.bound
-            count = self._count(is_less)
-            self._put(item, is_less, ~is_less, count, sort.lanes - count)
+            self._put(item, is_less, ~is_less)
 
     def move_some(self, at: Vec, n: Vec) -> None:
         """Move the first `n` elements of a vector, or all if it has no more."""
         sort = self.sort
         item, inside = sort.load(sort.keys, at), self.e.lane_index() < n
-        is_less, is_other = (item[0] < self.bound) & inside, (item[0] >= self.bound) & inside
-        self._put(item, is_less, is_other, self._count(is_less), self._count(is_other))
+        self._put(item, (item[0] < self.bound) & inside, (item[0] >= self.bound) & inside)
 
-    def _put(self, item: Item, is_less: Vec, is_other: Vec, less: Vec, others: Vec) -> None:
-        sort, low, high = self.sort, self.low.get(), self.high.get()
-        sort.store(sort.keys, low, [self._together(x, is_less) for x in item])
-        sort.store(sort.spare, high, [self._together(x, is_other) for x in item])
-        self.low.set(low + less)
-        self.high.set(high + others)
+    def _put(self, item: Item, is_less: Vec, is_other: Vec) -> None:
+        sort = self.sort
+        goals = ((self.low, sort.keys, is_less), (self.high, sort.spare, is_other))
+        for place, pointers, mask in goals:
+            at, bits = place.get(), self._bits(mask)
+            sort.store(pointers, at, [self._together(x, mask, bits) for x in item])
+            self.e.module.declare("llvm.ctpop.i64", "i64", "i64")
+            count = self.e.write(f"call i64 @llvm.ctpop.i64(i64 {bits.parts[0]})")
+            place.set(at + self.e.uniform("i64", count))
 
-    def _count(self, mask: Vec) -> Vec:
-        """Return in how many lanes a mask holds."""
+    def _bits(self, mask: Vec) -> Vec:
+        """Return a mask as an integer, the first lane as its lowest bit."""
         e, lanes = self.e, self.sort.lanes
         bits = e.write(f"bitcast {e.type('b', True)} {mask.parts[0]} to i{lanes}")
-        wide = e.write(f"zext i{lanes} {bits} to i64")
-        e.module.declare("llvm.ctpop.i64", "i64", "i64")
-        return e.uniform("i64", e.write(f"call i64 @llvm.ctpop.i64(i64 {wide})"))
+        return e.uniform("i64", e.write(f"zext i{lanes} {bits} to i64"))
 
-    def _together(self, x: Vec, mask: Vec) -> Vec:
+    def _together(self, x: Vec, mask: Vec, bits: Vec) -> Vec:
         """Return the lanes of a mask one beside the other; what follows them means nothing."""
         e = self.e
-        type_, bits = e.type(x.kind, True), e.type("b", True)
+        type_ = e.type(x.kind, True)
+        if not self._compresses:
+            return self._looked_up(x, bits)
+        masks = e.type("b", True)
         name = f"llvm.experimental.vector.compress.v{e.group}{LLVM[x.kind]}"
-        e.module.declare(name, type_, type_, bits, type_)
-        given = f"{type_} {x.parts[0]}, {bits} {mask.parts[0]}, {type_} poison"
+        e.module.declare(name, type_, type_, masks, type_)
+        given = f"{type_} {x.parts[0]}, {masks} {mask.parts[0]}, {type_} poison"
         return Vec(e, x.kind, True, (e.write(f"call {type_} @{name}({given})"),))
+
+    def _looked_up(self, x: Vec, bits: Vec) -> Vec:
+        """Return the same, by a table of where lanes go: of 256 bits, moved as eight of 32."""
+        e, words = self.e, 8 // self.sort.lanes
+        rows = [_order(number, words) for number in range(1 << self.sort.lanes)]
+        places = "".join([f"\\{place:02X}" for row in rows for place in row])
+        text = f'@lw_order = internal constant [{8 * len(rows)} x i8] c"{places}", align 8'
+        e.module.declarations["lw_order"] = text
+        name = "llvm.x86.avx2.permd"
+        e.module.declare(name, "<8 x i32>", "<8 x i32>", "<8 x i32>")
+        where = e.write(f"getelementptr [8 x i8], ptr @lw_order, i64 {bits.parts[0]}")
+        row = e.write(f"load <8 x i8>, ptr {where}, align 8")
+        wide = e.write(f"zext <8 x i8> {row} to <8 x i32>")
+        type_ = e.type(x.kind, True)
+        given = e.write(f"bitcast {type_} {x.parts[0]} to <8 x i32>")
+        moved = e.write(f"call <8 x i32> @{name}(<8 x i32> {given}, <8 x i32> {wide})")
+        return Vec(e, x.kind, True, (e.write(f"bitcast <8 x i32> {moved} to {type_}"),))
+
+
+def _order(bits: int, words: int) -> list[int]:
+    """Return which 32 bits of 256 go where, for lanes of so many words: those of set bits first.
+
+    Examples
+    --------
+    >>> _order(0b0110, 2)
+    [2, 3, 4, 5, 0, 1, 6, 7]
+    """
+    lanes = sorted(range(8 // words), key=lambda lane: not bits >> lane & 1)
+    return [lane * words + word for lane in lanes for word in range(words)]
