@@ -140,11 +140,6 @@ def sorted_matrix(rows: Sequence[Item]) -> list[Item]:
     return found
 
 
-def sorted_lanes(x: Vec) -> Vec:
-    """Return the lanes of a vector of integers in order."""
-    return sorted_matrix([[x]])[0][0]
-
-
 def _merged_lanes(row: Item, width: int) -> Item:
     """Merge the halves of each block of lanes: with those mirrored first, then at distances."""
     e = row[0].e
@@ -161,10 +156,18 @@ def _merged_lanes(row: Item, width: int) -> Item:
     return row
 
 
+def rotated(x: Vec, by: int) -> Vec:
+    """Return a vector whose lanes have gone round to the left."""
+    return _shuffled(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
+
+
 def _flipped(x: Vec, flip: int) -> Vec:
     """Return a vector with lanes at the places that differ from theirs in some bits."""
-    e = x.e
-    wide = e.type(x.kind, True)
-    places = f"<{', '.join([f'i32 {lane ^ flip}' for lane in range(e.group)])}>"
-    text = f"shufflevector {wide} {{}}, {wide} poison, <{e.group} x i32> {places}"
-    return e.map(x.kind, (x,), text.format)
+    return _shuffled(x, [lane ^ flip for lane in range(x.e.group)])
+
+
+def _shuffled(x: Vec, sources: Sequence[int]) -> Vec:
+    wide = x.e.type(x.kind, True)
+    places = ", ".join([f"i32 {lane}" for lane in sources])
+    text = f"shufflevector {wide} {{}}, {wide} poison, <{len(sources)} x i32> <{places}>"
+    return x.e.map(x.kind, (x,), text.format)

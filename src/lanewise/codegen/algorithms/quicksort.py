@@ -28,7 +28,7 @@ from lanewise.codegen.algorithms.networks import (
     before,
     greater,
     lesser,
-    sorted_lanes,
+    rotated,
     sorted_matrix,
 )
 from lanewise.codegen.emitter import Emitter, Module, Slot
@@ -213,26 +213,25 @@ class _Sort:
                 slot.set(select(is_right_longer, a, r))
 
     def pivot(self, begin: Vec, end: Vec) -> Vec:
-        """Return a number about in the middle of a part: in each lane a median, and that of all."""
+        """Return a number about in the middle of a part: a median of medians of three."""
         e = self.e
         last = end - begin - self.lanes
-
-        def median(a: Vec, b: Vec, c: Vec) -> Vec:
-            return greater(lesser(a, b), lesser(greater(a, b), c))
 
         def sample(number: int, of: int) -> Vec:
             at = (last * number).quotient(of)
             return self.load(self.keys[:1], begin + at)[0]
 
         def of_three() -> Vec:
-            return median(*[sample(i, 2) for i in range(3)])
+            return _median(*[sample(i, 2) for i in range(3)])
 
         def of_nine() -> Vec:
             rows = [sample(i, 8) for i in range(9)]
-            return median(*[median(*rows[i : i + 3]) for i in (0, 3, 6)])
+            return _median(*[_median(*rows[i : i + 3]) for i in (0, 3, 6)])
 
-        found = sorted_lanes(e.choose(end - begin < LONG, of_three, of_nine))
-        text = f"extractelement {e.type(found.kind, True)} {found.parts[0]}, i32 {self.lanes // 2}"
+        found = e.choose(end - begin < LONG, of_three, of_nine)
+        for step in (1, 3):
+            found = _median(*[rotated(found, step * i) for i in range(3)])
+        text = f"extractelement {e.type(found.kind, True)} {found.parts[0]}, i32 0"
         return e.uniform(found.kind, e.write(text))
 
     # --- parting ------------------------------------------------------------------------------
@@ -346,6 +345,10 @@ class _Sort:
 
         self.loop(self.number(0), n >> 1, 1, heap)
         self.loop(self.number(0), n - 1, 1, take)
+
+
+def _median(a: Vec, b: Vec, c: Vec) -> Vec:
+    return greater(lesser(a, b), lesser(greater(a, b), c))
 
 
 class _Stack:
