@@ -45,11 +45,14 @@ class Lowering(Loops):
     ----------
     memory
         The kernel's local memory.
+    is_alone
+        Whether it has a single example, and so one thread.
     """
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.memory = Memory()
+        self.is_alone = False
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
