@@ -13,9 +13,11 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Kind, count, usual_size
 from lanewise.ops.registry import Batch, absent, op, sample
 
-#: Rows of at most so many numbers are sorted by networks in kernels, one in each lane, and longer
-#: ones each by itself; those of complex numbers by NumPy.
-LONGEST_IN_LANES, LONGEST_OF_COMPLEX = 32, 64
+#: Rows of at most so many numbers are sorted by networks, one in each lane where examples have the
+#: lanes, and longer ones each by itself; those of complex numbers by NumPy.
+LONGEST_IN_LANES = 64
+#: ... and where elements have the lanes, as a row lies there as it is to be sorted.
+LONGEST_ACROSS = 32
 
 
 def _levels(op: Operation) -> float:
@@ -41,7 +43,7 @@ def _runs_along_rows(op: Operation, inputs: Container[Value]) -> bool:
     """Whether rows are long enough to be sorted one by one, and their elements side by side."""
     x = op.operands[0].type
     del inputs
-    return op.params["axis"] == x.ndim - 1 and usual_size(x.shape[-1]) > LONGEST_IN_LANES
+    return op.params["axis"] == x.ndim - 1 and usual_size(x.shape[-1]) > LONGEST_ACROSS
 
 
 @op

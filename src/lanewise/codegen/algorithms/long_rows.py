@@ -99,7 +99,14 @@ def sorted_rows(
     rows = _Rows(k, form, x.shape, axis)
     k.each(x.shape, lambda *i: rows.put(i, form.enter(x.at(*i), k.index(i[axis]))))
     rows.sort(size, kth)
-    return k.lazy(type_.dtype, x.shape, lambda *i: form.leave(rows.get(i)), rows.memory, ready=True)
+
+    def at(*i: Index) -> Number:
+        return form.leave(rows.get(i))
+
+    found = k.lazy(type_.dtype, x.shape, at, rows.memory, ready=True)
+    # Of a partition few elements are read; where lanes have rows of their own, others are gathered
+    # once.
+    return k.materialized(found) if k.in_lanes and kth is None else found
 
 
 class _Rows:

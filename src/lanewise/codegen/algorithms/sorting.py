@@ -30,7 +30,7 @@ from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 from lanewise.ir.dims import DimLike, bounds
-from lanewise.ops.sorting import LONGEST_IN_LANES, LONGEST_OF_COMPLEX
+from lanewise.ops.sorting import LONGEST_ACROSS, LONGEST_IN_LANES
 
 #: A network of at most so many instructions is written out in registers.
 WRITTEN_OUT = 500
@@ -136,7 +136,7 @@ def _places(dtype: np.dtype) -> Form:
         )
     # A key and a place fit into one integer.
     wide = "i64" if width == 32 else "i32"
-    digits = LONGEST_IN_LANES.bit_length()
+    digits = LONGEST_IN_LANES.bit_length() - 1
 
     def enter(x: Number, place: Index) -> list[Vec]:
         (one,) = keys(x)
@@ -238,7 +238,7 @@ def sorted_along(
     it is known only how many there may be, as many are sorted, those that are none last.
     """
     shape, size = x.shape, bounds(x.shape[axis])[1]
-    most = LONGEST_OF_COMPLEX if x.dtype.kind == "c" else LONGEST_IN_LANES
+    most = LONGEST_IN_LANES if k.in_lanes or x.dtype.kind == "c" else LONGEST_ACROSS
     if size is None or size > most:
         return sorted_rows(k, type_, x, axis, places, kth)
     form = _places(x.dtype) if places else _values(x.dtype)
