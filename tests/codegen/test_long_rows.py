@@ -7,11 +7,27 @@ import pytest
 
 import lanewise as lw
 from codegen.test_sorting import COUNT, assert_native, mapped, numbers
+from lanewise.codegen.algorithms.long_rows import columns_of
+from lanewise.codegen.errors import CannotCompile
 from lanewise.runtime import dispatch
 from support.backends import backend, watched
 
 DTYPES = "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split()
 LENGTHS = [33, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 5000]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_columns(dtype):
+    """Places go with keys of at most 32 bits in one integer."""
+    size = np.dtype(dtype).itemsize
+    assert columns_of(np.dtype(dtype), False).kind == ("i64" if size == 8 else "i32")
+    places = columns_of(np.dtype(dtype), True)
+    assert (places.kind, places.has_places) == ("i64", size == 8)
+
+
+def test_complex_numbers_have_none():
+    with pytest.raises(CannotCompile, match="sorted by NumPy"):
+        columns_of(np.dtype(complex), False)
 
 
 def ordered(x):
