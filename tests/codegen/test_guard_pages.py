@@ -200,6 +200,34 @@ def large() -> None:
 
 
 @case
+def long_rows() -> None:
+    """Rows that are sorted one by one: of elements in lanes, of examples, and of data length."""
+
+    def ordered(a: Any) -> Any:
+        return np.sort(a), np.argsort(a, kind="stable"), np.partition(a, (3, -2))[[3, -2]]
+
+    def again(a: Any, n: Any) -> Any:
+        while n > 0:
+            a = np.sort(a)[::-1] - a
+            n -= 1
+        return a
+
+    def some(a: Any, n: Any) -> Any:
+        part = a[n % 5 : n]
+        return np.median(part), np.sort(part).sum(), part[np.argsort(part, kind="stable")][:1].sum()
+
+    for dtype in "? i1 u2 f2 f4 i8 u8".split():
+        for length in (33, 129, 700):
+            check(ordered, numbers(dtype, 3, length))
+    check(lambda a: np.sort(a, 0), numbers("f4", 2, 130, 3))
+    for length in (40, 300):
+        batches = [(np.rint(numbers("f8", size, length)), np.arange(size) % 3) for size in SIZES]
+        check_all(again, batches)
+        check_all(some, [(x, n * 13 + 1) for x, n in batches])
+        check_all(some, [(x[0], n + 5) for x, n in batches], (None, 0))
+
+
+@case
 def inner_maps() -> None:
     """Maps in maps, over examples and over elements."""
     batches, y = [(numbers("f8", size, 21),) for size in SIZES], numbers("f8", 19)

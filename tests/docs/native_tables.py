@@ -88,7 +88,8 @@ def operations() -> str:
         text = ", ".join([f"`{name}`" for name in names])
         lines.append(f"| {text} | up to {size} × {size}; larger ones are LAPACK's |")
     text = ", ".join([f"`{name}`" for name in sorted(ROWS)])
-    lines.append(f"| {text} | of rows of up to {sorting.LONGEST} |")
+    most = sorting.LONGEST_IN_LANES
+    lines.append(f"| {text} | yes; of complex numbers rows of up to {most} |")
     for reason, names in sorted(refused.items(), key=lambda row: row[1]):
         lines.append(f"| {', '.join([f'`{name}`' for name in names])} | no: {reason} |")
     return "\n".join(lines)

@@ -8,9 +8,10 @@ from typing import TypeAlias
 import numpy as np
 
 from lanewise.codegen.emitter import Emitter
+from lanewise.codegen.llvm import machine
 from lanewise.codegen.memory import LINE
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
-from lanewise.codegen.vector import BITS, LLVM, Vec
+from lanewise.codegen.vector import BITS, LLVM, Vec, is_float
 from lanewise.ir.dims import Dim
 
 #: How many bytes ahead of what is read the caches are told to fetch.
@@ -213,8 +214,9 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
                 continue
             name = f"llvm.masked.store.v{e.group}{_suffix(value.kind)}.p0"
             e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
+            given = _held(e, value, value.parts[part])
             e.do(
-                f"call void @{name}({type_} {value.parts[part]}, ptr {where}, i32 {size}, "
+                f"call void @{name}({type_} {given}, ptr {where}, i32 {size}, "
                 f"{mask_type} {mask.spread().parts[part]})"
             )
         return
@@ -228,6 +230,27 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
             f"call void @{name}({type_} {part}, {pointers_type} {pointers}, i32 {size}, "
             f"{mask_type} {lanes})"
         )
+
+
+def _held(e: Emitter, value: Vec, part: str) -> str:
+    """Return what is stored under a mask so that LLVM keeps the store and what narrowed it apart.
+
+    Where the mask turns out to have a single known lane, LLVM 22 writes all bytes of the wide lane
+    that was narrowed, and so over what lies behind. (A row of 33 bytes, of integers of 32 bits.)
+    """
+    if is_float(value.kind) or BITS[value.kind] == 64 or "+avx512f" not in machine().features:
+        return part
+    scalar, lanes = LLVM[value.kind], e.group
+    room = max(lanes, 128 // BITS[value.kind])  # of a register
+    own, wide = f"<{lanes} x {scalar}>", f"<{room} x {scalar}>"
+    if room > lanes:
+        places = ", ".join([f"i32 {min(lane, lanes - 1)}" for lane in range(room)])
+        part = e.write(f"shufflevector {own} {part}, {own} poison, <{room} x i32> <{places}>")
+    part = e.write(f'call {wide} asm "", "=v,0"({wide} {part})')
+    if room > lanes:
+        places = ", ".join([f"i32 {lane}" for lane in range(lanes)])
+        part = e.write(f"shufflevector {wide} {part}, {wide} poison, <{lanes} x i32> <{places}>")
+    return part
 
 
 def stream(e: Emitter, pointer: str, offset: Affine, value: Vec) -> None:

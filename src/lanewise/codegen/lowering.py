@@ -45,11 +45,14 @@ class Lowering(Loops):
     ----------
     memory
         The kernel's local memory.
+    is_alone
+        Whether it has a single example, and so one thread.
     """
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.memory = Memory()
+        self.is_alone = False
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
@@ -238,14 +241,14 @@ class Lowering(Loops):
                 result.store(place, item, None)
             return result
         if any([is_long(size, UNROLLED + 1) for size in x.shape]):
-            self._spill_for_loops(x)
+            self.spill_for_loops(x)
         self.each(
             x.shape,
             lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
         )
         return result
 
-    def _spill_for_loops(self, x: Array) -> None:
+    def spill_for_loops(self, x: Array) -> None:
         """Store what a loop over an array reads at the loop's index; else each turn would do so."""
         waiting, seen = [x], set()
         while waiting:
@@ -260,7 +263,7 @@ class Lowering(Loops):
         """Return the mask to store with into an array made under the mask at hand."""
         return None if x.buffer.wide or not self.in_lanes else self.mask
 
-    def local(self, dtype: np.dtype, shape: Sequence[int], wide: bool | None = None) -> Stored:
+    def local(self, dtype: np.dtype, shape: Sequence[DimLike], wide: bool | None = None) -> Stored:
         """Return an array in local memory whose elements are not yet known.
 
         It has a place for each lane if it is `wide`, by default where lanes run.

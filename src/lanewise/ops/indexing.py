@@ -296,7 +296,7 @@ class take_along_axis:
     """Elements of x at `indices` along one axis, example axes matching one by one."""
 
     kind = Kind.LOOKUP
-    allocates = True
+    allocates = any_size = True
 
     def type(x, indices, *, axis: int):
         if indices.dtype.kind not in "iu":

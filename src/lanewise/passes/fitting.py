@@ -118,6 +118,8 @@ def always_fits(op: Operation, if_filled: bool = False) -> bool:
 
 #: For so many combinations of what loops count it is asked, at most, whether an operation fits.
 MOST_COUNTS = 4096
+#: Sizes that are counted in longer periods than this are asked for one by one.
+MOST_PERIOD = 16
 
 
 def _counts(name: str, where: object) -> Collection[int]:
@@ -131,27 +133,61 @@ def _counts(name: str, where: object) -> Collection[int]:
     most = most_of(name)
     if most is None:
         raise IndexError(f"the size {name} is not known")
-    places = {0, 1, 2, most // 2, most - 2, most - 1, most}
+    found, period = {0, most // 2, most}, 1
     for dim in dims_in(where):
         bends = _bends(dim, name)
         if bends is None:
             return range(most + 1)
-        places.update(place for bend in bends for place in (bend - 1, bend, bend + 1))
-    return sorted([place for place in places if 0 <= place <= most])
+        found.update(bends[0])
+        period = math.lcm(period, bends[1])
+    if period > MOST_PERIOD:
+        return range(most + 1)
+    # Of each rest, what is counted in periods is linear up to a period before a bend, and from one
+    # behind it.
+    around = range(-period - 1, period + 2)
+    return sorted({p + d for p in found for d in around if 0 <= p + d <= most})
 
 
-def _bends(dim: Dim, name: str) -> list[int] | None:
-    """Return where a size bends as a symbol grows; None if it is not linear between some places."""
-    found = []
+def _bends(dim: Dim, name: str) -> tuple[list[int], int] | None:
+    """Return where a size bends as a symbol grows, and the period of what it counts in periods.
+
+    Of numbers that have the same rest by the period, it is linear between bends. None if it is not.
+    """
+    found, period = [], 1
     for monomial, _ in dim.terms:
         for atom in monomial:
             inner, bend = bend_of(atom)
             if isinstance(inner, Call):
-                if name in symbols(Dim([((atom,), 1)])):
+                if name not in symbols(Dim([((atom,), 1)])):
+                    continue
+                within = _bends_of_periods(inner, bend, name) if len(monomial) == 1 else None
+                if within is None:
                     return None
+                found += within[0]
+                period = math.lcm(period, within[1])
             elif inner == name and bend:
                 found.append(bend)
-    return found
+    return found, period
+
+
+def _bends_of_periods(call: Call, bend: int, name: str) -> tuple[list[int], int] | None:
+    """Return the same of a quotient or rest by a number, of which there may be `bend` too much."""
+    if call.name not in ("floordiv", "mod"):
+        return None
+    of, by = call.args
+    if not isinstance(of, Dim) or not isinstance(by, int) or by < 1:
+        return None
+    within = _bends(of, name)
+    if within is None:
+        return None
+    places, period = within
+    if bend:
+        steps = dict(of.terms)
+        start, step = steps.pop((), 0), steps.pop((name,), 0)
+        if steps or step <= 0 or call.name == "mod":
+            return None
+        places = [*places, (bend * by - start) // step]
+    return places, period * by
 
 
 def _is_repeated(op: Operation, sizes: Mapping[str, int]) -> bool:

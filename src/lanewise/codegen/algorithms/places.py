@@ -24,7 +24,7 @@ def places_of(k: Lowering, mask: Array, length: DimLike) -> Array:
     more in memory than there are.
     """
     mask = k.ready(mask)
-    found = k.local(_INTP, (length + 1,))  # ty: ignore[invalid-argument-type]
+    found = k.local(_INTP, (length + 1,))
     count = k.variable(_INTP)
     count.set(k.constant(_INTP, 0))
     (limit,) = numbers.vecs(k.index(length))

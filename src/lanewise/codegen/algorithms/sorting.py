@@ -1,10 +1,8 @@
 """Sorting short rows in a kernel, a row in each lane, and finding places in sorted tables.
 
-A sorting network compares the same places whatever the numbers are, so lanes never part: Batcher's
-merge exchange (K. E. Batcher, "Sorting networks and their applications", AFIPS Spring Joint
-Computer Conference, 1968; D. E. Knuth, The Art of Computer Programming 3, 5.2.2, algorithm M).
-Numbers are compared by integer keys that order as NumPy sorts: NaN last. Places break ties, so that
-sorting is stable.
+A sorting network compares the same places whatever the numbers are, so lanes never part. Numbers
+are compared by integer keys that order as NumPy sorts: NaN last. Places break ties, so that
+sorting is stable. Longer rows are sorted one after the other; see long_rows.py.
 """
 
 from __future__ import annotations
@@ -17,79 +15,30 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.algorithms.long_rows import sorted_rows
+from lanewise.codegen.algorithms.networks import (
+    before,
+    exchange,
+    key,
+    merge_exchange,
+    number,
+    pairs,
+)
 from lanewise.codegen.arrays import Array, Stored
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
-from lanewise.ir.dims import bounds
+from lanewise.ir.dims import DimLike, bounds
+from lanewise.ops.sorting import LONGEST_ACROSS, LONGEST_IN_LANES
 
-#: Longer rows are sorted by NumPy.
-LONGEST = 64
 #: A network of at most so many instructions is written out in registers.
 WRITTEN_OUT = 500
 #: In tables of at most so many numbers all are compared with; longer ones are bisected.
 COMPARED = 16
 
 
-def merge_exchange(size: int) -> list[tuple[int, int, int]]:
-    """Return the passes of a sorting network, as (run, first, distance).
-
-    A pass compares and exchanges `i` with ``i + distance`` for all `i` below ``size - distance``
-    that lie in runs of `run` places, the first at `first`, and every second one from there.
-
-    Examples
-    --------
-    >>> merge_exchange(4)
-    [(2, 0, 2), (1, 0, 1), (1, 1, 1)]
-    >>> [pair for one in merge_exchange(4) for pair in pairs(4, *one)]
-    [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
-    """
-    passes = []
-    top = 1 << max((size - 1).bit_length() - 1, 0)
-    run = top if size > 1 else 0
-    while run:
-        reach, first, distance = top, 0, run
-        while True:
-            passes.append((run, first, distance))
-            if reach == run:
-                break
-            distance, first = reach - run, run
-            reach //= 2
-        run //= 2
-    return passes
-
-
-def pairs(size: int, run: int, first: int, distance: int) -> list[tuple[int, int]]:
-    """Return the places that a pass compares."""
-    return [(i, i + distance) for i in range(size - distance) if i & run == first]
-
-
 # --- keys ---------------------------------------------------------------------------------------
-
-
-def key(x: Vec) -> Vec:
-    """Return an integer that orders as a real number sorts: equal for all NaN, which go last."""
-    if x.kind == "b":
-        return x.to("u8")
-    if not is_float(x.kind):
-        return x
-    bits = select(x.isnan(), x.e.constant(x.kind, float("nan")), x).bits()
-    return _flipped(bits)
-
-
-def _flipped(bits: Vec) -> Vec:
-    """Turn negative floats' bits around, so that they order as signed integers; or back."""
-    width = BITS[bits.kind]
-    return bits ^ ((bits >> (width - 1)) & ((1 << (width - 1)) - 1))
-
-
-def number(found: Vec, kind: str) -> Vec:
-    """Return the real number of a key."""
-    if kind == "b":
-        return found.ne(0)
-    return _flipped(found).as_kind(kind) if is_float(kind) else found
 
 
 def keys(x: Number) -> list[Vec]:
@@ -103,14 +52,6 @@ def keys(x: Number) -> list[Vec]:
         nan = parts[0].isnan().to("i8") * 2 + parts[1].isnan().to("i8")
         return [nan, key(parts[0]), key(parts[1])]
     return [key(parts[0])]
-
-
-def before(a: Sequence[Vec], b: Sequence[Vec]) -> Vec:
-    """Return whether keys sort before others."""
-    result = a[-1] < b[-1]
-    for x, y in zip(a[-2::-1], b[-2::-1], strict=True):
-        result = (x < y) | (x.eq(y) & result)
-    return result
 
 
 def sorts_before(a: Number, b: Number) -> Vec:
@@ -195,29 +136,17 @@ def _places(dtype: np.dtype) -> Form:
         )
     # A key and a place fit into one integer.
     wide = "i64" if width == 32 else "i32"
-    digits = LONGEST.bit_length() - 1
+    digits = LONGEST_IN_LANES.bit_length() - 1
 
     def enter(x: Number, place: Index) -> list[Vec]:
         (one,) = keys(x)
         return [(one.to(wide) << digits) | index(x.e, place, wide)]
 
-    return Form(enter, lambda found: (found[0] & (LONGEST - 1)).to("i64"), 1, (wide,))
+    return Form(enter, lambda found: (found[0] & ((1 << digits) - 1)).to("i64"), 1, (wide,))
 
 
 def _kind(dtype: np.dtype) -> str:
     return "b" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
-
-
-def _exchange(a: Sequence[Vec], b: Sequence[Vec], count: int) -> tuple[list[Vec], list[Vec]]:
-    """Return two elements in order."""
-    if len(a) == 1:
-        e, sign = a[0].e, "s" if is_signed(a[0].kind) else "u"
-        return [e.intrinsic(f"{sign}min", a[0], b[0])], [e.intrinsic(f"{sign}max", a[0], b[0])]
-    swap = before(b[:count], a[:count])
-    return (
-        [select(swap, y, x) for x, y in zip(a, b, strict=True)],
-        [select(swap, x, y) for x, y in zip(a, b, strict=True)],
-    )
 
 
 def in_order(items: Sequence[Number]) -> list[Number]:
@@ -232,7 +161,7 @@ def _sorted_items(form: Form, rows: list[list[Vec]]) -> list[Number]:
     size = len(rows)
     for one in merge_exchange(size):
         for i, j in pairs(size, *one):
-            rows[i], rows[j] = _exchange(rows[i], rows[j], form.count)
+            rows[i], rows[j] = exchange(rows[i], rows[j], form.count)
     return [form.leave(row) for row in rows]
 
 
@@ -249,14 +178,14 @@ def _sorted_memory(
     def get(place: Index) -> list[Vec]:
         return [vecs(column.load(place))[0] for column in columns]
 
-    def exchange(i: Index, j: Index) -> None:
-        low, high = _exchange(get(i), get(j), form.count)
+    def ordered(i: Index, j: Index) -> None:
+        low, high = exchange(get(i), get(j), form.count)
         put(i, low)
         put(j, high)
 
     for i in k.range(size, unroll=False):
         put(i, enter(i))
-    _passes(k, size, exchange)
+    _passes(k, size, ordered)
     return lambda place: form.leave(get(place))
 
 
@@ -295,14 +224,23 @@ _NAMES = {f"{sign}{bits}": f"{sign}{bits // 8}" for sign in "iuf" for bits in (8
           if bits > 8 or sign != "f"}  # fmt: skip
 
 
-def sorted_along(k: Lowering, type_: Any, x: Array, axis: int, places: bool) -> Array:
+def sorted_along(
+    k: Lowering,
+    type_: Any,
+    x: Array,
+    axis: int,
+    places: bool,
+    kth: Sequence[DimLike] | None = None,
+) -> Array:
     """Return the rows along an axis sorted, or the `places` that they had.
 
-    Where it is known only how many there may be, as many are sorted, those that are none last.
+    If only some are asked for, the `kth` are where sorting puts them, and no others need be. Where
+    it is known only how many there may be, as many are sorted, those that are none last.
     """
     shape, size = x.shape, bounds(x.shape[axis])[1]
-    if size is None or size > LONGEST:
-        raise CannotCompile(f"rows of {x.shape[axis]} numbers are sorted by NumPy")
+    most = LONGEST_IN_LANES if k.in_lanes or x.dtype.kind == "c" else LONGEST_ACROSS
+    if size is None or size > most:
+        return sorted_rows(k, type_, x, axis, places, kth)
     form = _places(x.dtype) if places else _values(x.dtype)
     # What is sorted behind the last element of a row is read, too: of memory that is there for it.
     is_known = isinstance(x.shape[axis], int)

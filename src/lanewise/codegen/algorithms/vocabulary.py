@@ -49,8 +49,15 @@ class Algorithms(Rules):
     def svdvals(self, type_: Any, x: Array) -> Array:
         return orthogonal.svdvals(self, type_, x)
 
-    def sorted_along(self, type_: Any, x: Array, axis: int, places: bool = False) -> Array:
-        return sorting.sorted_along(self, type_, x, axis, places)
+    def sorted_along(
+        self,
+        type_: Any,
+        x: Array,
+        axis: int,
+        places: bool = False,
+        kth: Sequence[DimLike] | None = None,
+    ) -> Array:
+        return sorting.sorted_along(self, type_, x, axis, places, kth)
 
     def searchsorted(self, type_: Any, x: Array, values: Array, side: str) -> Array:
         return sorting.searchsorted(self, type_, x, values, side)

@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from lanewise.ir.dims import Dim, dim_max
 from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import where
+from lanewise.ops.sorting import partition
 from lanewise.trace.sizes import number_of
 from lanewise.trace.table.checks import checked, required
 from lanewise.trace.table.reductions import broadcast_weights
@@ -101,11 +102,12 @@ def _median(x: Tensor, dtype: np.dtype | None) -> Tensor:
 
 
 def _sized_median(x: Tensor, size: Dim) -> Tensor:
-    """Return medians of so many elements; a NaN stands behind them, for where there are none."""
+    """Return medians of so many elements; a NaN sorts behind them, for where there are none."""
     x = x if x.dtype.kind in "fc" else x.astype(float)
     nothing = np.full_like(x, np.nan, shape=(1, *x.shape[1:]))
-    ordered = np.concatenate([np.sort(x, axis=0), nothing])
     last = dim_max(size - 1, 0)
+    x = np.concatenate([x, nothing])
+    ordered = emit(partition, x, kth=(last // 2, size // 2, last), axis=0)
     result = np.mean(np.stack([ordered[last // 2], ordered[size // 2]]), axis=0)
     return choose(np.isnan(ordered[last]), ordered[last], result)
 
