@@ -28,6 +28,9 @@ TWO = {"solve", "lstsq", "floor_divide", "remainder", "fmod", "divmod", "hypot"}
 SPECIAL: dict[str, tuple[Callable[..., Any], Any]] = {
     "svdvals": (lambda a: np.linalg.svd(a, compute_uv=False), MATRICES),
     "argsort": (np.argsort, ROWS),
+    "fft": (np.fft.fft, ROWS),
+    "rfft": (np.fft.rfft, ROWS),
+    "irfft": (lambda a: np.fft.irfft(a, a.shape[-1]), ROWS),
     "correlate": (lambda a: np.correlate(a, np.ones(3)), ROWS),
     "searchsorted": (lambda a: np.searchsorted(np.arange(4.0), a), ROWS),
     "arccosh": (np.arccosh, ROWS + 1),

@@ -20,9 +20,10 @@ import lanewise  # noqa: F401  (fills the registry)
 from codegen import test_mathlib_exponential as exponential
 from codegen import test_mathlib_hyperbolic as hyperbolic
 from codegen import test_mathlib_power as power
-from lanewise.codegen.algorithms import linalg, orthogonal, sorting
+from lanewise.codegen.algorithms import sorting
 from lanewise.codegen.elementwise import ufuncs
 from lanewise.codegen.mathlib import special, trigonometric
+from lanewise.ops import lapack
 from lanewise.ops.registry import REGISTRY, Absent
 
 PAGE = Path(__file__).parents[2] / "docs" / "native.md"
@@ -45,9 +46,9 @@ DERIVATIVES = ("adjugate_", "custom", "list_", "table_")
 REGIONS = {"map", "cond", "switch", "while", "scan"}
 #: Operations that have a native form for small arrays.
 SMALL = {
-    "cholesky": linalg.LARGEST, "det": linalg.LARGEST, "inv": linalg.LARGEST,
-    "qr": linalg.LARGEST, "slogdet": linalg.LARGEST, "solve": linalg.LARGEST,
-    "eigvalsh": orthogonal.LARGEST_ROTATED, "svdvals": orthogonal.LARGEST_ROTATED,
+    "cholesky": lapack.IN_LANES, "det": lapack.IN_LANES, "inv": lapack.IN_LANES,
+    "qr": lapack.IN_LANES, "slogdet": lapack.IN_LANES, "solve": lapack.IN_LANES,
+    "eigvalsh": lapack.VALUES_IN_LANES, "svdvals": lapack.VALUES_IN_LANES,
 }  # fmt: skip
 ROWS = {"sort", "argsort", "partition", "argpartition"}
 

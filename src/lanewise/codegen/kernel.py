@@ -24,6 +24,7 @@ from lanewise.codegen.choices import (
     count,
     defines_sizes,
     nanoseconds,
+    only_called,
     only_indexed,
     runs_in_lanes,
     shape_of_lanes,
@@ -215,6 +216,7 @@ def _in_form(
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
+    k.has_batch = any([axis is not None for axis in in_dims])
     examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
@@ -418,7 +420,7 @@ class _Examples:
             return x
         if x.size == 1:
             return self._in_registers(x)
-        if only_indexed(self.body, number):
+        if only_indexed(self.body, number) or only_called(self.body, number):
             return x
         assert isinstance(example, Affine)
         value = self.body.inputs[number]
