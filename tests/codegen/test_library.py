@@ -14,6 +14,7 @@ from lanewise.ops import fft, lapack
 from lanewise.ops.numpy_loops import own_gufunc
 from lanewise.runtime import dispatch
 from support.backends import watched
+from support.made_ufuncs import square_and_one
 from support.searching import searching
 
 RNG = np.random.default_rng(23)
@@ -283,6 +284,56 @@ def test_errors_of_scipy_are_told():
         ):
             mapped(x)
         mapped(x)
+
+
+# --- ufuncs of others -----------------------------------------------------------------------------
+
+
+def test_ufuncs_of_others_in_loops():
+    fn = square_and_one()
+
+    def settle(x, n):
+        while n > 0:
+            x = fn(x) * 0.5
+            n -= 1
+            if x > 50:
+                x = fn(x * 0) - 50
+        return x
+
+    def several(v, n):
+        for _ in range(int(n)):
+            v = fn(v) * 0.01
+        return v
+
+    x, n = numbers("f8", 3000), RNG.integers(0, 4, 3000)
+    assert_called(settle, x, n, primitives="ufunc.square_and_one while")
+    assert_called(several, numbers("f8", 45, 30), n[:45], primitives="ufunc.square_and_one")
+    x[2000], n[2000] = -200, 2
+    with watched(), pytest.raises(ValueError, match=r"far too low\n  in example 2000"):
+        lw.vmap(settle)(x, n)
+    assert fn(1.0) == 2.0  # nothing is left of the error
+
+
+def test_numpy_calls_ufuncs_of_others_once_for_all():
+    fn = square_and_one()
+    with watched() as seen:
+        got = lw.vmap(lambda x: fn(x + 0.5) * 2)(np.arange(40.0))
+    assert_same(got, fn(np.arange(40.0) + 0.5) * 2)
+    assert "multiply" in seen.primitives and "ufunc.square_and_one" not in seen.primitives
+
+
+def test_generalized_ufuncs_in_loops():
+    def grown(v, n):
+        for _ in range(int(n)):
+            v = v * np.vecdot(v, v)
+        return v
+
+    v, n = RNG.uniform(-0.3, 0.3, (45, 20)), RNG.integers(0, 4, 45)
+    dispatch._cache.clear()
+    with watched() as seen:
+        got = lw.vmap(grown)(v, n)
+    np.testing.assert_allclose(got, loop(grown, v, n), rtol=1e-13)
+    assert "gufunc.vecdot" in seen.primitives
 
 
 # --- calls ---------------------------------------------------------------------------------------

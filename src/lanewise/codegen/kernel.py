@@ -222,6 +222,7 @@ def _in_form(
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
     if plan is not None and shared:
         raise CannotCompile("lanes that are filled again read operands that others have written to")
+    k.refills = plan is not None
     if plan is not None:
         k.first = begin
         k.note = refill.write(k, plan, examples.operand, in_dims, begin, end)

@@ -18,6 +18,7 @@ import numpy as np
 from lanewise.codegen import ufunc_loops
 from lanewise.codegen.addresses import Affine, Index, as_index, linear, plus, times
 from lanewise.codegen.arrays import Array, Elements, Given, Stored
+from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import TURNS
 from lanewise.codegen.lowering import Lowering
@@ -93,6 +94,7 @@ def gufunc_call(
     *,
     which: Vec | None = None,
     fails: bool = False,
+    is_locked: bool = False,
 ) -> list[Array]:
     """Return the results of a generalized ufunc, whose loop is called for each example.
 
@@ -111,6 +113,8 @@ def gufunc_call(
         What it takes for an example, about.
     fails
         Whether it gives NaN first where NumPy raises.
+    is_locked
+        Whether it is called under Python's lock, and may raise.
     """
     loops = [_known(fn, dtypes) for fn in fns]
     inputs, outputs = parse_signature(fns[0].signature)
@@ -134,7 +138,7 @@ def gufunc_call(
     outer = [types[0].shape[axis] for axis in lead]
     rows = [_lead(x, shape, own, outer) for x, shape, own in zip(given, arrays, axes, strict=True)]
     core = [x.strides[axis] for x, own in zip(given, axes, strict=True) for axis in own]
-    call = _Call(k, loops, which, [*sizes.values()], core)
+    call = _Call(k, loops, which, [*sizes.values()], core, is_locked)
 
     def at(index: tuple[Index, ...]) -> list[Index]:
         return [
@@ -153,6 +157,7 @@ def gufunc_call(
                 level((*index, i))
 
     level(())
+    call.close()
     k.poll(_turns(k, nanoseconds))
     if fails:
         _fail_where_nan(k, made[0], lead)
@@ -178,6 +183,8 @@ def ufunc_call(
     dtypes: Sequence[np.dtype],
     parts: Sequence[Callable[..., Any]],
     nanoseconds: float,
+    *,
+    is_locked: bool = False,
 ) -> list[Array]:
     """Return the results of a ufunc, whose loop is called for all elements at once.
 
@@ -187,6 +194,8 @@ def ufunc_call(
         For each operand, what reads it at an index of the results.
     nanoseconds
         What it takes for an element, about.
+    is_locked
+        Whether it is called under Python's lock, and may raise.
     """
     shape = types[0].shape
     loop = _known(fn, dtypes)
@@ -201,12 +210,13 @@ def ufunc_call(
     made = [k.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
     places = [*given, *made]
     count = k.index(product(shape))
-    call = _Call(k, [loop], None, [], [])
+    call = _Call(k, [loop], None, [], [], is_locked)
     pointers, sizes = [x.buffer.pointers[0] for x in places], [x.dtype.itemsize for x in places]
     if wide:
         call.elements_in_lanes(pointers, sizes, count)
     else:
         call.once(pointers, [0] * len(places), count, sizes)
+    call.close()
     k.poll(_turns(k, nanoseconds * k.usual(shape)))
     return [_as(k, x, type_) for x, type_ in zip(made, types, strict=True)]
 
@@ -257,6 +267,8 @@ class _Call:
         Its name; or two, of which the second is called where `which` holds.
     sizes, strides
         Its core dimensions, and the bytes between neighbours along them.
+    is_locked
+        Whether calls take Python's lock, and look whether something was raised.
     """
 
     def __init__(
@@ -266,6 +278,7 @@ class _Call:
         which: Vec | None,
         sizes: Sequence[DimLike],
         strides: Sequence[Index],
+        is_locked: bool,
     ) -> None:
         self.k, self._sizes, self._strides = k, sizes, strides
         e = k.e
@@ -275,10 +288,13 @@ class _Call:
         if which is not None:
             at = e.write(f'select i1 {which.parts[0]}, ptr @"{loops[1]}", ptr {at}')
         behind = e.write(f"getelementptr i8, ptr {at}, i64 8")
-        self._function, self._data = (
-            e.write(f"load ptr, ptr {at}"),
-            e.write(f"load ptr, ptr {behind}"),
-        )
+        self._function = e.write(f"load ptr, ptr {at}")
+        self._data = e.write(f"load ptr, ptr {behind}")
+        self._raised: Slot | None = None
+        if is_locked:
+            ufunc_loops.require_locking()
+            self._raised = e.slot("b", False)
+            self._raised.set(e.constant("b", False))
 
     def once(
         self, pointers: Sequence[str], starts: Sequence[Index], count: Any, steps: Sequence[Index]
@@ -290,7 +306,24 @@ class _Call:
         sizes = self._array("i64", [self._number(x) for x in (count, *self._sizes)])
         strides = self._array("i64", [self._number(x) for x in (*steps, *self._strides)])
         given = f"ptr {operands}, ptr {sizes}, ptr {strides}, ptr {self._data}"
+        if self._raised is None:
+            e.do(f"call void {self._function}({given})")
+            return
+        e.module.declare("PyGILState_Ensure", "i32")
+        e.module.declare("PyGILState_Release", "void", "i32")
+        e.module.declare("PyErr_Occurred", "ptr")
+        e.module.declare("PyErr_Clear", "void")
+        state = e.write("call i32 @PyGILState_Ensure()")
         e.do(f"call void {self._function}({given})")
+        is_raised = e.write(f"icmp ne ptr {e.write('call ptr @PyErr_Occurred()')}, null")
+        e.do("call void @PyErr_Clear()")
+        e.do(f"call void @PyGILState_Release(i32 {state})")
+        self._raised.set(self._raised.get() | e.uniform("b", is_raised))
+
+    def close(self) -> None:
+        """Write what ends the run if one of the calls raised; NumPy then raises the same."""
+        if self._raised is not None:
+            self.k.fail(self._raised.get())
 
     def in_lanes(
         self, pointers: Sequence[str], starts: Sequence[Index], apart: Sequence[int]

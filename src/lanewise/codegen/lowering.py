@@ -47,12 +47,15 @@ class Lowering(Loops):
         The kernel's local memory.
     has_batch
         Whether it computes many examples, of which NumPy would do all at once.
+    refills
+        Whether its main work is one loop, whose lanes take the next examples as they are done.
     """
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.memory = Memory()
         self.has_batch = True
+        self.refills = False
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
@@ -69,9 +72,14 @@ class Lowering(Loops):
         return self._depth <= 1
 
     @property
+    def is_batched(self) -> bool:
+        """Whether NumPy would do the operation at hand for all examples in one call."""
+        return self.is_outermost and not self.refills
+
+    @property
     def is_one_by_one(self) -> bool:
         """Whether the operation at hand runs for one example alone, and for all of them so."""
-        return self.has_batch and not self.in_lanes and self.is_outermost
+        return self.has_batch and not self.in_lanes and self.is_batched
 
     def is_shared(self, x: Array) -> bool:
         """Return whether an array is an operand of the kernel that all examples read alike."""

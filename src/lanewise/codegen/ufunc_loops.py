@@ -29,6 +29,8 @@ from llvmlite import binding
 PREFIX = "lw.loop."
 
 _DECLARED = re.compile(rf'^@"({re.escape(PREFIX)}[^"]*)" = external', re.MULTILINE)
+#: What a kernel calls around a loop that may raise: of Python's C API.
+_LOCKING = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Occurred", "PyErr_Clear")
 _lock = threading.Lock()
 #: By name: the address of a loop and that of its data, side by side in memory that kernels read.
 _loops: dict[str, Any] = {}
@@ -117,6 +119,14 @@ def _registered(name: str, address: int, data: int, owner: Any) -> str:
             _loops[unique] = both, owner  # which must live as long as code that calls it
             binding.add_symbol(unique, ctypes.addressof(both))
         return unique
+
+
+@lru_cache(maxsize=1)
+def require_locking() -> None:
+    """Make what takes and gives back Python's lock known to the linker."""
+    for name in _LOCKING:
+        function = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
+        binding.add_symbol(name, function.value)
 
 
 def check_declared(text: str) -> None:

@@ -66,9 +66,10 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
         return k.several(types, shape, at, operands)
 
     def called(k: Any, types: Any, loop: tuple[np.dtype, ...], parts: Any) -> Any:
-        if row is UNKNOWN:
-            k.leave(f"{fn.__name__} may raise what only NumPy hears of")
-        return k.ufunc_call(types, fn, loop, parts, max(row.numpy_ns, row.instructions / 16))
+        if row is UNKNOWN and k.is_batched:  # one thread at a time: it may raise
+            k.leave(f"NumPy calls {fn.__name__} once for all")
+        ns = max(row.numpy_ns, row.instructions / 16)
+        return k.ufunc_call(types, fn, loop, parts, ns, is_locked=row is UNKNOWN)
 
     def jvp(d: Any, tangents: Any, results: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)

@@ -61,13 +61,11 @@ class Algorithms(Rules):
     def interp(self, type_: Any, *operands: Array) -> Array:
         return sorting.interp(self, type_, *operands)
 
-    def gufunc_call(
-        self, types: Any, fns: Any, dtypes: Any, *given: Any, **how: Any
-    ) -> list[Array]:
-        return library.gufunc_call(self, types, fns, dtypes, *given, **how)
+    def gufunc_call(self, types: Any, *given: Any, **how: Any) -> list[Array]:
+        return library.gufunc_call(self, types, *given, **how)
 
-    def ufunc_call(self, types: Any, fn: Any, dtypes: Any, *given: Any) -> list[Array]:
-        return library.ufunc_call(self, types, fn, dtypes, *given)
+    def ufunc_call(self, types: Any, *given: Any, **how: Any) -> list[Array]:
+        return library.ufunc_call(self, types, *given, **how)
 
     def python_call(self, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:
         return python_calls.python_call(self, type_, operands, fn, rows)
