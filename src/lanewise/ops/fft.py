@@ -57,8 +57,10 @@ def _weights(d: Any, n: int, like: Any, axis: int, inner: float) -> Any:
 #: it; and what a call takes that makes the table of n roots of unity, which it does for its rows.
 _FACTOR_NS, _SETUP_NS, _ROOT_NS = 0.13, 150.0, 8.0
 
-#: Rows of so many points are transformed one by one only where NumPy would do so as well.
+#: Rows of more points are transformed one by one only where NumPy would do so as well.
 LONG = 1 << 10
+#: Where there is one example, NumPy writes a result of more numbers to its place at once.
+LARGE = 1 << 16
 
 
 def _transform_ns(n: Any) -> float:
@@ -121,6 +123,8 @@ def _transformed(
         k.leave("NumPy's transforms are not where they were")
     if k.is_one_by_one and not isinstance(n, Dim) and n > LONG:
         k.leave("NumPy transforms all rows in one call, which prepares long ones once")
+    if not k.has_batch and k.is_batched and k.usual(type_.shape) > LARGE:
+        k.leave("of one large array NumPy makes as much in one call")
     if len(fns) == 2 and isinstance(n, Dim):
         which = (k.index(n) & 1).ne(0)
     elif len(fns) == 2:
