@@ -371,6 +371,13 @@ class _Examples:
         for x in arguments:
             for buffer in x.buffers:
                 buffer.mask = k.mask
+        if not lent.operands:
+            read = {value for op in self.body.operations for value in op.operands}
+            k.targets = {
+                value: self._given(len(self.in_dims) + number, example)
+                for number, value in enumerate(self.body.outputs)
+                if value not in read and self.body.outputs.count(value) == 1
+            }
         if len(self.body.outputs) > MANY_RESULTS and not lent.operands:
             control.run(k, self.body, arguments, lambda i, value: self._store(i, value, example))
             return
@@ -381,6 +388,8 @@ class _Examples:
         """Write a result of an example, or of a block of them in lanes, to where it belongs."""
         k = self.k
         target = self._given(len(self.in_dims) + number, example)
+        if isinstance(value, Given) and value.pointer == target.pointer:
+            return  # it was written there at once
         if self.in_lanes and not is_few(value.shape, 1) and not is_unknown(value.shape):
             assert isinstance(example, Affine)
             unpack(k, value, target, example, self.end)

@@ -130,8 +130,8 @@ def gufunc_call(
             sizes.setdefault(name, shape[axis])
     given = [placed(k, x, dtype) for x, dtype in zip(operands, dtypes, strict=False)]
     made = [
-        k.local(dtype, type_.shape, beside=True)
-        for dtype, type_ in zip(dtypes[len(operands) :], types, strict=True)
+        _room(k, dtype, type_, target)
+        for dtype, type_, target in zip(dtypes[len(operands) :], types, k.places, strict=True)
     ]
     given += [placed(k, x, x.dtype) for x in made]
     lead = [axis for axis in range(len(types[0].shape)) if axis not in axes[len(operands)]]
@@ -162,6 +162,18 @@ def gufunc_call(
     if fails:
         _fail_where_nan(k, made[0], lead)
     return [_as(k, x, type_) for x, type_ in zip(made, types, strict=True)]
+
+
+def _room(k: Lowering, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
+    """Return memory for a result: where it belongs, if it is only given to whoever runs the kernel.
+
+    Nothing is written there but by active lanes.
+    """
+    if target is not None and dtype == type_.dtype == target.dtype:
+        start = target.offset(*(0,) * target.ndim)
+        if isinstance(start, (int, Affine)) or not start.varying:
+            return target
+    return k.local(dtype, type_.shape, beside=True)
 
 
 def _lead(
@@ -241,7 +253,7 @@ def _turns(k: Lowering, nanoseconds: float) -> int:
     return min(max(int(TURNS * nanoseconds * each / _PATIENCE), 1), TURNS)
 
 
-def _fail_where_nan(k: Lowering, x: Stored, lead: Sequence[int]) -> None:
+def _fail_where_nan(k: Lowering, x: Array, lead: Sequence[int]) -> None:
     """End the run where the first number of a result is NaN, as it is where LAPACK failed."""
 
     def check(*index: Index) -> None:
@@ -252,7 +264,7 @@ def _fail_where_nan(k: Lowering, x: Stored, lead: Sequence[int]) -> None:
     k.each([x.shape[axis] for axis in lead], check, unroll=False)
 
 
-def _as(k: Lowering, x: Stored, type_: Any) -> Array:
+def _as(k: Lowering, x: Array, type_: Any) -> Array:
     if x.dtype == type_.dtype:
         return x
     return k.lazy(type_.dtype, x.shape, lambda *i: convert(x.at(*i), type_.dtype), (x,))

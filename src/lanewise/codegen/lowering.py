@@ -56,6 +56,9 @@ class Lowering(Loops):
         self.memory = Memory()
         self.has_batch = True
         self.refills = False
+        #: Where results belong that nobody else reads: of values, and of the operation at hand.
+        self.targets: dict[Any, Given] = {}
+        self.places: list[Given | None] = []
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
