@@ -179,7 +179,7 @@ def test_nested_maps():
 
     def outer(a, b):
         inner = lw.vmap(lambda e: e * 2 + b, in_dims=-1, out_dims=-1)(a)
-        values = np.linalg.svd(inner, full_matrices=False)[1]  # NumPy's
+        values = np.linalg.pinv(inner)[0]  # NumPy's
         return inner, values * b
 
     seen = assert_same_outcome(lambda: lw.vmap(outer, -1, -1)(x, y), exact=False)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import lanewise as lw
 from support.backends import assert_equal, assert_same_error, backend, outcome
@@ -225,6 +226,28 @@ def long_rows() -> None:
         check_all(again, batches)
         check_all(some, [(x, n * 13 + 1) for x, n in batches])
         check_all(some, [(x[0], n + 5) for x, n in batches], (None, 0))
+
+
+@case
+def loops_of_libraries() -> None:
+    """Transforms, LAPACK and special functions, of all lanes, of some, and of elements."""
+
+    def some(a: Any, k: Any) -> Any:
+        for _ in range(3):
+            if k > 0:
+                a = np.fft.irfft(np.fft.rfft(a) + 0.5j, 33) + scipy.special.jv(1.0, a)
+            k = k - scipy.special.j0(k)
+        return a, k
+
+    for dtype in ("f4", "c16", "i2"):
+        batches = [(numbers(dtype, size, n),) for size in SIZES for n in (1, 5, 66)]
+        check_all(np.fft.fft, batches)
+        check_all(lambda a: np.fft.irfft(a, 9), batches)
+        check_all(lambda a: scipy.special.jv(1.0, a + 0.5), batches)
+    check_all(some, [(numbers("f8", size, 33), places(3, size) + 0.5) for size in SIZES])
+    check_all(lambda a: tuple(np.linalg.eigh(a)), [(numbers("f4", s, 5, 5),) for s in SIZES])
+    check(np.linalg.inv, numbers("f8", 3, 34, 34))
+    check(lambda a: np.fft.rfft(a[::-1]), numbers("f8", 2, 20000))
 
 
 @case

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -20,9 +21,10 @@ import lanewise  # noqa: F401  (fills the registry)
 from codegen import test_mathlib_exponential as exponential
 from codegen import test_mathlib_hyperbolic as hyperbolic
 from codegen import test_mathlib_power as power
-from lanewise.codegen.algorithms import linalg, orthogonal, sorting
+from lanewise.codegen.algorithms import sorting
 from lanewise.codegen.elementwise import ufuncs
 from lanewise.codegen.mathlib import special, trigonometric
+from lanewise.ops import lapack
 from lanewise.ops.registry import REGISTRY, Absent
 
 PAGE = Path(__file__).parents[2] / "docs" / "native.md"
@@ -43,11 +45,19 @@ INNER = {
 DERIVATIVES = ("adjugate_", "custom", "list_", "table_")
 #: Regions are not lowered by a rule.
 REGIONS = {"map", "cond", "switch", "while", "scan"}
+#: Operations of which kernels call NumPy's loops.
+TRANSFORMS = {"fft", "ifft", "irfft", "rfft"}
+VECTORS = {"eigh", "svd"}
+#: How large matrices may be for which LAPACK is called, where there is no native form for them.
+CALLABLE = {
+    **dict.fromkeys(("cholesky", "det", "inv", "slogdet", "solve"), lapack.FACTORS_CALLED),
+    **dict.fromkeys(("eigvalsh", "svdvals"), lapack.ITERATED_CALLED),
+}
 #: Operations that have a native form for small arrays.
 SMALL = {
-    "cholesky": linalg.LARGEST, "det": linalg.LARGEST, "inv": linalg.LARGEST,
-    "qr": linalg.LARGEST, "slogdet": linalg.LARGEST, "solve": linalg.LARGEST,
-    "eigvalsh": orthogonal.LARGEST_ROTATED, "svdvals": orthogonal.LARGEST_ROTATED,
+    "cholesky": lapack.IN_LANES, "det": lapack.IN_LANES, "inv": lapack.IN_LANES,
+    "qr": lapack.IN_LANES, "slogdet": lapack.IN_LANES, "solve": lapack.IN_LANES,
+    "eigvalsh": lapack.VALUES_IN_LANES, "svdvals": lapack.VALUES_IN_LANES,
 }  # fmt: skip
 ROWS = {"sort", "argsort", "partition", "argpartition"}
 
@@ -69,11 +79,11 @@ def operations() -> str:
             continue
         if isinstance(primitive.lanes, Absent):
             refused[primitive.lanes.reason].append(name)
-        elif name not in INNER | SMALL.keys() | ROWS:
+        elif name not in INNER | SMALL.keys() | ROWS | TRANSFORMS | VECTORS:
             native.append(CALLED.get(name, f"`{name}`"))
-    by_size: dict[int, list[str]] = defaultdict(list)
+    by_size: dict[tuple[int, int], list[str]] = defaultdict(list)
     for name, size in SMALL.items():
-        by_size[size].append(name)
+        by_size[size, CALLABLE.get(name, 0)].append(name)
     scipy = ", ".join([f"`{name}`" for name in sorted(ufuncs.SCIPY)])
     lines = [
         "| operation | native form |",
@@ -83,16 +93,23 @@ def operations() -> str:
         "| NumPy's ufuncs of truth values, integers, floats and complex numbers | yes, but for "
         "those of `longdouble` |",
         f"| `scipy.special`: {scipy} | yes, of floats |",
+        "| all other ufuncs of `scipy.special` | SciPy's loops are called |",
+        f"| {_listed(TRANSFORMS)} | NumPy's loops are called |",
+        f"| {_listed(VECTORS)} | LAPACK is called, up to "
+        f"{lapack.ITERATED_CALLED} × {lapack.ITERATED_CALLED} |",
     ]
-    for size, names in sorted(by_size.items(), reverse=True):
-        text = ", ".join([f"`{name}`" for name in names])
-        lines.append(f"| {text} | up to {size} × {size}; larger ones are LAPACK's |")
-    text = ", ".join([f"`{name}`" for name in sorted(ROWS)])
-    most = sorting.LONGEST_IN_LANES
-    lines.append(f"| {text} | yes; of complex numbers rows of up to {most} |")
+    for (size, most), names in sorted(by_size.items(), reverse=True):
+        more = f"; LAPACK is called up to {most} × {most}" if most else "; larger ones are LAPACK's"
+        lines.append(f"| {_listed(names)} | up to {size} × {size}{more} |")
+    longest = sorting.LONGEST_IN_LANES
+    lines.append(f"| {_listed(ROWS)} | yes; of complex numbers rows of up to {longest} |")
     for reason, names in sorted(refused.items(), key=lambda row: row[1]):
-        lines.append(f"| {', '.join([f'`{name}`' for name in names])} | no: {reason} |")
+        lines.append(f"| {_listed(names)} | no: {reason} |")
     return "\n".join(lines)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join([f"`{name}`" for name in sorted(names)])
 
 
 def accuracy() -> str:

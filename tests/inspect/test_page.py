@@ -36,7 +36,7 @@ def wave(x):
         y = y + 0.5
     if x[0] > 0:
         y = np.sin(y)
-    return y, np.linalg.svd(np.outer(x, x))[1]
+    return y, np.linalg.pinv(np.outer(x, x))
 
 
 class Strict(HTMLParser):
@@ -95,7 +95,7 @@ def test_the_source_with_what_became_of_it(backend):
     for line in (
         "def wave(x):",
         "while y.sum() < 3:",
-        "return y, np.linalg.svd(np.outer(x, x))[1]",
+        "return y, np.linalg.pinv(np.outer(x, x))",
     ):
         assert line in text  # also those that became no operation
     assert '# <script>alert("a & b")</script>' in text  # as text
@@ -104,7 +104,7 @@ def test_the_source_with_what_became_of_it(backend):
     assert page.tags.count("details") == len(places)
     for row in seen.rows:
         assert row.operation in page.text and row.fate in page.text
-    assert "svd has no native form" in text
+    assert "pinv has no native form" in text
     assert ("Kernels, if it is compiled" in text) == (backend == "interpret")
     assert "memory: 256 B of arguments" in text
 
@@ -143,7 +143,7 @@ def test_names_are_escaped():
 def test_the_drawing(backend):
     seen = lw.explain(lw.vmap(wave), X)
     found = texts(seen.svg())
-    assert {"x", "result", "while", "cond", "test", "body", "if", "else", "svd"} <= set(found)
+    assert {"x", "result", "while", "cond", "test", "body", "if", "else", "pinv"} <= set(found)
     assert {"sin", "multiply", "less"} <= set(found)
     assert ("kernel 1" in found) == (backend == "native")
     tips = [node.text for node in ElementTree.fromstring(seen.svg()).iter(f"{SVG}title")]

@@ -60,7 +60,7 @@ def accounted(seen):
         (lambda: lw.function(wave).get_concrete_function(X[0]), (X[0],)),
         (lambda: lambda x: lw.map_fn(wave, x[:20]), (X,)),
         (lambda: lambda x: lw.vmap(np.sin)(x) + lw.vmap(np.cos)(x[:2]).sum(), (X,)),
-        (lambda: lw.vmap(lambda x: np.linalg.svd(x.reshape(2, 3))[1] + x[0]), (X,)),
+        (lambda: lw.vmap(lambda x: np.linalg.pinv(x.reshape(2, 3)) + x[0]), (X,)),
     ],
 )
 def test_it_adds_up(make, args, backend):
@@ -137,7 +137,7 @@ def test_divergent_branches_and_loops(interpreted):
 
 def test_kernels(monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
-    seen = lw.profile(lw.vmap(lambda x: np.linalg.svd(x.reshape(2, 3))[1] + x[0]), repeat=1)(X)
+    seen = lw.profile(lw.vmap(lambda x: np.linalg.pinv(x.reshape(2, 3)) + x[0]), repeat=1)(X)
     assert {row.fate.split()[0]: row.seconds is None for row in seen.rows} == {
         "kernel": True,
         "batched": False,

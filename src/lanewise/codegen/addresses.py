@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -272,6 +272,8 @@ def load_number(
 ) -> Number:
     """Load numbers as NumPy has them, the parts of complex ones side by side; see `load`."""
     kinds = kinds_of(dtype)
+    if len(kinds) == 2 and isinstance(offset, Affine) and offset.step == dtype.itemsize:
+        return of_vecs(load_pairs(e, pointer, offset, kinds[0], mask, ahead))
     places = [plus(offset, i * size_of(kind)) for i, kind in enumerate(kinds)]
     parts = [
         load(e, pointer, place, kind, mask, ahead)
@@ -282,8 +284,69 @@ def load_number(
 
 def store_number(e: Emitter, pointer: str, offset: Index, value: Number, mask: Vec | None) -> None:
     """Store numbers as NumPy has them in memory; see `store`."""
+    both = vecs(value)
+    is_row = isinstance(offset, Affine) and offset.step == 2 * size_of(both[0].kind)
+    if len(both) == 2 and is_row:
+        store_pairs(e, pointer, offset, both, mask)
+        return
     for i, part in enumerate(vecs(value)):
         store(e, pointer, plus(offset, i * size_of(part.kind)), part, mask)
+
+
+def load_pairs(
+    e: Emitter, pointer: str, offset: Affine, kind: str, mask: Vec | None, ahead: int = 0
+) -> list[Vec]:
+    """Load a row of pairs of numbers, which are taken apart in registers; see `load`."""
+    size, row = size_of(kind), f"<{2 * e.group} x {LLVM[kind]}>"
+    evens, odds = [], []
+    for part in range(e.parts):
+        where = _at(e, pointer, plus(offset.base, 2 * part * e.group * size))
+        if ahead and 2 * part * e.group * size % LINE == 0:
+            fetch(e, where, ahead)
+        if mask is None:
+            both = e.write(f"load {row}, ptr {where}, align {size}")
+        else:
+            mask_type, twice = _twice(e, mask, part)
+            name = f"llvm.masked.load.v{2 * e.group}{_suffix(kind)}.p0"
+            e.module.declare(name, row, "ptr", "i32", mask_type, row)
+            given = f"ptr {where}, i32 {size}, {mask_type} {twice}, {row} zeroinitializer"
+            both = e.write(f"call {row} @{name}({given})")
+        for found, first in ((evens, 0), (odds, 1)):
+            order = _order(2 * lane + first for lane in range(e.group))
+            found.append(e.write(f"shufflevector {row} {both}, {row} poison, {order}"))
+    return [Vec(e, kind, True, tuple(parts)) for parts in (evens, odds)]
+
+
+def store_pairs(
+    e: Emitter, pointer: str, offset: Affine, pair: Sequence[Vec], mask: Vec | None
+) -> None:
+    """Store a row of pairs of numbers; see `store`."""
+    kind = pair[0].kind
+    type_, size, row = e.type(kind, True), size_of(kind), f"<{2 * e.group} x {LLVM[kind]}>"
+    order = _order(lane + e.group * i for lane in range(e.group) for i in (0, 1))
+    for part, (left, right) in enumerate(zip(*[x.spread().parts for x in pair], strict=True)):
+        where = _at(e, pointer, plus(offset.base, 2 * part * e.group * size))
+        both = e.write(f"shufflevector {type_} {left}, {type_} {right}, {order}")
+        if mask is None:
+            e.do(f"store {row} {both}, ptr {where}, align {size}")
+            continue
+        mask_type, twice = _twice(e, mask, part)
+        name = f"llvm.masked.store.v{2 * e.group}{_suffix(kind)}.p0"
+        e.module.declare(name, "void", row, "ptr", "i32", mask_type)
+        e.do(f"call void @{name}({row} {both}, ptr {where}, i32 {size}, {mask_type} {twice})")
+
+
+def _twice(e: Emitter, mask: Vec, part: int) -> tuple[str, str]:
+    """Return a part of a mask with each lane twice, and its type."""
+    type_, order = e.type("b", True), _order(lane // 2 for lane in range(2 * e.group))
+    text = f"shufflevector {type_} {mask.spread().parts[part]}, {type_} poison, {order}"
+    return f"<{2 * e.group} x i1>", e.write(text)
+
+
+def _order(lanes: Iterable[int]) -> str:
+    """Return which lanes a shuffle takes."""
+    places = [f"i32 {lane}" for lane in lanes]
+    return f"<{len(places)} x i32> <{', '.join(places)}>"
 
 
 def _at(e: Emitter, pointer: str, offset: Index) -> str:

@@ -197,7 +197,7 @@ class Buffer:
     Attributes
     ----------
     pointers
-        Where each component of a number begins; see `kinds_of`.
+        Where each component of a number begins, or all of them; see `kinds_of` and `beside`.
     wide
         Whether it holds a vector for each element.
     mask
@@ -209,6 +209,9 @@ class Buffer:
         else may have them later.
     depth
         Within how many regions it was made.
+    beside
+        How many components of a number lie side by side, as NumPy has them: 1 if each component has
+        memory of its own.
     """
 
     pointers: tuple[str, ...]
@@ -218,6 +221,7 @@ class Buffer:
     readers: int = 0
     places: tuple[tuple[DimLike, DimLike], ...] = ()
     depth: int = 0
+    beside: int = 1
 
 
 class Stored(Array):
@@ -252,7 +256,7 @@ class Stored(Array):
 
     def _offset(self, place: Index, kind: str) -> Index:
         """Return the byte offset of the element at a place of the row-major order."""
-        e, size = self.e, size_of(kind)
+        e, size = self.e, size_of(kind) * self.buffer.beside
         if not self.buffer.wide:
             return times(place, size)
         row = times(place, e.lanes * size)
@@ -272,6 +276,9 @@ class Stored(Array):
     def load(self, place: Index, mask: Vec | None = None) -> Number:
         """Return the element at a place of the row-major order, which must be within bounds."""
         buffer = self.buffer
+        if buffer.beside > 1:  # as NumPy has them
+            where = self._offset(place, buffer.kinds[0])
+            return load_number(self.e, buffer.pointers[0], where, self.dtype, mask)
         return of_vecs(
             [
                 load_at(self.e, pointer, self._offset(place, kind), kind, mask)
@@ -285,6 +292,10 @@ class Stored(Array):
         place, is_data = self._place(place)
         if is_data and mask is None:
             mask = self.active()
+        if buffer.beside > 1:
+            where = self._offset(place, buffer.kinds[0])
+            store_number(self.e, buffer.pointers[0], where, value, mask)
+            return
         rows = zip(buffer.pointers, buffer.kinds, vecs(value), strict=True)
         for pointer, kind, piece in rows:
             store(self.e, pointer, self._offset(place, kind), piece, mask)

@@ -78,7 +78,7 @@ def unpack(k: Lowering, value: Array, target: Given, row: Affine, stop: Vec) -> 
     if rows.fits(k, target):
         rows.store(k, k.items(value), target, row, stop)
         return
-    if not isinstance(value, Stored):
+    if not isinstance(value, Stored) or value.buffer.beside > 1:
         value = k.materialized(value)
     _move(k, "unpack", target, value, row, stop)
 

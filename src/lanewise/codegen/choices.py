@@ -30,6 +30,8 @@ LONG_TURN = 256
 IN_SIGHT = 256
 #: An example with a larger array is not run in one lane: its elements are.
 LARGE = 1024
+#: ... where calls of a library prepare what all examples in lanes share, which takes long.
+LARGE_IN_CALLS = 1 << 14
 #: What a reduction across the lanes costs for each halving.
 _HALVING = 3
 #: So many vectors of a column are read one after the other where an element takes little work, and
@@ -57,7 +59,8 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     body = at_usual_sizes(body)
     if any(op.primitive in LOOPS for op in body.operations):
         return True
-    if max([count(v) for v in _values(body)], default=1) > LARGE:
+    is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
+    if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False
     if any(_fills_lanes(op) for op in body.operations):
         return False
@@ -152,6 +155,7 @@ def _cost_of_examples(
     lanes = _group(body, in_dims)
     work = sum([work_of(op) * _largest(op) for op in body.operations]) / lanes
     work += sum([ask(op.primitive.products, op) for op in body.operations]) / lanes
+    work += 2 * sum([ask(op.primitive.setup_ns, op) for op in body.operations]) / lanes
     mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
     numbers = [v for v in (*mapped, *body.outputs) if count(v) > 1]
     moved = sum([count(v) for v in numbers if v not in apart])
@@ -172,6 +176,7 @@ def _cost_of_elements(body: Graph) -> float | None:
         results = [value for value in op.results if isinstance(value.type, ArrayType)]
         largest = max((*op.operands, *results), key=count)
         products = ask(op.primitive.products, op)
+        total += 2 * ask(op.primitive.setup_ns, op)
         is_product = products and results[0].type.shape
         shape = (results[0] if is_product else largest).type.shape
         if count(largest) <= 1:
@@ -227,7 +232,16 @@ def nanoseconds(body: Graph, in_dims: Sequence[int | None], lanes: int) -> float
     """
     mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
     moved = sum([count(v) * v.type.dtype.itemsize for v in (*mapped, *body.outputs)])
-    return (instructions(body) + _heavy(body)) / (2 * lanes) + moved / 10
+    return (instructions(body) + _heavy(body)) / (2 * lanes) + _called(body, lanes) + moved / 10
+
+
+def _called(body: Graph, lanes: int) -> float:
+    """Return the nanoseconds that an example spends in libraries."""
+    total = 0.0
+    for op in body.operations:
+        total += ask(op.primitive.call_ns, op) + ask(op.primitive.setup_ns, op) / lanes
+        total += _turns(op) * sum([_called(r, lanes) for r in op.regions]) if op.regions else 0
+    return total
 
 
 def _heavy(body: Graph) -> float:
@@ -274,6 +288,17 @@ def only_indexed(body: Graph, number: int) -> bool:
             if not all(only_indexed(region, place - shift) for region in uses):
                 return False
     return found
+
+
+def only_called(body: Graph, number: int) -> bool:
+    """Whether an input is read by calls of a library only, which read it where it lies."""
+    value = body.inputs[number]
+    readers = [op for op in body.operations if value in op.operands]
+    return (
+        bool(readers)
+        and value not in body.outputs
+        and all([not op.regions and ask(op.primitive.call_ns, op) > 0 for op in readers])
+    )
 
 
 def _is_used(region: Graph, number: int) -> bool:

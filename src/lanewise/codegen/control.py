@@ -132,6 +132,7 @@ def operation(
     types = types[len(operands) :]
     if len(types) == 1 and types[0].shape:
         operands = [k.found_once(x, types[0].shape) for x in operands]
+    k.places = [k.targets.get(value) for value in op.results]
     found = rule(k, types, *operands, **op.params)
     return found if isinstance(found, (tuple, list)) else (found,)
 

@@ -24,6 +24,7 @@ from lanewise.codegen.choices import (
     count,
     defines_sizes,
     nanoseconds,
+    only_called,
     only_indexed,
     runs_in_lanes,
     shape_of_lanes,
@@ -215,12 +216,13 @@ def _in_form(
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
-    k.is_alone = all(axis is None for axis in in_dims)
+    k.has_batch = any([axis is not None for axis in in_dims])
     examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
     if plan is not None and shared:
         raise CannotCompile("lanes that are filled again read operands that others have written to")
+    k.refills = plan is not None
     if plan is not None:
         k.first = begin
         k.note = refill.write(k, plan, examples.operand, in_dims, begin, end)
@@ -369,6 +371,13 @@ class _Examples:
         for x in arguments:
             for buffer in x.buffers:
                 buffer.mask = k.mask
+        if not lent.operands:
+            read = {value for op in self.body.operations for value in op.operands}
+            k.targets = {
+                value: self._given(len(self.in_dims) + number, example)
+                for number, value in enumerate(self.body.outputs)
+                if value not in read and self.body.outputs.count(value) == 1
+            }
         if len(self.body.outputs) > MANY_RESULTS and not lent.operands:
             control.run(k, self.body, arguments, lambda i, value: self._store(i, value, example))
             return
@@ -379,6 +388,8 @@ class _Examples:
         """Write a result of an example, or of a block of them in lanes, to where it belongs."""
         k = self.k
         target = self._given(len(self.in_dims) + number, example)
+        if isinstance(value, Given) and value.pointer == target.pointer:
+            return  # it was written there at once
         if self.in_lanes and not is_few(value.shape, 1) and not is_unknown(value.shape):
             assert isinstance(example, Affine)
             unpack(k, value, target, example, self.end)
@@ -419,7 +430,7 @@ class _Examples:
             return x
         if x.size == 1:
             return self._in_registers(x)
-        if only_indexed(self.body, number):
+        if only_indexed(self.body, number) or only_called(self.body, number):
             return x
         assert isinstance(example, Affine)
         value = self.body.inputs[number]

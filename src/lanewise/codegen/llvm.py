@@ -15,7 +15,7 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
-from lanewise.codegen import store, support
+from lanewise.codegen import store, support, ufunc_loops
 from lanewise.codegen.background import interruptible, leave_room
 
 #: How much LLVM optimizes, of 3.
@@ -231,6 +231,7 @@ class Code:
 
     def __init__(self, text: str) -> None:
         start = time.perf_counter()
+        ufunc_loops.check_declared(text)
         code = compile_object(text)
         leave_room(len(code))
         if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):

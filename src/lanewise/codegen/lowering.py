@@ -45,14 +45,20 @@ class Lowering(Loops):
     ----------
     memory
         The kernel's local memory.
-    is_alone
-        Whether it has a single example, and so one thread.
+    has_batch
+        Whether it computes many examples, of which NumPy would do all at once.
+    refills
+        Whether its main work is one loop, whose lanes take the next examples as they are done.
     """
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.memory = Memory()
-        self.is_alone = False
+        self.has_batch = True
+        self.refills = False
+        #: Where results belong that nobody else reads: of values, and of the operation at hand.
+        self.targets: dict[Any, Given] = {}
+        self.places: list[Given | None] = []
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
@@ -67,6 +73,16 @@ class Lowering(Loops):
     def is_outermost(self) -> bool:
         """Whether the operation at hand is in no region of another one."""
         return self._depth <= 1
+
+    @property
+    def is_batched(self) -> bool:
+        """Whether NumPy would do the operation at hand for all examples in one call."""
+        return self.is_outermost and not self.refills
+
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether the operation at hand runs for one example alone, and for all of them so."""
+        return self.has_batch and not self.in_lanes and self.is_batched
 
     def is_shared(self, x: Array) -> bool:
         """Return whether an array is an operand of the kernel that all examples read alike."""
@@ -85,6 +101,10 @@ class Lowering(Loops):
         """Return a ufunc of numbers, with NumPy's promotion; a tuple if it has several results."""
         loop = loop_dtypes(fn, tuple([numbers.dtype_of(x) for x in operands]), dtype)
         return self.loop(fn, loop)(*operands)
+
+    def has_loop(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
+        """Return whether a ufunc's loop has a native form."""
+        return lookup(fn, loop) is not None
 
     def loop(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> Callable[..., Any]:
         """Return the function of numbers that a ufunc's loop is; it converts its operands."""
@@ -233,9 +253,9 @@ class Lowering(Loops):
         x.stored.buffer.places = ()  # it is kept for whoever reads x later
         return x.stored
 
-    def materialized(self, x: Array, wide: bool | None = None) -> Stored:
+    def materialized(self, x: Array, wide: bool | None = None, beside: bool = False) -> Stored:
         """Return an array computed into memory of its own; see `local`."""
-        result = self.local(x.dtype, x.shape, wide)
+        result = self.local(x.dtype, x.shape, wide, beside)
         if isinstance(x, Elements):
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
@@ -263,18 +283,27 @@ class Lowering(Loops):
         """Return the mask to store with into an array made under the mask at hand."""
         return None if x.buffer.wide or not self.in_lanes else self.mask
 
-    def local(self, dtype: np.dtype, shape: Sequence[DimLike], wide: bool | None = None) -> Stored:
+    def local(
+        self,
+        dtype: np.dtype,
+        shape: Sequence[DimLike],
+        wide: bool | None = None,
+        beside: bool = False,
+    ) -> Stored:
         """Return an array in local memory whose elements are not yet known.
 
-        It has a place for each lane if it is `wide`, by default where lanes run.
+        It has a place for each lane if it is `wide`, by default where lanes run. The parts of
+        complex numbers lie `beside` each other, as NumPy has them, or apart, as lanes want them.
         """
         size = product(room(shape, self.e.counted))
         wide = self.in_lanes if wide is None else wide
         kinds = kinds_of(dtype)
-        bytes_of_part = size * (dtype.itemsize // len(kinds)) * (self.e.lanes if wide else 1)
-        rows = [self._allocate(bytes_of_part) for _ in kinds]
+        count = len(kinds) if beside else 1
+        bytes_of_part = size * (dtype.itemsize * count // len(kinds))
+        bytes_of_part *= self.e.lanes if wide else 1
+        rows = [self._allocate(bytes_of_part) for _ in kinds[count - 1 :]]
         pointers = tuple([pointer for pointer, _ in rows])
-        buffer = Buffer(pointers, kinds, wide, self.mask, depth=self._depth)
+        buffer = Buffer(pointers, kinds, wide, self.mask, depth=self._depth, beside=count)
         if not self._is_ahead:
             buffer.places = tuple([place for _, place in rows if place is not None])
             self._made.append(buffer)

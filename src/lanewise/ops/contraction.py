@@ -335,6 +335,13 @@ def gufunc(fn: np.ufunc) -> Primitive:
     def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
         return primitive(*align_loops(b, operands, [len(names) for names in inputs]), dtype=dtype)
 
+    def lanes(k: Any, types: Any, *operands: Any, dtype: np.dtype | None) -> Any:
+        if k.is_batched or "?" in signature:  # one thread at a time: it may raise
+            k.leave(f"NumPy calls {fn.__name__} once for all")
+        loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
+        ns = float(sum([k.usual(x.shape) for x in operands]))
+        return k.gufunc_call(types, [fn], loop, operands, None, ns, is_locked=fn not in PRODUCTS)
+
     def jvp(d: Any, tangents: Any, z: Any, x: Any, y: Any, *, dtype: np.dtype | None) -> Any:
         x, y = x.astype(z.dtype), y.astype(z.dtype)
         terms = [
@@ -349,6 +356,7 @@ def gufunc(fn: np.ufunc) -> Primitive:
         type=infer,
         numpy=numpy,
         batch=batch,
+        lanes=lanes,
         jvp=jvp
         if fn in PRODUCTS
         else absent(f"the derivative of the generalized ufunc {fn.__name__} is not known"),

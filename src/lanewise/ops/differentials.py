@@ -201,3 +201,29 @@ def adjugate_moved(inverse: Any, det: Any, t: Any, u: Any) -> Any:
 
 def _trace(x: Any) -> Any:
     return np.trace(x, axis1=-2, axis2=-1)[..., None, None]
+
+
+def phase(u: np.ndarray, vh: np.ndarray) -> np.ndarray:
+    """Return the determinants of products of unitary matrices."""
+    return (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+
+
+def product_without(s: np.ndarray, count: int) -> np.ndarray:
+    """Return the products of all numbers of the last axis but one, or but each two of them.
+
+    Those of two are matrices, with zeros on their diagonals.
+    """
+    zero = s < np.finfo(s.dtype).tiny
+    safe = np.where(zero, np.ones((), s.dtype), s)
+    zeros, total = zero.sum(-1, keepdims=True), safe.prod(-1, keepdims=True)
+    if count == 1:
+        return np.where(zeros == zero, total / safe, np.zeros((), s.dtype))
+    both = zero[..., None] + zero[..., None, :].astype(int)
+    is_rest = (zeros[..., None] == both) & ~np.eye(s.shape[-1], dtype=bool)
+    rest = total[..., None] / safe[..., None] / safe[..., None, :]
+    return np.where(is_rest, rest, np.zeros((), s.dtype))
+
+
+def adjoint_of(x: np.ndarray) -> np.ndarray:
+    """Return the conjugate transposes of matrices of NumPy's."""
+    return x.swapaxes(-1, -2).conj()

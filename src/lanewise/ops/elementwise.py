@@ -51,8 +51,11 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
 
     def lanes(k: Any, types: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
-        found, shape = k.loop(fn, loop), types[0].shape
+        shape = types[0].shape
         parts = [aligned(x, len(shape)) for x in operands]
+        if not k.has_loop(fn, loop):
+            return called(k, types, loop, parts)
+        found = k.loop(fn, loop)
 
         def at(*i: Any) -> Any:
             return found(*[x(*i) for x in parts])
@@ -61,6 +64,12 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
             fails, work = k.loop_fails(fn, loop), k.loop_cost(fn, loop)
             return k.lazy(types[0].dtype, shape, at, operands, fails=fails, work=work)
         return k.several(types, shape, at, operands)
+
+    def called(k: Any, types: Any, loop: tuple[np.dtype, ...], parts: Any) -> Any:
+        if row is UNKNOWN and k.is_batched:  # one thread at a time: it may raise
+            k.leave(f"NumPy calls {fn.__name__} once for all")
+        ns = max(row.numpy_ns, row.instructions / 16)
+        return k.ufunc_call(types, fn, loop, parts, ns, is_locked=row is UNKNOWN)
 
     def jvp(d: Any, tangents: Any, results: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)

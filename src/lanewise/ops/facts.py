@@ -118,6 +118,11 @@ class Facts:
         looks them up), and `products` how many it takes beside them in all.
     products
         See `instructions`.
+    call_ns
+        Nanoseconds that a call of a library takes in a kernel for an example, if it is one there:
+        neither lanes nor what is done beside it make that less.
+    setup_ns
+        What such a call takes beside that once, for all examples that are in lanes.
     flops
         How many operations on numbers an element of the larger of its result and its first operand
         is, for `explain`; as a function, how many it is in all.
@@ -162,6 +167,8 @@ class Facts:
     numpy_ns: float = 1.0
     instructions: float | Rule = 1
     products: float | Rule = 0
+    call_ns: float | Rule = 0
+    setup_ns: float | Rule = 0
     flops: float | Rule = 1
     recompute: float | None = None
     of_regions: OfRegions | None = None
@@ -281,7 +288,9 @@ def fn_may_fail(op: Operation) -> bool:
 
 
 def products_of_matrices(op: Operation) -> float:
-    """Return about how many instructions linear algebra takes in a kernel."""
+    """Return about how many instructions linear algebra takes in a kernel; none if it is called."""
+    if ask(op.primitive.call_ns, op):
+        return 0
     return max([min(v.type.shape[-2:], default=1) * count(v) for v in op.operands])
 
 

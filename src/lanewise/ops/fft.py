@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import bounds, dim_max
+from lanewise.ir.dims import Dim, bounds, dim_max
+from lanewise.ir.graph import Operation
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
-from lanewise.ops.registry import Batch, absent, op, sample
+from lanewise.ops.facts import Kind, usual_size
+from lanewise.ops.numpy_loops import own_gufunc, same
+from lanewise.ops.registry import Batch, op, sample
 
 
 def _check(n: int, norm: str | None) -> None:
@@ -46,12 +51,117 @@ def _weights(d: Any, n: int, like: Any, axis: int, inner: float) -> Any:
     return np.reshape(weights, (-1, *(1,) * (like.ndim - axis - 1)))
 
 
+# --- NumPy's loops ------------------------------------------------------------------------------
+
+#: What a transform takes, in nanoseconds: for each factor of n that is computed with, a number of
+#: it; and what a call takes that makes the table of n roots of unity, which it does for its rows.
+_FACTOR_NS, _SETUP_NS, _ROOT_NS = 0.13, 150.0, 8.0
+
+#: Rows of more points are transformed one by one only where NumPy would do so as well.
+LONG = 1 << 10
+#: Where there is one example, NumPy writes a result of more numbers to its place at once.
+LARGE = 1 << 16
+
+
+def _transform_ns(n: Any) -> float:
+    """Return what a complex transform of n points takes, about, given the roots."""
+    n = left = usual_size(n)
+    total = 0
+    for factor in (2, 3, 5, 7, 11):
+        while left % factor == 0 and left > 1:
+            total, left = total + factor, left // factor
+    # One of a large prime is two of more than twice as many points (Bluestein).
+    each = total + left if left * left <= n else 16 * math.log2(2 * n)
+    return _FACTOR_NS * 2 * n * each
+
+
+def _call_ns(op: Operation) -> float:
+    """Return what the transforms of an example take in NumPy's loop."""
+    shape, axis = op.results[0].type.shape, op.params["axis"]
+    rows = math.prod([usual_size(size) for i, size in enumerate(shape) if i != axis])
+    return rows * _transform_ns(op.params["n"]) / _halves(op)
+
+
+def _setup_ns(op: Operation) -> float:
+    """Return what a call takes beside its transforms."""
+    n = usual_size(op.params["n"])
+    roots = n if _transform_ns(n) < 20 * n else 8 * n
+    return _SETUP_NS + _ROOT_NS * roots / _halves(op)
+
+
+def _halves(op: Operation) -> int:
+    """Return which part of a complex transform one is."""
+    return 1 if op.primitive.name == "fft" else 2
+
+
+@lru_cache(maxsize=8)
+def _gufunc(name: str) -> np.ufunc | None:
+    """Return the generalized ufunc of NumPy's that a transform is; None if it is no more."""
+    public, sizes = getattr(np.fft, name.partition("_")[0]), (3, 4)
+    if name[0] == "r":
+        sizes = (3,) if name.endswith("odd") else (4,)
+
+    def agrees(fn: np.ufunc) -> bool:
+        x = np.array([1.0, -2.5, 3.25]) * (1 if name[0] == "r" else 1 - 0.5j)
+        wanted = [public(x, n, norm="backward" if name[0] == "i" else "forward") for n in sizes]
+        found = [
+            fn(x, np.reciprocal(float(n)), out=np.empty_like(w))
+            for n, w in zip(sizes, wanted, strict=True)
+        ]
+        return same(tuple(found), tuple(wanted))
+
+    signature = "(m),()->(n)" if name[0] == "i" else "(n),()->(m)"
+    return own_gufunc("numpy.fft._pocketfft_umath", name, signature, agrees)
+
+
+def _transformed(
+    k: Any, type_: Any, x: Any, n: Any, axis: int, norm: str | None, names: tuple[str, ...]
+) -> Any:
+    """Call the loop of NumPy's that a transform is; of two, the second for odd n."""
+    fns, which = [_gufunc(name) for name in names], None
+    if None in fns:
+        k.leave("NumPy's transforms are not where they were")
+    if k.is_one_by_one and not isinstance(n, Dim) and n > LONG:
+        k.leave("NumPy transforms all rows in one call, which prepares long ones once")
+    if not k.has_batch and k.is_batched and k.usual(type_.shape) > LARGE:
+        k.leave("of one large array NumPy makes as much in one call")
+    if len(fns) == 2 and isinstance(n, Dim):
+        which = (k.index(n) & 1).ne(0)
+    elif len(fns) == 2:
+        fns = fns[n % 2 : n % 2 + 1]
+    is_inverse = names[0][0] == "i"
+    real = np.result_type(x.dtype.type(0).real.dtype, 1.0)
+    where = {None: "backward"}.get(norm, norm)
+    if is_inverse:
+        where = _SWAPPED[where]
+    if where == "backward":
+        factor = k.constant(real, 1)
+    else:
+        size = k.convert(k.index(n), real)
+        size = k.ufunc(np.sqrt, size) if where == "ortho" else size
+        factor = k.ufunc(np.reciprocal, size)
+    given = (x.dtype, int if where == "backward" else real, type_.dtype)  # as NumPy gives them
+    dtypes = fns[0].resolve_dtypes(given)
+    return k.gufunc_call(
+        [type_],
+        fns,
+        dtypes,
+        (x, k.scalar(factor)),
+        ((axis,), (), (axis,)),
+        _transform_ns(n),
+        which=which,
+    )[0]
+
+
+# --- operations ---------------------------------------------------------------------------------
+
+
 @op
 class fft:
     """The complex transform of n points (the axis is cut or zero-padded to n), or its inverse."""
 
-    one_call = True
-    may_fail = False
+    kind, along, one_call, any_size, along_rows = Kind.ALONG, "axis", True, True, True
+    numpy_ns, call_ns, setup_ns = 6.0, _call_ns, _setup_ns
 
     def type(x, *, n: int, axis: int, norm: str | None, inverse: bool):
         _check(n, norm)
@@ -64,7 +174,8 @@ class fft:
     def batch(b: Batch, x, *, axis, **params):
         return fft(x, axis=axis + 1, **params)
 
-    lanes = absent("NumPy's library transforms all rows in one call")
+    def lanes(k, types, x, *, n, axis, norm, inverse):
+        return _transformed(k, types[0], x, n, axis, norm, ("ifft" if inverse else "fft",))
 
     jvp = linear(0)
 
@@ -84,8 +195,8 @@ class fft:
 class rfft:
     """The transform of n real points: the n // 2 + 1 terms of non-negative frequency."""
 
-    one_call = True
-    may_fail = False
+    kind, along, one_call, any_size, along_rows = Kind.ALONG, "axis", True, True, True
+    numpy_ns, call_ns, setup_ns = 6.0, _call_ns, _setup_ns
 
     def type(x, *, n: int, axis: int, norm: str | None):
         _check(n, norm)
@@ -100,7 +211,8 @@ class rfft:
     def batch(b: Batch, x, *, axis, **params):
         return rfft(x, axis=axis + 1, **params)
 
-    lanes = absent("NumPy's library transforms all rows in one call")
+    def lanes(k, types, x, *, n, axis, norm):
+        return _transformed(k, types[0], x, n, axis, norm, ("rfft_n_even", "rfft_n_odd"))
 
     jvp = linear(0)
 
@@ -119,8 +231,8 @@ class rfft:
 class irfft:
     """The inverse of `rfft`: n real points."""
 
-    one_call = True
-    may_fail = False
+    kind, along, one_call, any_size, along_rows = Kind.ALONG, "axis", True, True, True
+    numpy_ns, call_ns, setup_ns = 6.0, _call_ns, _setup_ns
 
     def type(x, *, n: int, axis: int, norm: str | None):
         _check(n, norm)
@@ -133,7 +245,8 @@ class irfft:
     def batch(b: Batch, x, *, axis, **params):
         return irfft(x, axis=axis + 1, **params)
 
-    lanes = absent("NumPy's library transforms all rows in one call")
+    def lanes(k, types, x, *, n, axis, norm):
+        return _transformed(k, types[0], x, n, axis, norm, ("irfft",))
 
     jvp = linear(0)
 

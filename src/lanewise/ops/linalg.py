@@ -18,7 +18,10 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops import differentials
 from lanewise.ops.contraction import align_loops
 from lanewise.ops.derivatives import is_linear
+from lanewise.ops.differentials import adjoint_of, phase, product_without
 from lanewise.ops.facts import Kind, flops_of_matrices
+from lanewise.ops.lapack import IN_LANES, VALUES_IN_LANES, called, is_small
+from lanewise.ops.lapack import call_ns as price
 from lanewise.ops.registry import Batch, absent, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
@@ -56,7 +59,7 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 class cholesky:
     """The lower (or upper) triangular factor of positive definite matrices."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 5.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 5.0, "", price(5, IN_LANES)
     flops = flops_of_matrices(lambda n, m, k: n**3 / 3)
     raises = "Matrix is not positive definite"
 
@@ -70,7 +73,9 @@ class cholesky:
         return cholesky(x, **params)
 
     def lanes(k, types, x, *, upper):
-        return k.cholesky(types[0], x, upper)
+        if is_small(x):
+            return k.cholesky(types[0], x, upper)
+        return called(k, types, "cholesky_up" if upper else "cholesky_lo", (x,))
 
     def jvp(d, tangents, y, x, *, upper):
         t = differentials.hermitian(d, tangents[0], "U" if upper else "L")
@@ -86,7 +91,7 @@ class cholesky:
 class solve:
     """The solutions X of A X = B for stacks of matrices A (..., n, n) and B (..., n, k)."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 8.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 8.0, "", price(8, IN_LANES)
     flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3 + 2 * n * n * k)
     raises = "Singular matrix"
 
@@ -112,7 +117,7 @@ class solve:
         return solve(*align_loops(b, (a, y), [2, 2]))
 
     def lanes(k, types, a, y):
-        return k.solve(types[0], a, y)
+        return k.solve(types[0], a, y) if is_small(a) else called(k, types, "solve", (a, y))
 
     def jvp(d, tangents, x, a, y):
         t, right = tangents
@@ -132,7 +137,7 @@ class solve:
 class inv:
     """The inverses of square matrices; of a singular one an error, or NaN where not `strict`."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 20.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 20.0, "", price(20, IN_LANES)
     flops = flops_of_matrices(lambda n, m, k: 2 * n**3)
     raises = "Singular matrix"
 
@@ -155,7 +160,7 @@ class inv:
         return inv(x, strict=strict)
 
     def lanes(k, types, x, *, strict):
-        return k.inv(types[0], x)
+        return k.inv(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
 
     def jvp(d, tangents, y, x, *, strict):
         return -(y @ tangents[0] @ y)
@@ -171,7 +176,8 @@ class inv:
 class det:
     """The determinants of square matrices."""
 
-    kind, numpy_ns, flops = Kind.MATRIX, 6.0, flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
+    kind, numpy_ns, call_ns = Kind.MATRIX, 6.0, price(6, IN_LANES)
+    flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
 
     def type(x):
         return array_type(check_matrix(x), x.shape[:-2])
@@ -183,7 +189,7 @@ class det:
         return det(x)
 
     def lanes(k, types, x):
-        return k.det(types[0], x)
+        return k.det(types[0], x) if is_small(x) else called(k, types, "det", (x,), fails=False)
 
     def jvp(d, tangents, y, x):
         factors = np.swapaxes(d.emit(adjugate, x), -1, -2)
@@ -213,8 +219,8 @@ class adjugate:
         if size and np.any(rest):
             # The singular values tell the product of all but one, though that one be zero.
             u, s, vh = np.linalg.svd(x[rest])
-            scaled = _product_without(s, 1)[..., None, :] * _adjoint(vh)
-            result[rest] = _phase(u, vh) * (scaled @ _adjoint(u))
+            scaled = product_without(s, 1)[..., None, :] * adjoint_of(vh)
+            result[rest] = phase(u, vh) * (scaled @ adjoint_of(u))
         return result
 
     def batch(b: Batch, x):
@@ -253,11 +259,11 @@ class adjugate_moved:
 
     def numpy(x, t):
         u, s, vh = np.linalg.svd(x)
-        inner = _adjoint(u) @ t @ _adjoint(vh)
-        products = _product_without(s, 2)
+        inner = adjoint_of(u) @ t @ adjoint_of(vh)
+        products = product_without(s, 2)
         diagonal = (products @ np.diagonal(inner, 0, -2, -1)[..., None])[..., 0]
         middle = diagonal[..., None] * np.eye(s.shape[-1], dtype=s.dtype) - products * inner
-        return _phase(u, vh) * (_adjoint(vh) @ middle @ _adjoint(u))
+        return phase(u, vh) * (adjoint_of(vh) @ middle @ adjoint_of(u))
 
     def batch(b: Batch, x, t):
         return adjugate_moved(*align_loops(b, (x, t), [2, 2]))
@@ -280,30 +286,6 @@ class adjugate_moved:
     samples = (sample(_REGULAR, (4, 4)), sample(_STACK, (2, 3, 3)))
 
 
-def _phase(u: np.ndarray, vh: np.ndarray) -> np.ndarray:
-    return (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-
-
-def _product_without(s: np.ndarray, count: int) -> np.ndarray:
-    """Return the products of all numbers of the last axis but one, or but each two of them.
-
-    Those of two are matrices, with zeros on their diagonals.
-    """
-    zero = s < np.finfo(s.dtype).tiny
-    safe = np.where(zero, np.ones((), s.dtype), s)
-    zeros, total = zero.sum(-1, keepdims=True), safe.prod(-1, keepdims=True)
-    if count == 1:
-        return np.where(zeros == zero, total / safe, np.zeros((), s.dtype))
-    both = zero[..., None] + zero[..., None, :].astype(int)
-    is_rest = (zeros[..., None] == both) & ~np.eye(s.shape[-1], dtype=bool)
-    rest = total[..., None] / safe[..., None] / safe[..., None, :]
-    return np.where(is_rest, rest, np.zeros((), s.dtype))
-
-
-def _adjoint(x: np.ndarray) -> np.ndarray:
-    return x.swapaxes(-1, -2).conj()
-
-
 def _scalars(matrices: ArrayType) -> ArrayType:
     """Return the type of one number for each matrix of a stack."""
     return array_type(matrices.dtype, matrices.shape[:-2])
@@ -313,7 +295,8 @@ def _scalars(matrices: ArrayType) -> ArrayType:
 class slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
-    kind, numpy_ns, flops = Kind.MATRIX, 6.0, flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
+    kind, numpy_ns, call_ns = Kind.MATRIX, 6.0, price(6, IN_LANES)
+    flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
 
     def type(x):
         dtype = check_matrix(x)
@@ -326,7 +309,9 @@ class slogdet:
         return slogdet(x)
 
     def lanes(k, types, x):
-        return k.slogdet(types, x)
+        return (
+            k.slogdet(types, x) if is_small(x) else called(k, types, "slogdet", (x,), fails=False)
+        )
 
     def jvp(d, tangents, results, x):
         (t,), sign = tangents, results[0]
@@ -406,7 +391,7 @@ class qr:
 class svd:
     """Singular value decomposition: U, S, Vh. Singular values descend."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 130.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 130.0, "", price(130)
     raises = "SVD did not converge"
 
     def type(x, *, full_matrices: bool):
@@ -425,7 +410,8 @@ class svd:
     def batch(b: Batch, x, *, full_matrices):
         return svd(x, full_matrices=full_matrices)
 
-    lanes = absent("the signs and phases of vectors are LAPACK's")
+    def lanes(k, types, x, *, full_matrices):
+        return called(k, types, "svd_f" if full_matrices else "svd_s", (x,))
 
     def jvp(d, tangents, results, x, *, full_matrices):
         u, s, vh = results
@@ -448,7 +434,7 @@ class svd:
 class svdvals:
     """Singular values alone, descending."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 70.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 70.0, "", price(70, VALUES_IN_LANES)
     flops = flops_of_matrices(lambda n, m, k: 24 * max(n, m) * min(n, m) ** 2)
     raises = "SVD did not converge"
 
@@ -464,7 +450,8 @@ class svdvals:
         return svdvals(x)
 
     def lanes(k, types, x):
-        return k.svdvals(types[0], x)
+        is_own = is_small(x, VALUES_IN_LANES)
+        return k.svdvals(types[0], x) if is_own else called(k, types, "svd", (x,))
 
     def jvp(d, tangents, y, x):
         u, _, vh = d.emit(svd, x, full_matrices=False)
@@ -477,7 +464,7 @@ class svdvals:
 class eigh:
     """Eigenvalues (ascending) and eigenvectors of Hermitian matrices, one triangle of them read."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 75.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 75.0, "", price(75)
     raises = "Eigenvalues did not converge"
 
     def type(x, *, uplo: str):
@@ -490,7 +477,8 @@ class eigh:
     def batch(b: Batch, x, *, uplo):
         return eigh(x, uplo=uplo)
 
-    lanes = absent("the signs and phases of vectors are LAPACK's")
+    def lanes(k, types, x, *, uplo):
+        return called(k, types, "eigh_up" if uplo == "U" else "eigh_lo", (x,))
 
     def jvp(d, tangents, results, x, *, uplo):
         (w, v), t = results, differentials.hermitian(d, tangents[0], uplo)
@@ -506,7 +494,7 @@ class eigh:
 class eigvalsh:
     """Eigenvalues of Hermitian matrices, ascending."""
 
-    kind, numpy_ns, conditions = Kind.MATRIX, 40.0, ""
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 40.0, "", price(40, VALUES_IN_LANES)
     flops = flops_of_matrices(lambda n, m, k: 24 * n**3)
     raises = "Eigenvalues did not converge"
 
@@ -520,7 +508,9 @@ class eigvalsh:
         return eigvalsh(x, uplo=uplo)
 
     def lanes(k, types, x, *, uplo):
-        return k.eigvalsh(types[0], x, uplo)
+        if is_small(x, VALUES_IN_LANES):
+            return k.eigvalsh(types[0], x, uplo)
+        return called(k, types, "eigvalsh_up" if uplo == "U" else "eigvalsh_lo", (x,))
 
     def jvp(d, tangents, y, x, *, uplo):
         _, v = d.emit(eigh, x, uplo=uplo)

@@ -427,6 +427,8 @@ SCIPY_ROWS = (
 
 #: What is taken of a function of which nothing is known.
 UNKNOWN = Row("", instructions=50)
+#: ... and of one of SciPy's, which raises nothing: mostly a series, with no lanes.
+OF_SCIPY = Row("", instructions=800, numpy_ns=50.0)
 _BY_NAME = {row.name: row for row in (*ROWS, *SCIPY_ROWS)}
 _KNOWN: dict[Any, Row] = {getattr(np, row.name): row for row in ROWS}
 
@@ -445,7 +447,7 @@ def row_of(fn: Any) -> Row:
     name = fn.__name__
     scipy = sys.modules.get("scipy.special")  # whose functions nobody has without it
     is_scipys = scipy is not None and getattr(scipy, name, None) is fn
-    return _BY_NAME.get(name, UNKNOWN) if is_scipys or name == "_zeta" else UNKNOWN
+    return _BY_NAME.get(name, OF_SCIPY) if is_scipys or name == "_zeta" else UNKNOWN
 
 
 def instructions(fn: Any, loop: tuple[np.dtype, ...]) -> int:

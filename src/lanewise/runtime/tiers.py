@@ -21,6 +21,7 @@ import numpy as np
 
 import lanewise.ops.paths  # noqa: F401  (what kernels are written of is in the registry, too)
 from lanewise.codegen.lift import lift
+from lanewise.codegen.ufunc_loops import scipy_tells
 from lanewise.codegen.work import compiling, interpreting
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
@@ -446,7 +447,9 @@ def is_strict() -> bool:
     """Whether floating-point errors are to be raised or told, which kernels do not."""
     # NumPy (since 2.0) keeps that in a context variable: where none is set, it is as it was at the
     # start, and that takes a tenth of the time to see.
-    return bool(copy_context()) and not _LENIENT.issuperset(np.geterr().values())
+    if bool(copy_context()) and not _LENIENT.issuperset(np.geterr().values()):
+        return True
+    return scipy_tells()
 
 
 _LENIENT = frozenset(("ignore", "warn"))

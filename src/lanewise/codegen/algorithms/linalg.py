@@ -36,15 +36,14 @@ from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
 from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
 from lanewise.codegen.vector import Vec, select
+from lanewise.ops.lapack import IN_LANES
 
-#: Larger matrices are left to LAPACK.
-LARGEST = 32
 #: A pivot that cancellation left so many roundings large may be zero as well.
 ROUNDINGS = 4
 
 
 def check_size(*sizes: int) -> None:
-    if max(sizes, default=0) > LARGEST:
+    if max(sizes, default=0) > IN_LANES:
         raise CannotCompile(f"matrices of {'x'.join(map(str, sizes))} are left to LAPACK")
 
 

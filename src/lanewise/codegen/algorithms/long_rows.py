@@ -92,7 +92,7 @@ def sorted_rows(
     Of lanes each has rows of its own: what lies lane by lane is brought to lie row by row.
     """
     form = columns_of(x.dtype, places)
-    if k.is_alone and k.is_outermost and kth is None and not quicksort.pays(form.kind, places):
+    if not k.has_batch and k.is_outermost and kth is None and not quicksort.pays(form.kind, places):
         raise CannotCompile("NumPy sorts long rows faster on this processor, on one thread")
     k.spill_for_loops(x)
     size = x.shape[axis]

@@ -37,15 +37,14 @@ from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
 from lanewise.codegen.vector import Vec, select
+from lanewise.ops.lapack import VALUES_IN_LANES
 
 #: Sweeps after which an example is left to NumPy; six to ten are usual.
 SWEEPS = 30
-#: By rotations larger matrices take longer than LAPACK does.
-LARGEST_ROTATED = 20
 
 
 def _check_rotated(*sizes: int) -> None:
-    if max(sizes) > LARGEST_ROTATED:
+    if max(sizes) > VALUES_IN_LANES:
         raise CannotCompile(f"LAPACK is quicker for {'x'.join(map(str, sizes))} matrices")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen import lists
+from lanewise.codegen import library, lists
 from lanewise.codegen.algorithms import linalg, orthogonal, places, python_calls, sorting
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.emitter import Emitter
@@ -67,6 +67,12 @@ class Algorithms(Rules):
 
     def interp(self, type_: Any, *operands: Array) -> Array:
         return sorting.interp(self, type_, *operands)
+
+    def gufunc_call(self, types: Any, *given: Any, **how: Any) -> list[Array]:
+        return library.gufunc_call(self, types, *given, **how)
+
+    def ufunc_call(self, types: Any, *given: Any, **how: Any) -> list[Array]:
+        return library.ufunc_call(self, types, *given, **how)
 
     def python_call(self, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:
         return python_calls.python_call(self, type_, operands, fn, rows)
