@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.sizes import Counted, computed, is_counted
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 from lanewise.ir.dims import DimLike
@@ -17,6 +17,8 @@ from lanewise.ir.dims import DimLike
 #: Where functions have their stack begin, in bytes. LLVM by itself does not see to it that vectors
 #: which do not find a register are kept within lines of the cache.
 ALIGNED = 64
+#: Functions of more instructions than this are not compiled: it would take many seconds.
+MOST_LINES = 60_000
 
 
 @dataclass(slots=True)
@@ -88,6 +90,11 @@ class Emitter:
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
+
+    def check_length(self) -> None:
+        """Raise `TooLong` as soon as there is more than may be compiled."""
+        if len(self.lines) > MOST_LINES:
+            raise TooLong(f"its kernel of over {MOST_LINES:,} instructions compiles for too long")
 
     def label(self, hint: str = "b") -> str:
         self._count += 1

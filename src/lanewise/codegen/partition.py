@@ -332,10 +332,12 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
         try:
             kernel_of(body, in_dims, kernels, split.params.get("fastmath", False))
         except CannotCompile as error:
-            if isinstance(error, TooLong) and len(members) > 1:
-                split.cuts.add(members[len(members) // 2])
-                continue
             culprit = origin.get(error.trail[-1]) if error.trail else None
+            if isinstance(error, TooLong) and len(members) > 1:
+                # The next kernel begins with what this one had no room for.
+                first = members.index(culprit) if culprit in members else len(members) // 2
+                split.cuts.add(members[max(first, 1)])
+                continue
             if culprit is None and not members:  # it only hands on what cannot be handed on so
                 raise AssertionError(f"a kernel without operations: {error}") from error
             # What is computed where it is read is found out there to have no native form.
