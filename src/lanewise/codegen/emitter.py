@@ -19,6 +19,13 @@ from lanewise.ir.dims import DimLike
 ALIGNED = 64
 #: Functions of more instructions than this are not compiled: it would take many seconds.
 MOST_LINES = 60_000
+#: Of loads that never change, of stores past the caches, and of loops that stay loops.
+METADATA = (
+    "!0 = !{}",
+    "!1 = !{i32 1}",
+    "!2 = distinct !{!2, !3}",
+    '!3 = !{!"llvm.loop.unroll.disable"}',
+)
 
 
 @dataclass(slots=True)
@@ -29,9 +36,7 @@ class Module:
     declarations: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        return "\n".join(
-            [*self.declarations.values(), *self.functions.values(), "!0 = !{}", "!1 = !{i32 1}", ""]
-        )
+        return "\n".join([*self.declarations.values(), *self.functions.values(), *METADATA, ""])
 
     def declare(self, name: str, result: str, *arguments: str) -> None:
         if name not in self.declarations:
@@ -105,8 +110,9 @@ class Emitter:
         self.lines.append(f"{label}:")
         self.block = label
 
-    def jump(self, label: str) -> None:
-        self.do(f"br label %{label}")
+    def jump(self, label: str, *, rolled: bool = False) -> None:
+        """End a block; where that closes a loop, it stays one for LLVM too if `rolled`."""
+        self.do(f"br label %{label}{', !llvm.loop !2' if rolled else ''}")
 
     def branch(self, condition: Vec, then: str, otherwise: str, weights: str = "") -> None:
         self.do(f"br i1 {condition.parts[0]}, label %{then}, label %{otherwise}{weights}")

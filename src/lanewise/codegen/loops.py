@@ -129,13 +129,15 @@ class Loops:
         *,
         unroll: bool | None = None,
         polls: bool = False,
+        rolled: bool = False,
     ) -> Generator[Any]:
         """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
 
         With `unroll` the turns are written one by one, and i is an int; by default where there are
         few, and the code at hand is not written often already. What turns hand on stands in
-        variables or memory. With `polls` it may be a long one, and asks now and then whether the run should stop: between strips of turns, as LLVM does
-        little with a loop that calls somebody in its turns.
+        variables or memory. With `polls` it may be a long one, and asks now and then whether the
+        run should stop: between strips of turns, as LLVM does little with a loop that calls
+        somebody in its turns. A short one that is `rolled` LLVM is not to write out either.
         """
         first, last = ends = (0, start) if stop is None else (start, stop)
         if self._parts(first) or self._parts(last):
@@ -150,7 +152,8 @@ class Loops:
                     yield from known
                 return
         if not polls:
-            yield from self._part_of_turns(first, last, step, ends)
+            is_short = known is not None and len(known) <= UNROLLED
+            yield from self._part_of_turns(first, last, step, ends, rolled and is_short)
         elif known is not None and len(known) <= STRIP:
             yield from self._part_of_turns(first, last, step, ends)
             self.poll(len(known))
@@ -217,7 +220,12 @@ class Loops:
         return self.e.extreme(x, greatest)
 
     def _part_of_turns(
-        self, first: Index, last: Index, step: int, ends: tuple[Index, Index]
+        self,
+        first: Index,
+        last: Index,
+        step: int,
+        ends: tuple[Index, Index],
+        rolled: bool = False,
     ) -> Generator[Any]:
         """Write the turns of a loop, or of a part of one that has these ends."""
         e = self.e
@@ -236,7 +244,7 @@ class Loops:
         with self.scope():
             yield at
         counter.set(e.uniform("i64", at.parts[0]) + step)
-        e.jump(head)
+        e.jump(head, rolled=rolled)
         e.begin(done)
 
     def each(
@@ -265,7 +273,7 @@ class Loops:
                 with self.lane_loop(first, last) as i:
                     body(*index, i)
                 return
-            for i in self.range(first, last, unroll=written_out[axis]):
+            for i in self.range(first, last, unroll=written_out[axis], rolled=unroll is None):
                 level((*index, i))
 
         known = self.written_out(shape, work)
@@ -369,7 +377,7 @@ class Loops:
             axis = len(index)
             if axis < len(shape):
                 ends = within.get(axis, (0, shape[axis]))
-                for i in self.range(*ends, unroll=written_out[axis]):
+                for i in self.range(*ends, unroll=written_out[axis], rolled=True):
                     body((*index, i))
                 return
             before = [variable.get() for variable in variables]
@@ -399,7 +407,7 @@ class Loops:
             axis = len(index)
             ends = within.get(axis, (0, shape[axis]))
             if axis < len(shape) - 1:
-                for i in self.range(*ends, unroll=written_out[axis]):
+                for i in self.range(*ends, unroll=written_out[axis], rolled=True):
                     body((*index, i))
                 return
             with self.lane_loop(*ends) as i:

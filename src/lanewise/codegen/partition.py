@@ -164,6 +164,8 @@ class _Split:
         self.native: dict[Operation, bool] = {}
         #: Operations that a kernel begins with because the one before would be too long.
         self.cuts: set[Operation] = set()
+        #: Why operations have no native form by themselves, None if they have one: as far as asked.
+        self.alone: dict[Operation, CannotCompile | None] = {}
         self.maker: dict[Value, Operation] = {}
         sizes = defined_sizes(self.body)
         for member in self.body.operations:
@@ -355,15 +357,22 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
 
 
 def _refusal(split: _Split, member: Operation) -> CannotCompile | None:
-    """Return why an operation has no native form by itself; None if it has one."""
-    taken = _taken(split, [member])
-    body, _, numbers = _region(split, 0, [member], taken, member.results)
-    in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
-    try:
-        kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
-    except CannotCompile as error:
-        return error.with_traceback(None)  # which holds all that is at work, and so itself
-    return None
+    """Return why an operation has no native form by itself; None if it has one.
+
+    It is asked of all operations of a kernel for each one that is left out of it, but found out
+    once: what it takes from others does not matter.
+    """
+    if member not in split.alone:
+        taken = _taken(split, [member])
+        body, _, numbers = _region(split, 0, [member], taken, member.results)
+        in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
+        split.alone[member] = None
+        try:
+            kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
+        except CannotCompile as error:
+            # Without what holds all that is at work, and so itself.
+            split.alone[member] = error.with_traceback(None)
+    return split.alone[member]
 
 
 def _as_it_was(builder: Builder, op: Operation, operands: list[Value]) -> list[Value]:

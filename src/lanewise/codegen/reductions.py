@@ -282,7 +282,8 @@ class Reductions(Lowering):
         def combine(a: Any, b: Any) -> list[Number]:
             return [self.ufunc(np.add, a[0], b[0])]
 
-        return self.convert(self.fold(inner, [start], step, combine, within, 2)[0], dtype)
+        work = 8 if wide.kind == "c" else 2
+        return self.convert(self.fold(inner, [start], step, combine, within, work)[0], dtype)
 
     def factors_within(
         self, x: Array, y: Array, contract: Sequence[tuple[int, int]]
