@@ -40,7 +40,7 @@ def pooled(x):
 
 def small_products(a, b):
     """Products of small matrices in three loops."""
-    total = np.zeros(a.shape[:2] + (a.shape[2], b.shape[3]), a.dtype)
+    total = np.zeros((*a.shape[:2], a.shape[2], b.shape[3]), a.dtype)
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             for k in range(b.shape[0]):

@@ -23,7 +23,7 @@ from lanewise.codegen.numbers import Number, choose, kinds_of, of_vecs, vecs
 from lanewise.codegen.sizes import is_few, is_long, varies
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec, select
-from lanewise.ir.dims import Dim, DimLike, bounds
+from lanewise.ir.dims import Dim, bounds
 
 #: Loops of at most so many turns are written out, turn by turn.
 UNROLLED = 8
@@ -93,7 +93,7 @@ class Loops:
         return is_few(shape, IN_REGISTERS)
 
     def is_written_out(self, shape: Sequence[Any], work: int = 1) -> bool:
-        """Whether what is done for each element of a small array is written out, element by element.
+        """Whether what is done for each element of a small array is written out, one by one.
 
         `work` is about how many operations that is for one.
         """

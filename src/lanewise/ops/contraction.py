@@ -47,7 +47,7 @@ class dot_general:
     kind, products = Kind.CONTRACTION, _products
     one_call = any_size = True
     repeats = False
-    numpy_ns = 0.15  # BLAS reads a matrix as fast as memory gives it
+    numpy_ns = 0.07  # BLAS reads a matrix as fast as memory gives it
 
     def along_rows(op, inputs):
         y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]

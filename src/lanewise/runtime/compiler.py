@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
-from lanewise.codegen.kernel_cache import generating
+from lanewise.codegen.kernel_cache import count_lines
 from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
@@ -18,7 +18,7 @@ from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, outlined, outline
 from lanewise.passes.specialize import needs_sizes, unknown_sizes
 from lanewise.runtime.few import Few
 
-__all__ = ["few_for", "generating", "native_graph"]
+__all__ = ["count_lines", "few_for", "native_graph"]
 
 
 def native_graph(

@@ -32,11 +32,11 @@ PATIENCE = 20
 #: What the plain function may lose by, and how often in a row, without having lost: a first call is
 #: slower than others, as its code and its memory are not in the caches.
 CLOSE, ROUNDS = 4, 3
-#: How often in a row the plain function may lose until nobody asks again; and how often it must have
-#: won until nobody asks any more who forces a way to run.
+#: How often in a row the plain function may lose until nobody asks again; and how often it must
+#: have won until nobody asks any more who forces a way to run.
 ENOUGH = 3
-#: Of so many calls by a way in a row the quickest is what it takes: what takes long once or twice, as
-#: the machine had something else to do, does not decide.
+#: Of so many calls by a way in a row the quickest is what it takes: what takes long once or twice,
+#: as the machine had something else to do, does not decide.
 LAST = 3
 
 clock = perf_counter_ns

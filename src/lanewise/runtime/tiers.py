@@ -21,7 +21,7 @@ import numpy as np
 
 import lanewise.ops.paths  # noqa: F401  (what kernels are written of is in the registry, too)
 from lanewise.codegen.lift import lift
-from lanewise.codegen.work import compiling, interpreting
+from lanewise.codegen.work import compiling, interpreting, writing
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
@@ -117,8 +117,9 @@ class Executable:
         nothing to compile.
     """
 
-    __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_ledger", "_written", "cost",
-                 "fault", "graph", "lent", "native", "race")  # fmt: skip
+    __slots__ = ("_estimate", "_few", "_forced", "_interpreter", "_is_written", "_ledger",
+                 "_writing", "_written", "cost", "fault", "graph", "lent", "native",
+                 "race")  # fmt: skip
 
     def __init__(
         self,
@@ -134,6 +135,8 @@ class Executable:
         self.native: Plan | None = None
         self._few: Few | None = None
         self.cost = INFINITE
+        #: What writing its kernels would take, and whether that was done: then the cost is known.
+        self._writing, self._is_written = INFINITE, False
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
         self._ledger = _Ledger()
@@ -145,6 +148,7 @@ class Executable:
             self.graph = graph = RECORDED(graph)
             if not graph.has_effects:
                 self.cost = attempt("the estimate", graph, compiling, otherwise=lambda: INFINITE)
+                self._writing = attempt("the estimate", graph, writing, otherwise=lambda: INFINITE)
             if self.cost < INFINITE:
                 self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
         self.fault = ", ".join(faults)
@@ -176,7 +180,7 @@ class Executable:
             return self.interpreter
         if forced != COMPILE:
             self._note(arguments)
-            if self._ledger.spent < self.cost:
+            if self._ledger.spent < (self.cost if self._is_written else self._writing):
                 return self.interpreter
         with _lock:
             if self.native is None and self.cost < INFINITE:
@@ -228,7 +232,9 @@ class Executable:
 
     def _cost_of(self, plan: Plan) -> float:
         """Return what compiling costs, now that it is known how long its kernels are."""
-        self.cost = max(self.cost, compiler.generating(plan.graph))
+        if not self._is_written:
+            self._is_written = True
+            self.cost = compiling(self.graph, compiler.count_lines(plan.graph))
         return self.cost
 
     @property
