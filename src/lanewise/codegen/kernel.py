@@ -214,7 +214,7 @@ def _in_form(
     module = Module()
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
-    k.share = share_of(count_operations(body))
+    k.share = share_of(count_operations(body), in_lanes)
     examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None

@@ -30,8 +30,9 @@ UNROLLED = 8
 #: About how many operations the loops over elements may be written out to in a kernel: LLVM takes
 #: tens of microseconds for each. Each operation of the map's region has its share of them.
 KERNEL_OPERATIONS = 8192
-#: The least and the most share: to be in registers, the elements of a 4 by 4 product take 64.
-LEAST_SHARE, MOST_SHARE = 64, 512
+#: The least and the most share: to be in registers, the elements of a 4 by 4 product take 64. With
+#: examples in lanes an element in memory is a vector that is stored and loaded.
+LEAST_SHARE, LEAST_SHARE_IN_LANES, MOST_SHARE = 64, 256, 512
 #: Where elements are in memory anyway less is won: a nest of loops has this part of a share.
 NEST_PART = 4
 #: What a loop that runs takes beside its turns: a counter, a test and two jumps.
@@ -42,15 +43,16 @@ TURNS, STRIP = 1 << 14, 1 << 10
 FAR = 1 << 62
 
 
-def share_of(operations: int) -> int:
+def share_of(operations: int, in_lanes: bool = False) -> int:
     """Return to how many operations each of so many of a kernel may be written out.
 
     Examples
     --------
-    >>> share_of(1), share_of(32), share_of(1000)
-    (512, 256, 64)
+    >>> share_of(1), share_of(32), share_of(1000), share_of(1000, in_lanes=True)
+    (512, 256, 64, 256)
     """
-    return min(max(KERNEL_OPERATIONS // max(operations, 1), LEAST_SHARE), MOST_SHARE)
+    least = LEAST_SHARE_IN_LANES if in_lanes else LEAST_SHARE
+    return min(max(KERNEL_OPERATIONS // max(operations, 1), least), MOST_SHARE)
 
 
 class Loops:
@@ -77,6 +79,8 @@ class Loops:
         self.share = MOST_SHARE
         #: How often the code at hand is written, as loops around it are written out.
         self._copies = 1
+        #: Within how many loops of nests, that might be written out but run, the code at hand is.
+        self._rolled = 0
         self._scopes: list[int] = [0]
         self._next_scope = itertools.count(1)
 
@@ -99,8 +103,9 @@ class Loops:
         """
         if not self.is_small(shape):
             return False
-        elements = math.prod(shape)
-        return elements <= 1 or elements * work * self._copies <= self.share
+        # What is read at the index of a loop around is not in registers.
+        elements, most = math.prod(shape), self._nest if self._rolled else self.share
+        return elements <= 1 or elements * work * self._copies <= most
 
     @property
     def _nest(self) -> int:
@@ -152,8 +157,12 @@ class Loops:
                     yield from known
                 return
         if not polls:
-            is_short = known is not None and len(known) <= UNROLLED
-            yield from self._part_of_turns(first, last, step, ends, rolled and is_short)
+            is_rolled = rolled and known is not None and len(known) <= UNROLLED
+            self._rolled += is_rolled
+            try:
+                yield from self._part_of_turns(first, last, step, ends, is_rolled)
+            finally:
+                self._rolled -= is_rolled
         elif known is not None and len(known) <= STRIP:
             yield from self._part_of_turns(first, last, step, ends)
             self.poll(len(known))
