@@ -230,6 +230,20 @@ class Executable:
         """Add what a call took that ran otherwise."""
         self._ledger.spent += nanoseconds
 
+    def _write(self) -> None:
+        """Write the kernels if that was not done yet, to tell what compiling costs."""
+        with _lock:
+            if self.native is not None or self._is_written:
+                return
+            try:
+                self._written = self._compiled()
+                if self._written is None:
+                    self.cost = INFINITE
+                else:
+                    self._cost_of(self._written)
+            except Exception as error:
+                self._survive(error)
+
     def _cost_of(self, plan: Plan) -> float:
         """Return what compiling costs, now that it is known how long its kernels are."""
         if not self._is_written:
@@ -312,6 +326,9 @@ class Executable:
     def _tier(self, sizes: Mapping[str, int]) -> Choice:
         """Return what the next call would run where nothing but the work decides, and why."""
         spent = self.spent
+        self._write()
+        if self.cost == INFINITE:
+            return Choice(INTERPRET, self.fault or "nothing in it has a native form")
         if self.native is None:
             each = max(interpreting(self.graph, sizes), 1.0)
             left = math.ceil((self.cost - spent) / each)
