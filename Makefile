@@ -6,7 +6,7 @@ TESTS :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-control-flow bench-random clean
+.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random clean
 
 # Where the environment says so, each process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -75,6 +75,9 @@ bench-writes: $(VENV)/.peers
 # Programs drawn at random: the share that is slower than plain Python.
 bench-cliffs: $(VENV)/.test
 	$(BIN)/python -m benchmarks.cliffs
+
+bench-estimates: $(VENV)/.test
+	$(BIN)/python -m benchmarks.estimates --write
 
 bench-control-flow: $(VENV)/.test
 	$(BIN)/python benchmarks/control_flow.py

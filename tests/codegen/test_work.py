@@ -10,9 +10,10 @@ import pytest
 import scipy.special
 
 import lanewise as lw
-from lanewise.codegen.work import CALL, interpreting
+from lanewise.codegen.work import BYTE_NS_OF, CALL_NS_OF, interpreting
 from lanewise.ir.graph import Graph
 from lanewise.ops.elementwise import elementwise
+from lanewise.ops.facts import Kind
 from lanewise.ops.registry import REGISTRY
 from lanewise.runtime.dispatch import Program, observing
 
@@ -66,4 +67,5 @@ def test_what_is_slow_is_known(name):
 def test_what_is_not_slow():
     program, body = mapped(lambda x: x + x, MATRICES)
     assert len(body.operations) == 1
-    assert interpreting(program.graph, program.sizes) == CALL + MATRICES.size
+    call, byte = CALL_NS_OF[Kind.ELEMENTWISE], BYTE_NS_OF[Kind.ELEMENTWISE]
+    assert interpreting(program.graph, program.sizes) == call + byte * 3 * MATRICES.nbytes

@@ -12,10 +12,11 @@ import pytest
 import lanewise as lw
 from codegen import test_operations as native
 from docs.test_docs import DOCS, OPTIONS, examples
-from lanewise.codegen.work import CALL, interpreting
+from lanewise.codegen.work import CALL_NS_OF, interpreting
 from lanewise.inspect.estimates import flops
 from lanewise.inspect.explain import Explanation
 from lanewise.ir.text import parse_graph
+from lanewise.ops.facts import Kind
 from lanewise.ops.registry import REGISTRY, Primitive
 from lanewise.trace.tensor import as_tensor, emit
 from ops import test_derivatives as derivatives
@@ -139,7 +140,7 @@ def test_short_branches_of_it_are_straight_line_code(
 def test_it_is_priced(leaky_sum: Primitive) -> None:
     text = "graph(%0: f64[4,8]) { %1 = leaky_sum[decay=0.5](%0) return %1 }"
     graph = parse_graph(text, REGISTRY)
-    assert interpreting(graph, {}) == CALL + 4.0 * 32
+    assert interpreting(graph, {}) == CALL_NS_OF[Kind.ALONG] + 4.0 * 32
     assert flops(graph) == 2 * 32
 
 

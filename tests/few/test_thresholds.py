@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import loops, lowering, reductions
+from lanewise.codegen import loops, reductions
 from lanewise.passes import rowwise, single, spread, turns
 from lanewise.runtime import buffers, launch, mend
 
@@ -17,7 +17,7 @@ ELEMENTS = {
     "a map over turns": spread.FEWEST,
     "examples run in turn": turns.FEW,
     "a run of a sum": reductions.RUN,
-    "written out, or in memory": lowering.WRITTEN,
+    "written out, or in memory": loops.MOST_SHARE,
     "a large array": single.LARGE,
     "rows, or elements, in lanes": rowwise.FEWEST,
     "one thread, or all": launch.INLINE,

@@ -454,6 +454,18 @@ def test_one_slow_call_does_not_decide(estimated):
     assert not one.is_ahead()
 
 
+def test_calls_that_the_machine_disturbs_do_not_end_the_race(estimated):
+    executable = Executable(MS, np.inf)
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 5 * MS, 0, 3 * MS, 4) == "iipp"
+    for _ in range(100):  # one call in three takes longer than those of the trace
+        for took in (3 * MS, 30 * MS, 3 * MS):
+            assert one.is_ahead()
+            one.note_plain(took)
+    assert one.is_ahead()
+    assert not one.is_over()
+
+
 def test_a_race_that_the_trace_has_won_is_over(estimated):
     executable = Executable(MS, 2 * MS)
     one = Race(executable, lambda: True)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import kernel_cache
+from lanewise.codegen import work
 from lanewise.runtime import dispatch
 from lanewise.runtime.tiers import Choice
 
 X = np.linspace(0.0, 1.0, 40_000).reshape(20_000, 2)
 
 #: Calls after which a usual kernel is compiled.
-MANY = 300
+MANY = 3000
 
 
 def power(x):
@@ -30,12 +30,12 @@ def choice() -> Choice:
 def test_long_kernels_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
     dispatch._cache.clear()
-    monkeypatch.setattr(kernel_cache, "LONG", 0)
-    monkeypatch.setattr(kernel_cache, "LINE", 1e9)  # nanoseconds: a second a line
+    monkeypatch.setattr(work, "OPERATION_LINES", 0)
+    monkeypatch.setattr(work, "LINE_NS", 1e9)  # a second a line
     for _ in range(MANY):
         found = choice()
     assert found.backend == "interpret" and "compiling" in found.reason
-    monkeypatch.setattr(kernel_cache, "LINE", 1.0)
+    monkeypatch.setattr(work, "LINE_NS", 1.0)
     # What it should cost is known once, when it is written: the same graph anew.
     dispatch._cache.clear()
     for _ in range(MANY):
@@ -46,7 +46,15 @@ def test_long_kernels_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_forced_kernels_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
-    monkeypatch.setattr(kernel_cache, "LONG", 0)
-    monkeypatch.setattr(kernel_cache, "LINE", 1e9)
+    monkeypatch.setattr(work, "LINE_NS", 1e9)
     dispatch._cache.clear()
     assert choice().backend == "native"
+
+
+def test_short_kernels_do_not_wait_as_long_as_they_might(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    monkeypatch.setattr(work, "OPERATION_LINES", 10**6)  # before they are written
+    dispatch._cache.clear()
+    for _ in range(MANY):
+        found = choice()
+    assert found.backend == "native"

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from lanewise.api.contained import Unchanged
-from lanewise.api.faster import FasterPlain
+from lanewise.api.faster import FasterPlain, run_itself
 from lanewise.api.keys import (
     Key,
     Text,
@@ -190,10 +190,10 @@ class ConcreteFunction:
         if race is None:
             return self.run_traced(arrays)
         if race.is_plain():
-            faster = FasterPlain(self.writes.positions, race.note_plain)
+            positions = self.writes.positions
             if func is None:
-                raise faster
-            return faster.run(func, arrays, {}, arrays)
+                raise FasterPlain(positions, race.note_plain)
+            return run_itself(func, arrays, {}, arrays, positions, race.note_plain)
         start = clock()
         result = self.run_traced(arrays)
         race.note_traced(clock() - start)

@@ -18,7 +18,7 @@ from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
-from lanewise.codegen.loops import Variable
+from lanewise.codegen.loops import UNROLLED, Variable
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import check_sizes, is_unknown
@@ -83,6 +83,7 @@ def run(
                 is_used = [uses.get(value, 0) > 0 for value in op.results]
                 try:
                     results = operation(k, op, operands, is_used)
+                    k.e.check_length()
                 except CannotCompile as error:
                     error.trail.append(op)
                     raise
@@ -468,7 +469,7 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
             k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
         ]
         turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
-        is_short = isinstance(length, int) and length * len(body.operations) <= WRITTEN_OUT
+        is_short = isinstance(length, int) and length * _written(body) <= WRITTEN_OUT
         for i in k.range(*turns, unroll=is_short, polls=True):
             old = [x.get() for x in state]
             slices = [taken(k, x, 0, i) for x in xs]
@@ -521,9 +522,23 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
             with k.lane_loop(0, size) as j:
                 turn(j)
         else:
-            for j in k.range(size):
+            is_short = size <= UNROLLED and size * _written(body) <= k.share
+            for j in k.range(size, unroll=is_short):
                 turn(j)
     return list(results)
+
+
+def _written(body: Graph) -> int:
+    """Return how many operations are written for a region, where short loops in it are written out:
+    that is decided for the innermost first.
+    """
+    total = 0
+    for op in body.operations:
+        inside = sum(map(_written, op.regions))
+        turns = op.params["length"] if op.primitive is scan else 1
+        is_out = isinstance(turns, int) and turns * inside <= WRITTEN_OUT
+        total += 1 + inside * (turns if is_out else 1)
+    return total
 
 
 def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.sizes import Counted, computed, is_counted
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 from lanewise.ir.dims import DimLike
@@ -17,6 +17,15 @@ from lanewise.ir.dims import DimLike
 #: Where functions have their stack begin, in bytes. LLVM by itself does not see to it that vectors
 #: which do not find a register are kept within lines of the cache.
 ALIGNED = 64
+#: Functions of more instructions than this are not compiled: it would take many seconds.
+MOST_LINES = 60_000
+#: Of loads that never change, of stores past the caches, and of loops that stay loops.
+METADATA = (
+    "!0 = !{}",
+    "!1 = !{i32 1}",
+    "!2 = distinct !{!2, !3}",
+    '!3 = !{!"llvm.loop.unroll.disable"}',
+)
 
 
 @dataclass(slots=True)
@@ -27,9 +36,7 @@ class Module:
     declarations: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        return "\n".join(
-            [*self.declarations.values(), *self.functions.values(), "!0 = !{}", "!1 = !{i32 1}", ""]
-        )
+        return "\n".join([*self.declarations.values(), *self.functions.values(), *METADATA, ""])
 
     def declare(self, name: str, result: str, *arguments: str) -> None:
         if name not in self.declarations:
@@ -89,6 +96,11 @@ class Emitter:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
 
+    def check_length(self) -> None:
+        """Raise `TooLong` as soon as there is more than may be compiled."""
+        if len(self.lines) > MOST_LINES:
+            raise TooLong(f"its kernel of over {MOST_LINES:,} instructions compiles for too long")
+
     def label(self, hint: str = "b") -> str:
         self._count += 1
         return f"{hint}{self._count}"
@@ -98,8 +110,9 @@ class Emitter:
         self.lines.append(f"{label}:")
         self.block = label
 
-    def jump(self, label: str) -> None:
-        self.do(f"br label %{label}")
+    def jump(self, label: str, *, rolled: bool = False) -> None:
+        """End a block; where that closes a loop, it stays one for LLVM too if `rolled`."""
+        self.do(f"br label %{label}{', !llvm.loop !2' if rolled else ''}")
 
     def branch(self, condition: Vec, then: str, otherwise: str, weights: str = "") -> None:
         self.do(f"br i1 {condition.parts[0]}, label %{then}, label %{otherwise}{weights}")

@@ -31,11 +31,12 @@ from lanewise.codegen.choices import (
 )
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
-from lanewise.codegen.loops import TURNS
+from lanewise.codegen.loops import TURNS, share_of
 from lanewise.codegen.overwriting import Overwriting, Shared
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown
 from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
+from lanewise.codegen.work import count_operations
 from lanewise.ir.dims import DimLike, product
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType, symbols_in
@@ -53,8 +54,6 @@ HEAD = 32
 FAILED, STOPPED = 1, 2
 #: What LLVM may do to arithmetic where the user allows it; NaN and infinities keep their meaning.
 FAST = "reassoc nsz arcp contract"
-#: Kernels of more instructions than this are not compiled: it would take many seconds.
-MOST_LINES = 60_000
 #: Results of at least so many bytes an example are written past the caches.
 LONG = 8 << 10
 
@@ -217,6 +216,7 @@ def _in_form(
     e = Emitter(module, group, parts, FAST if fastmath else "")
     k = KernelLowering(e)
     k.has_batch = any([axis is not None for axis in in_dims])
+    k.share = share_of(count_operations(body), in_lanes)
     examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
@@ -241,8 +241,6 @@ def _in_form(
     lost = k.close()
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
-    if len(e.lines) > MOST_LINES:
-        raise TooLong(f"its kernel of {len(e.lines)} instructions would compile for too long")
     work = nanoseconds(usual, in_dims, e.lanes)
     refills = plan is not None
     text = module.text()

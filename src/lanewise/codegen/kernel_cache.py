@@ -16,9 +16,6 @@ from lanewise.ops.regions import NATIVE
 KERNELS: dict[Any, Kernel | None] = {}
 #: At most this many kernels are kept, and this many characters of text.
 MOST_KERNELS, MOST_TEXT = 256, 8 << 20
-#: Lines of LLVM IR that a usual kernel has at most, and nanoseconds for each line beyond.
-LONG, LINE = 3_000, 150e3
-
 _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # as in `codegen.llvm`
     os.register_at_fork(
@@ -86,17 +83,13 @@ def kernels_of(body: Graph, in_dims: Sequence[int | None], fastmath: bool) -> li
     return [kernel for kernel in reversed(found) if kernel is not None]
 
 
-def generating(graph: Graph) -> float:
-    """Return the nanoseconds that making machine code of long kernels in a graph should take.
-
-    How many operations a graph has tells how long most kernels compile, but not those in which much
-    is written out. Those longer than `LONG` lines take at least so much for each further line.
-    """
+def count_lines(graph: Graph) -> int:
+    """Return how many lines the kernels of a graph have, which are written for that."""
     lines = 0
     for op in graph.operations:
         if op.params.get("order") == NATIVE:
             kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
-            lines += max(0, kernel.text.count("\n") - LONG)
+            lines += kernel.text.count("\n")
         else:
-            lines += sum([generating(region) / LINE for region in op.regions])
-    return lines * LINE
+            lines += sum(map(count_lines, op.regions))
+    return lines

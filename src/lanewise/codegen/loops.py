@@ -7,6 +7,7 @@ as that of any active lane, and each turn runs under the mask of those that make
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -26,10 +27,32 @@ from lanewise.ir.dims import Dim, bounds
 
 #: Loops of at most so many turns are written out, turn by turn.
 UNROLLED = 8
+#: About how many operations the loops over elements may be written out to in a kernel: LLVM takes
+#: tens of microseconds for each. Each operation of the map's region has its share of them.
+KERNEL_OPERATIONS = 8192
+#: The least and the most share: to be in registers, the elements of a 4 by 4 product take 64. With
+#: examples in lanes an element in memory is a vector that is stored and loaded.
+LEAST_SHARE, LEAST_SHARE_IN_LANES, MOST_SHARE = 64, 256, 512
+#: Where elements are in memory anyway less is won: a nest of loops has this part of a share.
+NEST_PART = 4
+#: What a loop that runs takes beside its turns: a counter, a test and two jumps.
+LOOP_OPERATIONS = 6
 #: A loop asks whether the run should stop once in so many turns; of which some run in one go.
 TURNS, STRIP = 1 << 14, 1 << 10
 #: Farther than any loop goes.
 FAR = 1 << 62
+
+
+def share_of(operations: int, in_lanes: bool = False) -> int:
+    """Return to how many operations each of so many of a kernel may be written out.
+
+    Examples
+    --------
+    >>> share_of(1), share_of(32), share_of(1000), share_of(1000, in_lanes=True)
+    (512, 256, 64, 256)
+    """
+    least = LEAST_SHARE_IN_LANES if in_lanes else LEAST_SHARE
+    return min(max(KERNEL_OPERATIONS // max(operations, 1), least), MOST_SHARE)
 
 
 class Loops:
@@ -37,6 +60,8 @@ class Loops:
 
     Attributes
     ----------
+    share
+        To how many operations the loops over elements of one operation may be written out.
     e
         Where instructions go.
     mask
@@ -50,6 +75,12 @@ class Loops:
         self.mask: Vec | None = None
         self.in_lanes = False
         self._is_ahead = False
+        #: To how many operations loops over the elements of one may be written out.
+        self.share = MOST_SHARE
+        #: How often the code at hand is written, as loops around it are written out.
+        self._copies = 1
+        #: Within how many loops of nests, that might be written out but run, the code at hand is.
+        self._rolled = 0
         self._scopes: list[int] = [0]
         self._next_scope = itertools.count(1)
 
@@ -64,6 +95,22 @@ class Loops:
     def is_small(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape is kept in registers."""
         return is_few(shape, IN_REGISTERS)
+
+    def is_written_out(self, shape: Sequence[Any], work: int = 1) -> bool:
+        """Whether what is done for each element of a small array is written out, one by one.
+
+        `work` is about how many operations that is for one.
+        """
+        if not self.is_small(shape):
+            return False
+        # What is read at the index of a loop around is not in registers.
+        elements, most = math.prod(shape), self._nest if self._rolled else self.share
+        return elements <= 1 or elements * work * self._copies <= most
+
+    @property
+    def _nest(self) -> int:
+        """To how many operations a nest of loops is written out at most."""
+        return self.share // NEST_PART
 
     @property
     def varying_sizes(self) -> frozenset[str]:
@@ -87,13 +134,15 @@ class Loops:
         *,
         unroll: bool | None = None,
         polls: bool = False,
+        rolled: bool = False,
     ) -> Generator[Any]:
         """Write a loop: ``for i in k.range(n): ...``, the index the same in all lanes.
 
         With `unroll` the turns are written one by one, and i is an int; by default where there are
-        few. What turns hand on stands in variables or memory. With `polls` it may be a long one,
-        and asks now and then whether the run should stop: between strips of turns, as LLVM does
-        little with a loop that calls somebody in its turns.
+        few, and the code at hand is not written often already. What turns hand on stands in
+        variables or memory. With `polls` it may be a long one, and asks now and then whether the
+        run should stop: between strips of turns, as LLVM does little with a loop that calls
+        somebody in its turns. A short one that is `rolled` LLVM is not to write out either.
         """
         first, last = ends = (0, start) if stop is None else (start, stop)
         if self._parts(first) or self._parts(last):
@@ -102,11 +151,18 @@ class Loops:
         known = None
         if isinstance(first, int) and isinstance(last, int):
             known = range(first, last, step)
-            if len(known) <= (UNROLLED if unroll is None else len(known) if unroll else 1):
-                yield from known
+            few = UNROLLED if len(known) * self._copies <= self._nest else 1
+            if len(known) <= (few if unroll is None else len(known) if unroll else 1):
+                with self._copied(len(known)):
+                    yield from known
                 return
         if not polls:
-            yield from self._part_of_turns(first, last, step, ends)
+            is_rolled = rolled and known is not None and len(known) <= UNROLLED
+            self._rolled += is_rolled
+            try:
+                yield from self._part_of_turns(first, last, step, ends, is_rolled)
+            finally:
+                self._rolled -= is_rolled
         elif known is not None and len(known) <= STRIP:
             yield from self._part_of_turns(first, last, step, ends)
             self.poll(len(known))
@@ -116,6 +172,28 @@ class Loops:
                 end = end.least(bound) if step > 0 else end.greatest(bound)
                 yield from self._part_of_turns(begin, end, step, ends)
                 self.poll((end - begin).abs())
+
+    @contextmanager
+    def _copied(self, count: int) -> Generator[None]:
+        """Count that code is written so many times."""
+        outer, self._copies = self._copies, self._copies * max(count, 1)
+        try:
+            yield
+        finally:
+            self._copies = outer
+
+    def written_out(self, shape: Sequence[Any], work: int = 1) -> list[bool]:
+        """Return which loops over the axes of a shape are written out, of so much work a turn.
+
+        That is decided before anything is written, for the innermost loop first.
+        """
+        found, operations = [], work * self._copies
+        for size in reversed(shape):
+            is_short = not isinstance(size, Dim) and size <= UNROLLED
+            is_out = is_short and size * operations <= self._nest
+            operations = max(size, 1) * operations if is_out else operations + LOOP_OPERATIONS
+            found.append(is_out)
+        return found[::-1]
 
     def _parts(self, end: Index | Dim) -> bool:
         """Whether an end of a loop differs between lanes."""
@@ -151,7 +229,12 @@ class Loops:
         return self.e.extreme(x, greatest)
 
     def _part_of_turns(
-        self, first: Index, last: Index, step: int, ends: tuple[Index, Index]
+        self,
+        first: Index,
+        last: Index,
+        step: int,
+        ends: tuple[Index, Index],
+        rolled: bool = False,
     ) -> Generator[Any]:
         """Write the turns of a loop, or of a part of one that has these ends."""
         e = self.e
@@ -170,7 +253,7 @@ class Loops:
         with self.scope():
             yield at
         counter.set(e.uniform("i64", at.parts[0]) + step)
-        e.jump(head)
+        e.jump(head, rolled=rolled)
         e.begin(done)
 
     def each(
@@ -180,11 +263,13 @@ class Loops:
         *,
         unroll: bool | None = None,
         within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        work: int = 1,
     ) -> None:
         """Write loops over all indices of a shape, of which no turn needs another.
 
         Outside of the lanes the last axis runs in lanes, if it is long enough. `unroll` is as for
-        `range`. Along the axes that `within` names, only those from one to before another place.
+        `range`, `work` about how many operations a turn takes. Along the axes that `within` names,
+        only those from one to before another place.
         """
 
         def level(index: tuple[Index, ...]) -> None:
@@ -197,9 +282,11 @@ class Loops:
                 with self.lane_loop(first, last) as i:
                     body(*index, i)
                 return
-            for i in self.range(first, last, unroll=unroll):
+            for i in self.range(first, last, unroll=written_out[axis], rolled=unroll is None):
                 level((*index, i))
 
+        known = self.written_out(shape, work)
+        written_out = known if unroll is None else [unroll] * len(shape)
         level(())
 
     @contextmanager
@@ -274,26 +361,32 @@ class Loops:
         step: Callable[..., Sequence[Number]],
         combine: Callable[..., Sequence[Number]] | None = None,
         within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        work: int = 1,
     ) -> list[Number]:
         """Return numbers after a step for each index of a shape: ``step(index, *numbers)``.
 
         With `combine`, which joins two sets of numbers, the steps may be grouped at will: `start`
-        then is its neutral element. Without it they are taken in order. `within` is as for `each`.
+        then is its neutral element. Without it they are taken in order. `within` and `work` are as
+        for `each`.
         """
         if combine is not None and not self.in_lanes and shape and is_long(shape[-1], self.e.group):
-            return self._fold_in_lanes(shape, start, step, combine, within)
-        if self.is_small(shape) and not within:
+            return self._fold_in_lanes(shape, start, step, combine, within, work)
+        if not within and self.is_written_out(shape, work):
             found = list(start)
-            for index in np.ndindex(*shape):
-                found = list(step(index, *found))
+            with self._copied(math.prod(shape)):
+                for index in np.ndindex(*shape):
+                    found = list(step(index, *found))
             return found
         variables, outer = [self.variable(numbers.dtype_of(x)) for x in start], self.mask
         for variable, x in zip(variables, start, strict=True):
             variable.set(x)
+        written_out = self.written_out(shape, work)
 
         def body(index: tuple[Index, ...]) -> None:
-            if len(index) < len(shape):
-                for i in self.range(*within.get(len(index), (0, shape[len(index)]))):
+            axis = len(index)
+            if axis < len(shape):
+                ends = within.get(axis, (0, shape[axis]))
+                for i in self.range(*ends, unroll=written_out[axis], rolled=True):
                     body((*index, i))
                 return
             before = [variable.get() for variable in variables]
@@ -305,16 +398,25 @@ class Loops:
         return [variable.get() for variable in variables]
 
     def _fold_in_lanes(
-        self, shape: Sequence[int], start: Sequence[Number], step: Any, combine: Any, within: Any
+        self,
+        shape: Sequence[int],
+        start: Sequence[Number],
+        step: Any,
+        combine: Any,
+        within: Any,
+        work: int,
     ) -> list[Number]:
         wide = [self.variable(numbers.dtype_of(x), True) for x in start]
         for variable, x in zip(wide, start, strict=True):
             variable.set(x)
 
+        written_out = self.written_out(shape, work)
+
         def body(index: tuple[Index, ...]) -> None:
-            ends = within.get(len(index), (0, shape[len(index)]))
-            if len(index) < len(shape) - 1:
-                for i in self.range(*ends):
+            axis = len(index)
+            ends = within.get(axis, (0, shape[axis]))
+            if axis < len(shape) - 1:
+                for i in self.range(*ends, unroll=written_out[axis], rolled=True):
                     body((*index, i))
                 return
             with self.lane_loop(*ends) as i:

@@ -29,8 +29,6 @@ from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import usual
 from lanewise.ops.ufuncs import instructions
 
-#: A small array that takes more operations than this in all is computed by loops, into memory.
-WRITTEN = 512
 #: Through so many operations an element is computed where it is read; what lies behind is kept.
 #: Each of them is a few calls of Python's deep while the kernel is written.
 DEEPEST = 64
@@ -196,7 +194,7 @@ class Lowering(Loops):
         if not isinstance(x, Lazy) or not uses:
             return x
         if self.is_small(x.shape):
-            if x.size > 1 and x.size * x.work > WRITTEN and self._is_wide(x):
+            if not self.is_written_out(x.shape, x.work) and self._is_wide(x):
                 return self.materialized(x)
             if uses == 1 and x.size > UNROLLED and self._is_last_reader(x):
                 return x  # what is in memory need not go through registers to a loop
@@ -260,16 +258,21 @@ class Lowering(Loops):
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
             return result
-        if any([is_long(size, UNROLLED + 1) for size in x.shape]):
-            self.spill_for_loops(x)
+        self.prepare_loops(x, x.shape, x.work if isinstance(x, Lazy) else 1)
         self.each(
             x.shape,
             lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
+            work=x.work if isinstance(x, Lazy) else 1,
         )
         return result
 
-    def spill_for_loops(self, x: Array) -> None:
-        """Store what a loop over an array reads at the loop's index; else each turn would do so."""
+    def prepare_loops(self, x: Array, shape: Sequence[DimLike], work: int) -> None:
+        """Store what loops over a shape read of an array at their indices, unless these are written
+        out: else each turn would do so. `work` is about how many operations a turn takes.
+        """
+        is_short = not any([is_long(size, UNROLLED + 1) for size in shape])
+        if is_short and all(self.written_out(shape, work)):
+            return
         waiting, seen = [x], set()
         while waiting:
             read = waiting.pop()

@@ -164,6 +164,8 @@ class _Split:
         self.native: dict[Operation, bool] = {}
         #: Operations that a kernel begins with because the one before would be too long.
         self.cuts: set[Operation] = set()
+        #: Why operations have no native form by themselves, as far as asked; "" if they have one.
+        self.alone: dict[Operation, str] = {}
         self.maker: dict[Value, Operation] = {}
         sizes = defined_sizes(self.body)
         for member in self.body.operations:
@@ -332,16 +334,18 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
         try:
             kernel_of(body, in_dims, kernels, split.params.get("fastmath", False))
         except CannotCompile as error:
-            if isinstance(error, TooLong) and len(members) > 1:
-                split.cuts.add(members[len(members) // 2])
-                continue
             culprit = origin.get(error.trail[-1]) if error.trail else None
+            if isinstance(error, TooLong) and len(members) > 1:
+                # The next kernel begins with what this one had no room for.
+                first = members.index(culprit) if culprit in members else len(members) // 2
+                split.cuts.add(members[max(first, 1)])
+                continue
             if culprit is None and not members:  # it only hands on what cannot be handed on so
                 raise AssertionError(f"a kernel without operations: {error}") from error
             # What is computed where it is read is found out there to have no native form.
-            if culprit is None or (culprit in members and _refusal(split, culprit) is None):
+            if culprit is None or (culprit in members and not _refusal(split, culprit)):
                 alone = [(member, _refusal(split, member)) for member in members]
-                found = [Refused(m, refusal.reason, m) for m, refusal in alone if refusal]
+                found = [Refused(m, reason, m) for m, reason in alone if reason]
                 if found:
                     return found
             if culprit is not None:
@@ -352,16 +356,22 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
     return []
 
 
-def _refusal(split: _Split, member: Operation) -> CannotCompile | None:
-    """Return why an operation has no native form by itself; None if it has one."""
-    taken = _taken(split, [member])
-    body, _, numbers = _region(split, 0, [member], taken, member.results)
-    in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
-    try:
-        kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
-    except CannotCompile as error:
-        return error.with_traceback(None)  # which holds all that is at work, and so itself
-    return None
+def _refusal(split: _Split, member: Operation) -> str:
+    """Return why an operation has no native form by itself; nothing if it has one.
+
+    It is asked of all operations of a kernel for each one that is left out of it, but found out
+    once: what it takes from others does not matter.
+    """
+    if member not in split.alone:
+        taken = _taken(split, [member])
+        body, _, numbers = _region(split, 0, [member], taken, member.results)
+        in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
+        split.alone[member] = ""
+        try:
+            kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
+        except CannotCompile as error:
+            split.alone[member] = error.reason
+    return split.alone[member]
 
 
 def _as_it_was(builder: Builder, op: Operation, operands: list[Value]) -> list[Value]:

@@ -59,6 +59,7 @@ class Reductions(Lowering):
         neutral = _neutral(fn, dtype)
 
         part, ends = self._within(x, axes, neutral)
+        each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
 
         def at(*i: Index) -> Number:
             def element(j: Sequence[Index]) -> Number:
@@ -67,15 +68,20 @@ class Reductions(Lowering):
 
             if is_empty(inner):
                 return self.constant(dtype, fn.identity)
+            if not self.is_written_out(inner, each):
+                self.prepare_loops(part, inner, each)
             is_sum = fn is np.add and dtype.kind in "fc"
             if is_sum and is_long(product(inner), 2 * RUN + 1):
                 return self._long_sum(dtype, inner, element, combine, ends)
             if neutral is None or not row_of(fn).is_associative:
                 return self._in_sequence(fn, dtype, inner, element, loop)
             start = self.constant(dtype, neutral)
-            return self.fold(inner, [start], lambda j, a: [loop(a, element(j))], combine, ends)[0]
 
-        each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
+            def step(j: Sequence[Index], a: Number) -> list[Number]:
+                return [loop(a, element(j))]
+
+            return self.fold(inner, [start], step, combine, ends, each)[0]
+
         return self.lazy(dtype, type_.shape, at, (x,), work=each * max(usual(inner), 1))
 
     @staticmethod
@@ -285,7 +291,8 @@ class Reductions(Lowering):
         def combine(a: Any, b: Any) -> list[Number]:
             return [self.ufunc(np.add, a[0], b[0])]
 
-        return self.convert(self.fold(inner, [start], step, combine, within)[0], dtype)
+        work = 8 if wide.kind == "c" else 2
+        return self.convert(self.fold(inner, [start], step, combine, within, work)[0], dtype)
 
     def factors_within(
         self, x: Array, y: Array, contract: Sequence[tuple[int, int]]

@@ -14,12 +14,41 @@ from lanewise.ops.facts import Kind, ask, usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_own_sizes
 
-#: Nanoseconds of a NumPy call, of one that gives a view, and of an operator on numbers.
-CALL, VIEW, NUMBER = 700.0, 250.0, 100.0
-#: ... and of a product of numbers that is summed with others.
-PRODUCT = 0.04
-#: Nanoseconds that compiling takes, for any graph and for each operation of it.
-COMPILING, OPERATION = 10e6, 0.15e6
+# All of these are measured, on the programs of `benchmarks/programs`, by
+# ``python -m benchmarks.estimates``; docs/benchmarks.md says how well they tell.
+
+#: Nanoseconds that the interpreter takes for a call of NumPy beside its elements: for operations of
+#: most kinds, and for others.
+CALL_NS = 1200.0
+CALL_NS_OF = {
+    Kind.ELEMENTWISE: 300.0,
+    Kind.UPDATE: 100.0,
+    Kind.LOOKUP: 250.0,
+    Kind.REDUCTION: 2000.0,
+    Kind.ALONG: 2000.0,
+    Kind.CONTRACTION: 4700.0,
+}
+#: ... for one that gives a view, and for an operator on numbers.
+VIEW_NS, NUMBER_NS = 350.0, 50.0
+#: Nanoseconds of a byte that is read or written in caches, by operations of most kinds and others.
+BYTE_NS = 0.2
+BYTE_NS_OF = {
+    Kind.ELEMENTWISE: 0.02,
+    Kind.UPDATE: 0.13,
+    Kind.LOOKUP: 0.03,
+    Kind.REDUCTION: 0.08,
+    Kind.ALONG: 0.08,
+}
+#: ... of arrays that take more bytes together than the caches of a core hold.
+CACHE_BYTES, MEMORY_BYTE_NS = 1 << 20, 0.05
+#: Nanoseconds of an operation on numbers in a sum of products.
+PRODUCT_NS = 0.018
+#: Nanoseconds that it takes to write the kernels of a graph: for any, and for each operation.
+WRITING_NS, WRITING_OPERATION_NS = 5e6, 0.18e6
+#: Nanoseconds that LLVM takes for a kernel: for any, and for each line.
+MACHINE_CODE_NS, LINE_NS = 10e6, 63e3
+#: Lines that an operation is in a kernel, as long as none is written.
+OPERATION_LINES = 17
 #: Turns that a loop is taken to make where data decide.
 TURNS = 50
 
@@ -41,16 +70,28 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     if primitive is while_:
         return TURNS * sum([interpreting(region, sizes, examples) for region in op.regions])
     if primitive in BRANCHES:
-        return CALL + sum([interpreting(region, sizes, examples) for region in op.regions])
-    if primitive.kind in (Kind.SOURCE, Kind.VIEW):
-        return VIEW
-    if examples <= 1 and primitive.kind in (Kind.ELEMENTWISE, Kind.LOOKUP) and _is_number(op):
-        return NUMBER
-    elements = max([_count(value, sizes) for value in _moved(op)], default=0)
-    if primitive.kind is Kind.CONTRACTION:
-        products = ask(primitive.flops, op)
-        return CALL + examples * max(PRODUCT * products, primitive.numpy_ns * elements)
-    return CALL + primitive.numpy_ns * examples * elements
+        return CALL_NS + sum([interpreting(region, sizes, examples) for region in op.regions])
+    kind = primitive.kind
+    if kind in (Kind.SOURCE, Kind.VIEW):
+        return VIEW_NS
+    if examples <= 1 and kind in (Kind.ELEMENTWISE, Kind.LOOKUP) and _is_number(op):
+        return NUMBER_NS
+    call, moved = CALL_NS_OF.get(kind, CALL_NS), _moved(op)
+    elements = examples * max([_count(value, sizes) for value in moved], default=0)
+    if kind is Kind.CONTRACTION:
+        products = examples * ask(primitive.flops, op)
+        return call + max(PRODUCT_NS * products, primitive.numpy_ns * elements)
+    if primitive.numpy_ns > 1:
+        return call + primitive.numpy_ns * elements
+    nbytes = examples * sum([_count(v, sizes) * _itemsize(v) for v in moved])
+    price = BYTE_NS_OF.get(kind, BYTE_NS)
+    if nbytes > CACHE_BYTES:
+        price = max(price, MEMORY_BYTE_NS)
+    return call + price * nbytes
+
+
+def _itemsize(value: Value) -> int:
+    return value.type.dtype.itemsize if isinstance(value.type, ArrayType) else 0
 
 
 def _is_number(op: Operation) -> bool:
@@ -81,9 +122,19 @@ def _size(dim: DimLike, sizes: Mapping[str, int]) -> int:
     return usual_size(dim) if all(map(most_of, symbols(dim))) else TURNS
 
 
-def compiling(graph: Graph) -> float:
-    """Return the nanoseconds that compiling a graph is estimated to take."""
-    return COMPILING + OPERATION * count_operations(graph)
+def writing(graph: Graph) -> float:
+    """Return the nanoseconds that writing the kernels of a graph is estimated to take."""
+    return WRITING_NS + WRITING_OPERATION_NS * count_operations(graph)
+
+
+def compiling(graph: Graph, lines: int | None = None) -> float:
+    """Return the nanoseconds that compiling a graph is estimated to take: writing included.
+
+    How long its kernels are says more than how many operations there are, once they are written.
+    """
+    if lines is None:
+        lines = OPERATION_LINES * count_operations(graph)
+    return writing(graph) + MACHINE_CODE_NS + LINE_NS * lines
 
 
 def count_operations(graph: Graph) -> int:

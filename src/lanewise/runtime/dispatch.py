@@ -27,6 +27,7 @@ CAUTIOUS = (
 )
 
 _cache: dict[Any, Executable] = {}
+_ndarray = np.ndarray
 _lock = threading.Lock()
 
 
@@ -295,16 +296,10 @@ def own(
     Nor does an output keep more memory alive than its own: a part of a larger array is copied.
     Those at the positions `lent` stay as they are.
     """
-    if len(outputs) == 1 and type(outputs[0]) is np.ndarray:
-        array = outputs[0]
-        if lent:
-            return [array]
-        if array.base is None and array.flags.writeable:
-            for argument in arguments:
-                if array is argument:
-                    break
-            else:
-                return [array]
+    if lent and len(outputs) == 1 and type(outputs[0]) is np.ndarray:
+        return [outputs[0]]
+    if not lent and _are_own(outputs, arguments):
+        return list(outputs)
     taken: set[int] | None = None
     owned = []
     for position, output in enumerate(outputs):
@@ -324,6 +319,23 @@ def own(
         taken.add(id(root))
         owned.append(array)
     return owned
+
+
+def _are_own(outputs: Sequence[Any], arguments: Sequence[Any]) -> bool:
+    """Whether outputs are as `own` returns them: most are, which is quickly seen."""
+    taken: set[int] | None = None
+    for array in outputs:
+        if type(array) is not _ndarray or array.base is not None or not array.flags.writeable:
+            return False
+        if taken is None:
+            taken = set(map(id, arguments))
+            for argument in arguments:
+                if getattr(argument, "base", None) is not None:
+                    taken.add(id(_root(argument)))
+        if id(array) in taken:
+            return False
+        taken.add(id(array))
+    return True
 
 
 def _root(array: Any) -> Any:

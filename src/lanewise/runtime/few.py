@@ -18,7 +18,7 @@ import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.choices import nanoseconds
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
-from lanewise.codegen.work import CALL, interpreting
+from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
@@ -122,12 +122,12 @@ class Few:
         known = self._better.get(key)
         if known is None:
             # What costs nothing to find out is asked first: mostly, this plan is never made.
-            other = AHEAD * _estimate(many, sizes, threads)
+            other = AHEAD * estimate(many, sizes, threads)
             known = (
                 not _is_full(many, sizes, threads)
                 and _least(self.graph, sizes, threads) < other
                 and self._is_another()
-                and (_estimate(self.lowered, sizes, threads) < other or self._spares())
+                and (estimate(self.lowered, sizes, threads) < other or self._spares())
             )
             if len(self._better) >= KEPT:
                 self._better.clear()
@@ -138,7 +138,7 @@ class Few:
 # --- estimates ------------------------------------------------------------------------------------
 
 
-def _estimate(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
+def estimate(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
     """Return about how many nanoseconds a graph with native maps takes."""
     return sum([_operation(op, sizes, threads) for op in graph.operations])
 
@@ -148,13 +148,13 @@ def _operation(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
         return LAUNCH + _kernel(op, sizes, threads)
     if op.primitive is map_ and op.params["order"] == SEQUENTIAL:
         size = _size(op.params["size"], sizes)
-        each = _estimate(op.regions[0], sizes, threads) + VIEW * len(op.operands)
+        each = estimate(op.regions[0], sizes, threads) + VIEW * len(op.operands)
         copied = sum([count(value) for value in op.regions[0].outputs]) if size > 1 else 0
         return size * (each + copied)
     if op.primitive is scan:
-        return _size(op.params["length"], sizes) * _estimate(op.regions[0], sizes, threads)
+        return _size(op.params["length"], sizes) * estimate(op.regions[0], sizes, threads)
     if op.primitive in BRANCHES:
-        return CALL + max([_estimate(region, sizes, threads) for region in op.regions])
+        return CALL_NS + max([estimate(region, sizes, threads) for region in op.regions])
     if op.primitive.kind in (Kind.SOURCE, Kind.VIEW) or (op.primitive is gather and _is_place(op)):
         return VIEW
     return interpreting(Graph(op.operands, [op], op.results), sizes)

@@ -8,6 +8,7 @@ the estimate does not say that it would take far longer, so no call is lost to a
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from time import perf_counter_ns
 
@@ -31,8 +32,12 @@ PATIENCE = 20
 #: What the plain function may lose by, and how often in a row, without having lost: a first call is
 #: slower than others, as its code and its memory are not in the caches.
 CLOSE, ROUNDS = 4, 3
-#: How often the plain function may lose until nobody asks again, and whoever forces a way to run.
+#: How often in a row the plain function may lose until nobody asks again; and how often it must
+#: have won until nobody asks any more who forces a way to run.
 ENOUGH = 3
+#: Of so many calls by a way in a row the quickest is what it takes: what takes long once or twice,
+#: as the machine had something else to do, does not decide.
+LAST = 3
 
 clock = perf_counter_ns
 
@@ -47,8 +52,8 @@ class Race:
     """
 
     __slots__ = (
-        "_close", "_count", "_executable", "_is_native", "_least", "_lost", "_tried", "_unchanged",
-        "_won", "plain", "traced",
+        "_close", "_count", "_executable", "_is_native", "_least", "_lost", "_plain", "_traced",
+        "_tried", "_unchanged", "_won", "plain", "traced",
     )  # fmt: skip
 
     def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
@@ -59,6 +64,8 @@ class Race:
         self._count = self._won = self._lost = self._close = 0
         #: How many calls of the trace there were when the plain function was tried.
         self._tried = 0
+        self._traced: deque[int] = deque(maxlen=LAST)
+        self._plain: deque[int] = deque(maxlen=LAST)
         self.traced = self.plain = INFINITE
 
     def is_plain(self) -> bool:
@@ -80,11 +87,10 @@ class Race:
                 return True  # so much takes a while to plan as well
         if self.traced < SHORT or self._count < 2:
             return False
-        if self._close:
+        if self.plain < self.traced or self._close:
             return True
         if self.plain < INFINITE:
-            wait = PATIENCE * self.plain / self.traced
-            return self.plain < self.traced or self._count - self._tried >= wait
+            return self._count - self._tried >= PATIENCE * self.plain / self.traced
         if self._least is None:
             self._least = _least(executable.graph)
         return self._least < self.traced
@@ -101,22 +107,26 @@ class Race:
         is_native = self._executable.native is not None
         if self._is_native is is_native:
             self._count += 1
-            self.traced = min(self.traced, nanoseconds)
+            self._traced.append(nanoseconds)
+            self.traced = min(self._traced)
             return
         # It was compiled in this call. What NumPy took says more than an estimate.
         self._least = self.traced / DARING if self._count else None
         if not self._count and _has_while(self._executable.graph):
             self._least = INFINITE  # the data decide how long that goes on
         self._is_native, self.traced = is_native, INFINITE
+        self._traced.clear()
         self._count = self._tried = self._lost = 0
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took that ran the plain function."""
-        # What takes long once, as the machine had something else to do, does not decide alone.
-        self.plain = min(nanoseconds, 2 * self.plain)
-        self._executable.spend(nanoseconds)
+        self._plain.append(nanoseconds)
+        self.plain = min(self._plain)
+        if self._executable.native is None:
+            self._executable.spend(nanoseconds)
         if self.plain < self.traced:
             self._won += 1
+            self._lost = 0
         elif nanoseconds < CLOSE * self.traced and self._close < ROUNDS - 1:
             self._close += 1
             return

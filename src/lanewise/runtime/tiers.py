@@ -22,7 +22,7 @@ import numpy as np
 import lanewise.ops.paths  # noqa: F401  (what kernels are written of is in the registry, too)
 from lanewise.codegen.lift import lift
 from lanewise.codegen.ufunc_loops import scipy_tells
-from lanewise.codegen.work import compiling, interpreting
+from lanewise.codegen.work import compiling, interpreting, writing
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
@@ -122,9 +122,9 @@ class Executable:
         nothing to compile.
     """
 
-    __slots__ = ("_assumed", "_assumes", "_estimate", "_few", "_forced", "_interpreter", "_ledger",
-                 "_others", "_written", "cost", "fault", "graph", "lent", "native",
-                 "race")  # fmt: skip
+    __slots__ = ("_assumed", "_assumes", "_estimate", "_few", "_forced", "_interpreter",
+                 "_is_written", "_ledger", "_others", "_writing", "_written", "cost", "fault",
+                 "graph", "lent", "native", "race")  # fmt: skip
 
     def __init__(
         self,
@@ -144,6 +144,8 @@ class Executable:
         self._others: Executable | None = None
         self._assumes = MOST_ASSUMED
         self.cost = INFINITE
+        #: What writing its kernels would take, and whether that was done: then the cost is known.
+        self._writing, self._is_written = INFINITE, False
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
         self._ledger = _Ledger()
@@ -155,6 +157,7 @@ class Executable:
             self.graph = graph = RECORDED(graph)
             if not graph.has_effects:
                 self.cost = attempt("the estimate", graph, compiling, otherwise=lambda: INFINITE)
+                self._writing = attempt("the estimate", graph, writing, otherwise=lambda: INFINITE)
             if self.cost < INFINITE:
                 self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
         self.fault = ", ".join(faults)
@@ -186,11 +189,11 @@ class Executable:
             return self.interpreter
         if forced != COMPILE:
             self._note(arguments)
-            if self._ledger.spent < self.cost:
+            if self._ledger.spent < (self.cost if self._is_written else self._writing):
                 return self.interpreter
         with _lock:
             if self.native is None and self.cost < INFINITE:
-                found = self._written or self._compiled(arguments)
+                found = self._written or self._compiled(read_sizes(self.graph, arguments))
                 if found is None:
                     self.cost = INFINITE
                 elif forced != COMPILE and self._ledger.spent < self._cost_of(found):
@@ -234,9 +237,25 @@ class Executable:
         """Add what a call took that ran otherwise."""
         self._ledger.spent += nanoseconds
 
+    def _write(self, sizes: Mapping[str, int]) -> None:
+        """Write the kernels if that was not done yet, to tell what compiling costs."""
+        with _lock:
+            if self.native is not None or self._is_written:
+                return
+            try:
+                self._written = self._compiled(self._own(sizes))
+                if self._written is None:
+                    self.cost = INFINITE
+                else:
+                    self._cost_of(self._written)
+            except Exception as error:
+                self._survive(error)
+
     def _cost_of(self, plan: Plan) -> float:
         """Return what compiling costs, now that it is known how long its kernels are."""
-        self.cost = max(self.cost, compiler.generating(plan.graph))
+        if not self._is_written:
+            self._is_written = True
+            self.cost = compiling(self.graph, compiler.count_lines(plan.graph))
         return self.cost
 
     @property
@@ -330,6 +349,9 @@ class Executable:
     def _tier(self, sizes: Mapping[str, int]) -> Choice:
         """Return what the next call would run where nothing but the work decides, and why."""
         spent = self.spent
+        self._write(sizes)
+        if self.cost == INFINITE:
+            return Choice(INTERPRET, self.fault or "nothing in it has a native form")
         if self.native is None:
             each = max(interpreting(self.graph, sizes), 1.0)
             left = math.ceil((self.cost - spent) / each)
@@ -364,11 +386,14 @@ class Executable:
         found = read_sizes(self.graph, arguments)
         return {**found, **self._under(found)[1]}
 
+    def _own(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Return the sizes of the symbols that the graph was recorded with."""
+        return {name: sizes[name] for name, *_ in input_sizes(self.graph)}
+
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
         """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
-        known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
-        found = self._assumed
-        if self.native is None and self._assumes:
+        known, found = self._own(sizes), self._assumed
+        if self.native is None and self._written is None and self._assumes:
             found = attempt("assumed", self.graph, assumed, known, otherwise=lambda: None)
         solved = known if found is None else found.solved(known)
         if solved is None:
@@ -384,9 +409,9 @@ class Executable:
         self.native_graph(lambda refused: found.append((refused.place, refused.reason)), known)
         return found
 
-    def _compiled(self, arguments: Sequence[Any]) -> Plan | None:
-        found = None
-        recorded, sizes = self.graph, read_sizes(self.graph, arguments)
+    def _compiled(self, sizes: Mapping[str, int]) -> Plan | None:
+        """Return the plan for many examples, with what the sizes of a call show assumed."""
+        recorded, found = self.graph, None
         with carrying_out(self.graph) as faults:
             try:
                 if self._assumes:

@@ -94,7 +94,7 @@ def sorted_rows(
     form = columns_of(x.dtype, places)
     if not k.has_batch and k.is_outermost and kth is None and not quicksort.pays(form.kind, places):
         raise CannotCompile("NumPy sorts long rows faster on this processor, on one thread")
-    k.spill_for_loops(x)
+    k.prepare_loops(x, x.shape, x.work if isinstance(x, Lazy) else 1)
     size = x.shape[axis]
     rows = _Rows(k, form, x.shape, axis)
     k.each(x.shape, lambda *i: rows.put(i, form.enter(x.at(*i), k.index(i[axis]))))
