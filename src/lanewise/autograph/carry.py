@@ -58,13 +58,16 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
-from lanewise.trace.packed import Packing, packed, packing
+from lanewise.trace.packed import Packing, joined_bounds, packed, packing, unbounded
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
 from lanewise.trace.slots import Slot
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace
 from lanewise.trace.views import root_of
+
+#: An array that is larger than before after so many turns has no bound.
+GROWS = 4
 
 
 class Variable:
@@ -78,8 +81,10 @@ class Variable:
         What an array of a length that is data may be a view of.
     """
 
-    def __init__(self, name: str, entry: Any, is_changed: bool) -> None:
+    def __init__(self, name: str, entry: Any, is_changed: bool, can_unroll: bool = False) -> None:
         self.name = name
+        #: Whether the loop is unrolled where a size that is known changes.
+        self._can_unroll = can_unroll
         self.home = require_trace("a loop")
         #: Whether it is no variable, but a place that the body changes.
         self.is_place = is_changed
@@ -96,6 +101,8 @@ class Variable:
         self.may_be_none = False
         #: Which arrays are of sizes that are data, and another one after each turn.
         self.packing: Packing = {}
+        #: How often that was found out anew.
+        self._times = 0
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
@@ -174,10 +181,13 @@ class Variable:
         if entry is DONT_CARE:
             found = packing([value], [region])
         else:
-            found = packing([entry, value], [region, region])
+            found = packing([entry, value], [region, region], self._can_unroll)
         for position, most in self.packing.items():
-            found[position] = {**found.get(position, {}), **most}
+            found[position] = joined_bounds(most, found.get(position, {}))
         changed = found != self.packing
+        self._times += changed
+        if self._times > GROWS:  # it would for ever
+            found = {at: unbounded(self.packing.get(at, {}), most) for at, most in found.items()}
         self.packing = found
         return changed
 
@@ -235,8 +245,8 @@ class Variable:
             self.kinds = [kind_of(leaf) for leaf in leaves]
             return False
         if structure != self.structure:
-            before = self._apart(self.entry)[1]
-            refuse_structure(self.name, TURNS, before, value)
+            before = self._packed(self._apart(self.entry)[1], self.home)
+            refuse_structure(self.name, TURNS, before, self._packed(value, region))
         for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
             kind, found = self.kinds[position], kind_of(leaf)
             if kind is None and is_same(as_state(own), leaf):
@@ -283,9 +293,13 @@ class Variable:
 class Carry:
     """The variables of a loop, and the places that its body changes."""
 
-    def __init__(self, names: Sequence[str], state: Sequence[Any]) -> None:
+    def __init__(
+        self, names: Sequence[str], state: Sequence[Any], can_unroll: bool = False
+    ) -> None:
+        self._can_unroll = can_unroll
         self.variables = [
-            Variable(name, entry, False) for name, entry in zip(names, state, strict=True)
+            Variable(name, entry, False, can_unroll)
+            for name, entry in zip(names, state, strict=True)
         ]
         self.slots: dict[Any, tuple[Slot, Variable]] = {}
         #: Which holders may share memory at the beginning of a turn, by their positions.
@@ -332,7 +346,8 @@ class Carry:
             if key in self.slots:
                 stable &= self.slots[key][1].meet(region, value)
             else:
-                self.slots[key] = slot, Variable(slot.name, region.changes[key][1], True)
+                before = region.changes[key][1]
+                self.slots[key] = slot, Variable(slot.name, before, True, self._can_unroll)
                 stable = False
         return stable and self._meet_sharing(region, left, end)
 

@@ -335,7 +335,7 @@ def check_memories(primitive: Any, operands: Sequence[Any]) -> None:
 
     Those take it first, as ``arena`` or ``store``; regions hand it on.
     """
-    is_memory = [isinstance(x, ArrayType) and x.dtype.kind == "O" for x in operands]
+    is_memory = [isinstance(x, ArrayType) and x.dtype.kind == "O" and not x.shape for x in operands]
     first = _first_operand(primitive)
     wanted = [first in ("arena", "store"), *[False] * len(operands)][: len(operands)]
     if is_memory != wanted and "regions" not in _hints(primitive):

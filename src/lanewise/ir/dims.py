@@ -331,6 +331,10 @@ def bounds(dim: DimLike) -> tuple[int | None, int | None]:
     return least, None if most is None else -most
 
 
+#: The calls that are one of their arguments.
+_CHOICES = ("max", "broadcast")
+
+
 def _least(dim: DimLike) -> int | None:
     if not isinstance(dim, Dim):
         return dim
@@ -339,8 +343,8 @@ def _least(dim: DimLike) -> int | None:
     for monomial, coefficient in dim.terms:
         if len(monomial) == 1:
             atom, bend = bend_of(monomial[0])
-            if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name == "max":
-                # Whichever of the two it is, the whole is not below the bound for that one.
+            if coefficient < 0 and not bend and isinstance(atom, Call) and atom.name in _CHOICES:
+                # Whichever of its arguments it is, the whole is not below the bound for that one.
                 rest = dim - Dim([(monomial, coefficient)])
                 sides = [_least(rest + coefficient * side) for side in atom.args]
                 return None if None in sides else min(sides)  # ty: ignore[invalid-argument-type]
