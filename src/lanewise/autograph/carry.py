@@ -24,6 +24,7 @@ from lanewise.autograph.aliases import (
     settle,
     watch,
 )
+from lanewise.autograph.grown import Grown, alike, is_own, list_of, owned
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
@@ -105,6 +106,8 @@ class Variable:
         self._times = 0
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
+        #: Whether it is a list of which all uses are known: it stays one object.
+        self.is_list = not is_changed and type(entry) is list and is_own(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if is_optional(entry):
             self._become_optional()
@@ -136,6 +139,8 @@ class Variable:
 
     @property
     def is_carried(self) -> bool:
+        if self.is_list:
+            return False
         return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
@@ -205,6 +210,25 @@ class Variable:
             return arrays_in(self.entry)
         return [tensor for tensor, _, _ in self.fresh if tensor.shape]
 
+    def become_array(self, region: Region, now: Any) -> bool:
+        """Hold a list as arrays from now on, which a turn leaves as `now`; whether that can be."""
+        if now is self.entry or (self._can_unroll and type(now) is not Grown):
+            return False
+        found = alike([self.entry, now], [self.home, region], self.is_list)
+        if found is None or type(self.entry) is Grown:
+            return False
+        self.is_list = False
+        self.entry = found[0]
+        self._begin_with(self.is_maybe, True)
+        return True
+
+    def _end(self, end: Any, trace: Trace) -> Any:
+        """Return what a turn leaves in it, a list as arrays where it is carried as such."""
+        if type(self.entry) is Grown and type(end) is list:
+            found = alike([self.entry, end], [self.home, trace])
+            return end if found is None else found[1]
+        return end
+
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""
         counted = region.counted
@@ -220,7 +244,13 @@ class Variable:
         if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
             self.is_lost = True
             return False
-        stable = True
+        stable = not self.become_array(region, end)
+        if self.is_list and end is self.entry:
+            return stable  # what is in it is a place that the body changes
+        if self.is_list:
+            self.is_list, stable = False, False
+            self._begin_with(self.is_maybe, True)
+        end = self._end(end, region)
         if not self.may_be_none and may_be_none((self.entry, end)):
             self._become_optional()
             stable = False
@@ -264,7 +294,7 @@ class Variable:
         """Yield what a turn hands to the next, as values of the current trace."""
         if not self.is_carried:
             return
-        flag, value = self._apart(end)
+        flag, value = self._apart(self._end(end, require_trace("a turn")))
         value = self._packed(value, require_trace("a turn"))
         leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
         for leaf, kind in zip(leaves, self.kinds, strict=True):
@@ -345,11 +375,21 @@ class Carry:
         for key, (slot, value) in left.items():
             if key in self.slots:
                 stable &= self.slots[key][1].meet(region, value)
+            elif self._takes_list(region, slot, value):
+                stable = False
             else:
                 before = region.changes[key][1]
                 self.slots[key] = slot, Variable(slot.name, before, True, self._can_unroll)
                 stable = False
         return stable and self._meet_sharing(region, left, end)
+
+    def _takes_list(self, region: Region, slot: Slot, value: Any) -> bool:
+        """Whether a list that a turn made longer or shorter is a variable that holds it alone."""
+        items = list_of(slot)
+        if items is None or len(value) == len(items) or self._can_unroll:
+            return False
+        own = [variable for variable in self.variables if variable.entry is items]
+        return len(own) == 1 and own[0].become_array(region, owned(value))
 
     def _meet_sharing(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
         """Widen what is known of memory that is shared; return whether that held already."""

@@ -15,6 +15,17 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
+from lanewise.autograph.listed import (
+    appended,
+    array_of,
+    entry_of,
+    has_entries,
+    items_of,
+    owned,
+    part,
+    popped,
+    total_of,
+)
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
@@ -43,6 +54,8 @@ __all__ = [
     "Stop",
     "Undefined",
     "and_",
+    "appended",
+    "array_of",
     "born",
     "branches",
     "changing",
@@ -53,21 +66,27 @@ __all__ = [
     "defined",
     "delattr",
     "delitem",
+    "entry_of",
     "fn",
     "fold",
     "foldable",
     "following",
     "for_",
     "getitem",
+    "has_entries",
     "ifexp",
     "in_",
     "is_instance",
     "is_none",
+    "items_of",
     "managed",
     "not_",
     "operator",
     "or_",
+    "owned",
+    "part",
     "percent",
+    "popped",
     "print_",
     "raise_",
     "returned",
@@ -78,6 +97,7 @@ __all__ = [
     "size_of",
     "slice",
     "text",
+    "total_of",
     "try_",
     "while_",
 ]

@@ -58,8 +58,9 @@ class Packed:
                 )
             self.data = emit(box, x)
             return
-        self.data = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
-        self.data[self._front(x.shape)] = x
+        data: Any = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
+        data[self._front(x.shape)] = x
+        self.data = data
 
     def _front(self, shape: Sequence[DimLike]) -> tuple[slice, ...]:
         pairs = zip(self.counts, shape, strict=True)
