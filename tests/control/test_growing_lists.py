@@ -402,6 +402,18 @@ def popped_empty(x):
     return total
 
 
+@program(A, N)
+def conditions(x, n):
+    out = []
+    while len(out) < n % 4:
+        out.append(x[n % 9])
+    y = x[1:] if out else x * 2
+    total = y.sum() if not out and n > 0 else 1.0
+    while out and total < 9:
+        total += out.pop(0)
+    return total, y.size
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     func, batches = PROGRAMS[name]

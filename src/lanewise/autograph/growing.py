@@ -277,7 +277,8 @@ class _Rewrite(ast.NodeTransformer):
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._truth(node.operand)
         elif self._is(_name(node)):
-            return place(hook("has_entries", node), node)
+            count = hook("count_of", node)
+            return place(ast.Compare(count, [ast.Gt()], [ast.Constant(0)]), node)
         return node
 
     def visit_If(self, node: Any) -> Any:

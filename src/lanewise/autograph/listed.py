@@ -77,9 +77,9 @@ def part(items: Any, *ends: Any) -> Any:
     return items.of(lambda column: column[slice(*ends)])
 
 
-def has_entries(items: Any) -> Any:
-    """``items`` as a condition."""
-    return items.length > 0 if type(items) is Grown else items
+def count_of(items: Any) -> Any:
+    """``items`` as a condition: there are more elements than none."""
+    return total_of(len, items)
 
 
 def _numbers(items: Grown, use: str) -> Tensor:
