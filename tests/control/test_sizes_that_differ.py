@@ -407,3 +407,18 @@ def test_writes_that_are_not_followed_are_refused(func):
         lw.vmap(func)(A, N)
     with pytest.raises(ControlFlowError, match=r"\.copy\(\)"):
         lw.function(func)(A[0].copy(), N[2])
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def test_functions_are_saved(tmp_path):
+    def func(v):
+        out = np.array([v])
+        while out[-1] > 1:
+            out = np.append(out, out[-1] / 2)
+        return out
+
+    path = tmp_path / "grows.lw"
+    lw.save(lw.function(func).get_concrete_function(np.float64(5.0)), path)
+    np.testing.assert_array_equal(lw.load(path)(np.float64(77.0)), func(77.0))
