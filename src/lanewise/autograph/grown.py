@@ -14,8 +14,7 @@ import optree
 
 from lanewise.autograph.state import Kind, kind_of
 from lanewise.trace import tree
-from lanewise.trace.origins import root_trace
-from lanewise.trace.regions import resumed
+from lanewise.trace.regions import Region, resumed
 from lanewise.trace.sizes import number_of
 from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor, as_tensor, weak
@@ -72,6 +71,8 @@ def element_of(value: Any) -> Element | None:
     """Return what a value is as an element; None if no array can hold such."""
     leaves, structure = tree.flatten(value)
     kinds = [kind_of(leaf) for leaf in leaves]
+    if tree.containers(value):  # somebody may change it
+        return None
     if not kinds or any([kind is None or kind.shape or kind.mixed is not None for kind in kinds]):
         return None
     return Element(structure, tuple(kinds))  # ty: ignore[invalid-argument-type]
@@ -120,15 +121,23 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
 # --- which lists may become arrays ----------------------------------------------------------------
 
 
+def _own_lists() -> dict[int, list[Any]]:
+    """Return the lists of the function that is traced of which all uses are known, by their ids."""
+    trace = state.trace
+    while isinstance(trace, Region) and trace.parent is not None:
+        trace = trace.parent
+    return {} if trace is None else trace.own_lists
+
+
 def is_own(items: Any) -> bool:
     """Whether only known uses are made of a list."""
-    return state.trace is not None and id(items) in root_trace(state.trace).own_lists
+    return id(items) in _own_lists()
 
 
 def owned(items: Any) -> Any:
     """Return a list, of which is noted that only known uses are made of it."""
-    if type(items) is list and state.trace is not None:
-        root_trace(state.trace).own_lists[id(items)] = items
+    if type(items) is list:
+        _own_lists()[id(items)] = items
     return items
 
 
