@@ -414,6 +414,22 @@ def conditions(x, n):
     return total, y.size
 
 
+@program(A, N)
+def other_statements(x, n):
+    out: list[float] = [x[0]]
+    while len(out) < n:
+        out += [out[-1] * 0.5, out[0] + 1]
+        out += []
+    return sum(out), len(out), out[-1]
+
+
+@program(A, N)
+def looked_at_by_name(x, n):
+    out = []
+    out.append(x[0])
+    return len(locals()["out"]) + n
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     func, batches = PROGRAMS[name]

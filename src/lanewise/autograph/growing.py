@@ -19,6 +19,8 @@ from lanewise.autograph.scopes import Scope
 #: The functions of one list that give a number, and those that make an array of one.
 _TOTALS = frozenset(("len", "sum", "max", "min"))
 _ARRAYS = frozenset(("array", "asarray"))
+#: Functions that see the variables of who calls them.
+_LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 
 
 def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list[ast.stmt]:
@@ -39,14 +41,18 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
 def _assigned(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names that lists are assigned to."""
     nodes = [node for statement in body for node in ast.walk(statement)]
-    return {name for node in nodes if isinstance(node, ast.Assign) for name, _ in _stored(node)}
+    if any([_name(node) in _LOOKING for node in nodes]):
+        return set()
+    found = [_stored(node) for node in nodes if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    return {name for pairs in found for name, _ in pairs}
 
 
-def _stored(node: ast.Assign) -> list[tuple[str, ast.List]]:
+def _stored(node: ast.Assign | ast.AnnAssign) -> list[tuple[str, ast.List]]:
     """Return the names that lists of given elements are assigned to, each with its list."""
-    if len(node.targets) != 1:
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
+    if len(targets) != 1 or node.value is None:
         return []
-    target, value = node.targets[0], node.value
+    target, value = targets[0], node.value
     pairs = [(target, value)]
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         parts = [*target.elts, *value.elts]
@@ -96,6 +102,15 @@ def _taken(node: Any) -> str | None:
     return _looked_at(node.args[0]) if is_array and only_dtype else None
 
 
+def _added(node: ast.AugAssign) -> tuple[str, list[ast.expr]] | None:
+    """Return the list and the elements of ``x += [v, w]``."""
+    name, value = _name(node.target), node.value
+    if name is None or not isinstance(node.op, ast.Add) or not isinstance(value, ast.List):
+        return None
+    is_plain = not any([isinstance(part, ast.Starred) for part in value.elts])
+    return (name, value.elts) if is_plain else None
+
+
 class _Uses(ast.NodeVisitor):
     """Counts the uses of lists, and of these the ones that are known."""
 
@@ -136,7 +151,16 @@ class _Uses(ast.NodeVisitor):
         self._change(node.value)
         self.generic_visit(node)
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        for name, _ in _stored(node):
+            self._know(name)
+        self.generic_visit(node)
+
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        added = _added(node)
+        if added is not None:
+            self._know(added[0])
+            self.grown.add(added[0])
         self._change(node.value)
         self.generic_visit(node)
 
@@ -221,7 +245,23 @@ class _Rewrite(ast.NodeTransformer):
             return self.generic_visit(node)
         return self._popped(found[0], found[2], [self.visit(each) for each in node.targets], node)
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if [name for name, _ in _stored(node) if self._is(name)] and node.value is not None:
+            node.value = self._owned(node.value)
+        return node
+
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        added = _added(node)
+        if added is not None and self._is(added[0]):
+            name, elements = added
+            made: list[ast.stmt] = []
+            values = [self.names.fresh("value") for _ in elements]
+            for value, element in zip(values, elements, strict=True):  # first all of them
+                made.append(ast.Assign([store(value)], self.visit(element)))
+            for value in values:
+                appended = hook("appended", load(name), load(value))
+                made.append(ast.Assign([store(name)], appended))
+            return place_all(made or [ast.Pass()], node)
         found = _called(node.value)
         if found is None or not self._is(found[0]) or found[1] != "pop":
             return self.generic_visit(node)
