@@ -427,9 +427,21 @@ def lengths_that_change(n):
     return x.sum()
 
 
-def test_shapes_that_change_in_a_loop_are_refused_by_name():
+def test_sizes_that_change_in_a_loop():
+    assert_follows(lengths_that_change, N)
+
+
+def dimensions_that_change(n):
+    x = np.zeros(3)
+    while n > 0:
+        x = x[None]
+        n -= 1
+    return x.sum()
+
+
+def test_dimensions_that_change_in_a_loop_are_refused_by_name():
     with pytest.raises(lw.UnsupportedError, match=r"'x'(?s:.)*test_constructs_loops.py:"):
-        lw.vmap(lengths_that_change)(N)
+        lw.vmap(dimensions_that_change)(N)
 
 
 def structure_that_changes(n):

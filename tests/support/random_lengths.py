@@ -58,12 +58,53 @@ class Writer:
                  f"np.prod({v} * 0.5)", f"(({v}) > 0.2).any()", f"({v}).size"]  # fmt: skip
         return self.rng.choice(forms)
 
+    def test(self) -> str:
+        """Return a condition that is data."""
+        tests = ["n > k", "x[1] > 0", "s > 1", "len(v) > 3", "len(p) % 2 == 0", "p"]
+        return self.rng.choice(tests)
+
+    def known(self) -> str:
+        """Return a vector of a size that is known, one of many."""
+        pick, x = self.rng.choice, self.rng.choice("xy")
+        return pick([x, f"{x}[:2]", f"{x}[1:]", f"{x}[::2]", f"{x} * 2", "np.zeros(3)", f"{x}[:0]"])
+
+    def growing(self) -> list[str]:
+        """Return statements that make a vector or the list longer or shorter."""
+        pick, name = self.rng.choice, self.rng.choice("vw")
+        form = self.rng.randrange(9)
+        if form == 0:
+            return [f"{name} = {self.known()} if {self.test()} else {self.known()}"]
+        if form == 1:
+            rest = pick([f"{name}[1:]", f"{name}[::2]", f"{name}[: len({name}) // 2]"])
+            ended = pick(["s < 9", "n > -9", "x[0] < 9"])
+            return [f"while len({name}) > 2 and {ended}:", f"    {name} = {rest}",
+                    f"    s += {pick(['0.25', f'{name}.sum()', f'len({name})'])}"]  # fmt: skip
+        if form == 2:
+            added = pick([f"np.append({name}, s)", f"np.concatenate([{name}, [0.5, n]])"])
+            return [f"while len({name}) < {pick(['6', 'n', 'k + 2'])}:", f"    {name} = {added}"]
+        if form == 3:
+            return [f"{name} = np.append({name}, {pick(['s', 'x[0]', 'n * 0.5'])})"]
+        if form == 4:
+            return [f"{name} = {name}.copy()", f"{name}[:1] = s"]
+        if form == 5:
+            return [f"if {self.test()}:", f"    p.append({pick(['s', 'x[0]', 's + x[-1]'])})"]
+        if form == 6:
+            return ["if p:", f"    s += p.pop({pick(['', '0'])}) * 0.5"]
+        if form == 7:
+            return [
+                f"while len(p) < {pick(['3', 'n', 'k % 5'])}:",
+                "    p.append(s + len(p) * 0.5)",
+            ]
+        return ["for e in p:", "    s = s * 0.5 + e"]
+
     def statements(self, indent: str, depth: int) -> None:
         """Write some statements."""
         for _ in range(self.rng.randrange(1, 4)):
-            form = self.rng.randrange(10)
+            form = self.rng.randrange(14)
             put = self.lines.append
-            if form < 3:
+            if form >= 10:
+                self.lines += [indent + line for line in self.growing()]
+            elif form < 3:
                 put(f"{indent}s = s * 0.5 + {self.total()}")
             elif form < 5:
                 put(f"{indent}{self.rng.choice('vw')} = {self.vector()}")
@@ -72,7 +113,7 @@ class Writer:
             elif form == 6:
                 put(f"{indent}z[z > {self.rng.choice(['0', 's'])}] *= 0.5")
             elif form == 7 and depth < 2:
-                put(f"{indent}if {self.rng.choice(['n > k', 'x[1] > 0', 's > 1', 'len(v) > 3'])}:")
+                put(f"{indent}if {self.test()}:")
                 self.statements(indent + "    ", depth + 1)
                 if self.rng.random() < 0.5:
                     put(f"{indent}else:")
@@ -90,8 +131,8 @@ def draw(seed: int) -> str:
     writer.statements("    ", 0)
     body = "\n".join(writer.lines)
     return (
-        "def f(x, y, n, k):\n    s = 0.0\n    v = w = x\n    z = y.copy()\n"
-        f"{body}\n    return s, z, len(v), w.sum()\n"
+        "def f(x, y, n, k):\n    s = 0.0\n    v = w = x\n    z = y.copy()\n    p = []\n"
+        f"{body}\n    return s, z, len(v), w.sum(), len(p), s + sum(p)\n"
     )
 
 

@@ -57,6 +57,7 @@ class Change(NamedTuple):
 
 def outer_changes(trace: Watched, result: Any) -> list[Change]:
     """Return what a function has changed that outlives it, now that it has returned `result`."""
+    trace.own_lists.clear()  # whoever else has one of these has it from outside
     trace.lent.clear()  # nothing is changed any more
     slots = [slot for slot, _ in trace.changes.values() if slot.is_outer]
     inner = {id(container) for container in tree.containers(result)}

@@ -415,7 +415,8 @@ def mark_aliases(
     groups: list[list[Tensor]] = []
     for position, (name, value) in enumerate(zip(names, joined, strict=True)):
         before = [array for end in ends if end is not None for array in arrays_in(end[position])]
-        fresh = [t for t in arrays_in(value) if not any(t is old for old in before)]
+        # One that was packed shows a part of what the loop gave.
+        fresh = [root_of(t) for t in arrays_in(value) if not any(t is old for old in before)]
         outer = [r for r in roots[position].values() if r._trace is not region]
         inner = [key for key, root in roots[position].items() if root._trace is region]
         is_shared = any(len(users[key]) > 1 for key in inner)

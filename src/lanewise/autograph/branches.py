@@ -22,6 +22,7 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
+from lanewise.autograph.grown import alike, list_of, owned
 from lanewise.autograph.keeping import keep, living
 from lanewise.autograph.merge import Merge
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
@@ -136,6 +137,35 @@ class Fork:
             if key not in changes and any(("tensor", id(r)) in changes for r in all_roots(arrays)):
                 region.hold(changes, arrays, present)
 
+    def _take_lists(self) -> None:
+        """Leave lists that branches made longer or shorter in the variables that hold them."""
+        slots = {key: slot for changes in self.changes for key, (slot, _) in changes.items()}
+        for key, items in [(key, list_of(slot)) for key, slot in slots.items()]:
+            if items is None:
+                continue
+            alive = [end for end in self.ends if end is not None]
+            names = range(len(self.names))
+            places = [p for p in names if any([end[p] is items for end in alive])]
+            if len(places) != 1:
+                continue
+            left = [
+                owned(changes[key][1] if key in changes else items[:])
+                if end is None or end[places[0]] is items else end[places[0]]
+                for changes, end in zip(self.changes, self.ends, strict=True)
+            ]  # fmt: skip
+            regions = [r for r, end in zip(self.regions, self.ends, strict=True) if end is not None]
+            now = [each for each, end in zip(left, self.ends, strict=True) if end is not None]
+            found = alike(now, regions)
+            if found is None:
+                continue
+            rest = iter(found)
+            self.ends = [
+                None if end is None else (*end[: places[0]], next(rest), *end[places[0] + 1 :])
+                for end in self.ends
+            ]
+            for changes in self.changes:
+                changes.pop(key, None)
+
     def close_operand(self, value: Any) -> None:
         """End a branch that is an operand of an expression."""
         region = self.regions[-1]
@@ -152,6 +182,7 @@ class Fork:
     def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
         """Record the operation, carry out what the branches changed, and return the variables."""
         keep(self)
+        self._take_lists()
         merge = Merge(self.regions, lead)
         builders = []
         for position, name in enumerate(self.names):

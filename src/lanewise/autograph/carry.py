@@ -24,6 +24,7 @@ from lanewise.autograph.aliases import (
     settle,
     watch,
 )
+from lanewise.autograph.grown import Grown, alike, is_own, list_of, owned
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
@@ -58,13 +59,16 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
-from lanewise.trace.packed import Packing, packed, packing
+from lanewise.trace.packed import Packing, joined_bounds, packed, packing, unbounded
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
 from lanewise.trace.slots import Slot
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace
 from lanewise.trace.views import root_of
+
+#: An array that is larger than before after so many turns has no bound.
+GROWS = 4
 
 
 class Variable:
@@ -78,8 +82,10 @@ class Variable:
         What an array of a length that is data may be a view of.
     """
 
-    def __init__(self, name: str, entry: Any, is_changed: bool) -> None:
+    def __init__(self, name: str, entry: Any, is_changed: bool, can_unroll: bool = False) -> None:
         self.name = name
+        #: Whether the loop is unrolled where a size that is known changes.
+        self._can_unroll = can_unroll
         self.home = require_trace("a loop")
         #: Whether it is no variable, but a place that the body changes.
         self.is_place = is_changed
@@ -96,8 +102,12 @@ class Variable:
         self.may_be_none = False
         #: Which arrays are of sizes that are data, and another one after each turn.
         self.packing: Packing = {}
+        #: How often that was found out anew.
+        self._times = 0
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
+        #: Whether it is a list of which all uses are known: it stays one object.
+        self.is_list = not is_changed and type(entry) is list and is_own(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if is_optional(entry):
             self._become_optional()
@@ -129,6 +139,8 @@ class Variable:
 
     @property
     def is_carried(self) -> bool:
+        if self.is_list:
+            return False
         return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
@@ -174,10 +186,13 @@ class Variable:
         if entry is DONT_CARE:
             found = packing([value], [region])
         else:
-            found = packing([entry, value], [region, region])
+            found = packing([entry, value], [region, region], self._can_unroll)
         for position, most in self.packing.items():
-            found[position] = {**found.get(position, {}), **most}
+            found[position] = joined_bounds(most, found.get(position, {}))
         changed = found != self.packing
+        self._times += changed
+        if self._times > GROWS:  # it would for ever
+            found = {at: unbounded(self.packing.get(at, {}), most) for at, most in found.items()}
         self.packing = found
         return changed
 
@@ -195,6 +210,25 @@ class Variable:
             return arrays_in(self.entry)
         return [tensor for tensor, _, _ in self.fresh if tensor.shape]
 
+    def become_array(self, region: Region, now: Any) -> bool:
+        """Hold a list as arrays from now on, which a turn leaves as `now`; whether that can be."""
+        if now is self.entry or (self._can_unroll and type(now) is not Grown):
+            return False
+        found = alike([self.entry, now], [self.home, region], self.is_list)
+        if found is None or type(self.entry) is Grown:
+            return False
+        self.is_list = False
+        self.entry = found[0]
+        self._begin_with(self.is_maybe, True)
+        return True
+
+    def _end(self, end: Any, trace: Trace) -> Any:
+        """Return what a turn leaves in it, a list as arrays where it is carried as such."""
+        if type(self.entry) is Grown and type(end) is list:
+            found = alike([self.entry, end], [self.home, trace])
+            return end if found is None else found[1]
+        return end
+
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""
         counted = region.counted
@@ -210,7 +244,13 @@ class Variable:
         if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
             self.is_lost = True
             return False
-        stable = True
+        stable = not self.become_array(region, end)
+        if self.is_list and end is self.entry:
+            return stable  # what is in it is a place that the body changes
+        if self.is_list:
+            self.is_list, stable = False, False
+            self._begin_with(self.is_maybe, True)
+        end = self._end(end, region)
         if not self.may_be_none and may_be_none((self.entry, end)):
             self._become_optional()
             stable = False
@@ -235,8 +275,8 @@ class Variable:
             self.kinds = [kind_of(leaf) for leaf in leaves]
             return False
         if structure != self.structure:
-            before = self._apart(self.entry)[1]
-            refuse_structure(self.name, TURNS, before, value)
+            before = self._packed(self._apart(self.entry)[1], self.home)
+            refuse_structure(self.name, TURNS, before, self._packed(value, region))
         for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
             kind, found = self.kinds[position], kind_of(leaf)
             if kind is None and is_same(as_state(own), leaf):
@@ -254,7 +294,7 @@ class Variable:
         """Yield what a turn hands to the next, as values of the current trace."""
         if not self.is_carried:
             return
-        flag, value = self._apart(end)
+        flag, value = self._apart(self._end(end, require_trace("a turn")))
         value = self._packed(value, require_trace("a turn"))
         leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
         for leaf, kind in zip(leaves, self.kinds, strict=True):
@@ -283,9 +323,13 @@ class Variable:
 class Carry:
     """The variables of a loop, and the places that its body changes."""
 
-    def __init__(self, names: Sequence[str], state: Sequence[Any]) -> None:
+    def __init__(
+        self, names: Sequence[str], state: Sequence[Any], can_unroll: bool = False
+    ) -> None:
+        self._can_unroll = can_unroll
         self.variables = [
-            Variable(name, entry, False) for name, entry in zip(names, state, strict=True)
+            Variable(name, entry, False, can_unroll)
+            for name, entry in zip(names, state, strict=True)
         ]
         self.slots: dict[Any, tuple[Slot, Variable]] = {}
         #: Which holders may share memory at the beginning of a turn, by their positions.
@@ -331,10 +375,21 @@ class Carry:
         for key, (slot, value) in left.items():
             if key in self.slots:
                 stable &= self.slots[key][1].meet(region, value)
+            elif self._takes_list(region, slot, value):
+                stable = False
             else:
-                self.slots[key] = slot, Variable(slot.name, region.changes[key][1], True)
+                before = region.changes[key][1]
+                self.slots[key] = slot, Variable(slot.name, before, True, self._can_unroll)
                 stable = False
         return stable and self._meet_sharing(region, left, end)
+
+    def _takes_list(self, region: Region, slot: Slot, value: Any) -> bool:
+        """Whether a list that a turn made longer or shorter is a variable that holds it alone."""
+        items = list_of(slot)
+        if items is None or len(value) == len(items) or self._can_unroll:
+            return False
+        own = [variable for variable in self.variables if variable.entry is items]
+        return len(own) == 1 and own[0].become_array(region, owned(value))
 
     def _meet_sharing(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
         """Widen what is known of memory that is shared; return whether that held already."""

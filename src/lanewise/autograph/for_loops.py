@@ -221,7 +221,7 @@ class For:
         has_test = self._flag is not None or known is None
         names = [*titles(self.names), *["the number of turns"] * has_test]
         counter = (start,) if has_test else ()
-        turns = Turns(names, (*self.state, *counter))
+        turns = Turns(names, (*self.state, *counter), self._may_fail)
         self.is_recording = True
         for _ in range(ATTEMPTS):
             held = turns.begin()

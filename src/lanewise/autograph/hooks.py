@@ -15,6 +15,17 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
+from lanewise.autograph.listed import (
+    appended,
+    array_of,
+    count_of,
+    entry_of,
+    items_of,
+    owned,
+    part,
+    popped,
+    total_of,
+)
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
@@ -43,16 +54,20 @@ __all__ = [
     "Stop",
     "Undefined",
     "and_",
+    "appended",
+    "array_of",
     "born",
     "branches",
     "changing",
     "class_of",
     "closure",
     "compare",
+    "count_of",
     "deferred",
     "defined",
     "delattr",
     "delitem",
+    "entry_of",
     "fn",
     "fold",
     "foldable",
@@ -63,11 +78,15 @@ __all__ = [
     "in_",
     "is_instance",
     "is_none",
+    "items_of",
     "managed",
     "not_",
     "operator",
     "or_",
+    "owned",
+    "part",
     "percent",
+    "popped",
     "print_",
     "raise_",
     "returned",
@@ -78,6 +97,7 @@ __all__ = [
     "size_of",
     "slice",
     "text",
+    "total_of",
     "try_",
     "while_",
 ]

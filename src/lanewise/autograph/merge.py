@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lanewise.autograph.grown import alike
 from lanewise.autograph.state import (
     BRANCHES,
     CODES,
@@ -140,6 +141,7 @@ class Merge:
         return build
 
     def _tree(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+        ends = self._lists_alike(ends)
         alive = [end for end in ends if end is not DONT_CARE]
         if not alive:
             return lambda results: DONT_CARE
@@ -182,6 +184,17 @@ class Merge:
             return value
 
         return whole
+
+    def _lists_alike(self, ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what branches left, lists as arrays where their lengths differ."""
+        pairs = [
+            (end, r) for end, r in zip(ends, self.regions, strict=True) if end is not DONT_CARE
+        ]
+        found = alike([end for end, _ in pairs], [region for _, region in pairs])
+        if found is None:
+            return ends
+        rest = iter(found)
+        return [end if end is DONT_CARE else next(rest) for end in ends]
 
     def _packed(self, ends: Sequence[Any]) -> Sequence[Any]:
         """Return what branches left, arrays of sizes that only one of them knows packed."""

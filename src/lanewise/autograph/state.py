@@ -22,6 +22,7 @@ from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
+from lanewise.ops.boxes import BOXES, box
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
@@ -324,6 +325,8 @@ def _fits(number: int | float, dtype: np.dtype) -> bool:
 def value_of(leaf: Any, kind: Kind) -> Value:
     """Return a leaf as a value of the current trace, converted to a kind that it was joined to."""
     trace = require_trace("a variable")
+    if leaf is DONT_CARE and kind.dtype == BOXES:
+        return trace.record(box, (trace.scalar(0, FLAG.dtype),), {"lead": 0})[0]
     if leaf is DONT_CARE:
         value = trace.scalar(0, kind.dtype)
         if kind.shape:
@@ -379,6 +382,7 @@ _FEW = 3
 
 def describe(value: Any) -> str:
     """Return what to call the value of a variable in a message."""
+    value = value.origin if isinstance(value, Packed) else value
     kind = kind_of(value)
     if kind is not None:
         return str(kind)
@@ -397,6 +401,8 @@ def describe(value: Any) -> str:
 def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
     """Raise `ControlFlowError` for a variable that differs in structure."""
     must = SAME_STRUCTURE
+    if isinstance(first, Packed) and isinstance(second, Packed):
+        must = "its dtype must be the same, as no bound of its size is known"
     if isinstance(first, list) and isinstance(second, list):
         must += " (instead of a list that grows with the data use lw.TensorArray, or an array with "
         must += "the number of its entries in use)"

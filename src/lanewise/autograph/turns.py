@@ -33,11 +33,16 @@ def titles(names: Sequence[str]) -> list[str]:
 
 
 class Turns:
-    """Records one loop: its body until the carry is stable, then the operation."""
+    """Records one loop: its body until the carry is stable, then the operation.
 
-    def __init__(self, names: Sequence[str], state: Sequence[Any]) -> None:
+    `can_unroll` says that it is unrolled instead if it cannot be recorded.
+    """
+
+    def __init__(
+        self, names: Sequence[str], state: Sequence[Any], can_unroll: bool = False
+    ) -> None:
         self.names = names
-        self.carry = Carry(names, state)
+        self.carry = Carry(names, state, can_unroll)
         self.region: Region | None = None
         self.inputs: list[Value] = []
         self.left: dict[Any, Any] = {}

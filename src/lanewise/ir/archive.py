@@ -331,15 +331,22 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 def check_memories(primitive: Any, operands: Sequence[Any]) -> None:
-    """Raise `TypeError` for an object that is no operand of an operation on the memory of lists.
+    """Raise `TypeError` for an object that is no operand of an operation on lists or boxes.
 
-    Those take it first, as ``arena`` or ``store``; regions hand it on.
+    Those take it first, as ``arena`` or ``store``, or as ``boxed``; regions hand it on.
     """
-    is_memory = [isinstance(x, ArrayType) and x.dtype.kind == "O" for x in operands]
-    first = _first_operand(primitive)
-    wanted = [first in ("arena", "store"), *[False] * len(operands)][: len(operands)]
-    if is_memory != wanted and "regions" not in _hints(primitive):
+    kinds = [_object_kind(x) for x in operands]
+    first = {"arena": "memory", "store": "memory", "boxed": "box"}.get(_first_operand(primitive))
+    wanted = [first, *[None] * len(operands)][: len(operands)]
+    if kinds != wanted and "regions" not in _hints(primitive):
         raise TypeError("the memory of lists is used as an array, or an array as that")
+
+
+def _object_kind(type_: Any) -> str | None:
+    """Return what an operand is that is no array of numbers: the memory of lists, or a box."""
+    if not isinstance(type_, ArrayType) or type_.dtype.kind != "O":
+        return None
+    return "box" if type_.shape else "memory"
 
 
 @lru_cache(maxsize=1024)

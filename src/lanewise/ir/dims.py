@@ -337,6 +337,10 @@ def bounds(dim: DimLike) -> tuple[int | None, int | None]:
     return least, None if most is None else -most
 
 
+#: The calls that are one of their arguments.
+_CHOICES = ("max", "broadcast")
+
+
 def _least(dim: DimLike) -> int | None:
     if not isinstance(dim, Dim):
         return dim
@@ -345,11 +349,11 @@ def _least(dim: DimLike) -> int | None:
     for monomial, coefficient in dim.terms:
         if len(monomial) == 1:
             atom, bend = bend_of(monomial[0])
-            if not bend and isinstance(atom, Call) and atom.name == "max":
+            if not bend and isinstance(atom, Call) and atom.name in _CHOICES:
                 rest = dim - Dim([(monomial, coefficient)])
                 sides = [_least(rest + coefficient * side) for side in atom.args]
                 known = [side for side in sides if side is not None]
-                if coefficient > 0:  # it is not below either of the two
+                if coefficient > 0 and atom.name == "max":  # it is not below either of the two
                     return max(known, default=None)
                 # Whichever of the two it is, the whole is not below the bound for that one.
                 return min(known) if len(known) == len(sides) else None

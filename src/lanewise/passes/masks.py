@@ -7,7 +7,7 @@ pays for what costs little; else only the elements are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,9 @@ class _Part:
             return None
         return own[0] if own else -1
 
+    def _has_size(self, values: Sequence[Value]) -> bool:
+        return any([self._axis(value) != -1 for value in values])
+
     def _is_followed(self, op: Operation) -> bool:
         if op.regions or None in map(self._axis, (*op.operands, *op.results)):
             return False
@@ -113,6 +116,8 @@ class _Part:
             return op.params["fn"] in _NEUTRAL and op.operands[0].type.dtype.kind in "biuf"
         if op.primitive is slice_:
             return all([part is None for part in op.params["index"]])
+        if not self._has_size(op.results) and self._has_size(op.operands):
+            return False  # it broadcasts, if there are as many as that, or one
         if op.primitive is reshape:
             before, after = (_long(v.type.shape) for v in (op.operands[0], op.results[0]))
             return before == after

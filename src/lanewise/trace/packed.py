@@ -1,4 +1,4 @@
-"""Arrays of sizes that are data as the state of a branch or a loop."""
+"""Arrays of sizes that are data, or that change, as the state of a branch or a loop."""
 
 from __future__ import annotations
 
@@ -7,47 +7,60 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.errors import DataDependentShapeError, at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, bounds, symbols
+from lanewise.ir.graph import Value
 from lanewise.ir.location import here
+from lanewise.ops.boxes import box, unbox
 from lanewise.trace import tree
+from lanewise.trace.mixed import ONE_DTYPE
 from lanewise.trace.origins import origin_of, root_trace
-from lanewise.trace.regions import resumed
+from lanewise.trace.regions import Region, resumed
 from lanewise.trace.sizes import number_of, size_of
-from lanewise.trace.tensor import Tensor, as_tensor
-from lanewise.trace.trace import Trace
+from lanewise.trace.tensor import Tensor, as_tensor, emit
+from lanewise.trace.trace import Trace, require_trace
+from lanewise.trace.views import view
 
 
 class Packed:
-    """An array of sizes that are data as it passes from one region to another: in a larger one.
+    """An array as it passes from one region to another in which it may have another size.
 
-    What is known in one region means nothing outside of it, so it is handed on as an array of as
-    many elements as there may be, with the numbers of those that count along some axes.
+    What is known in one region means nothing outside of it, so it is handed on with the numbers of
+    elements along some axes: in a larger array, of as many elements as there may be, or in a box
+    where that is not known.
 
     Attributes
     ----------
     data
-        The elements, in front of others.
+        The elements, in front of others or in a box.
     origin
-        The array.
+        The array; `x` is what it holds.
     """
 
-    __slots__ = ("counts", "data", "origin")
+    __slots__ = ("counts", "data", "dtype", "origin", "shape")
 
-    def __init__(self, x: Tensor, most: Mapping[int, int | None]) -> None:
+    def __init__(self, origin: Tensor, x: Tensor, most: Mapping[int, int | None]) -> None:
         room = [most.get(axis, size) for axis, size in enumerate(x.shape)]
-        if None in room:
-            raise DataDependentShapeError(
-                "an array of a length that is data is handed on from a branch or a loop"
-                f"{at(here())}, and how long it may be is not known. Make it a slice of an array, "
-                "np.zeros(100)[:n]"
-            )
-        self.origin = x
+        self.origin = origin
+        self.data: Any
+        #: Of the axes that have no count; None in place of the others.
+        self.shape = tuple([None if axis in most else size for axis, size in enumerate(x.shape)])
         self.counts = [
             number_of(size) if axis in most else None for axis, size in enumerate(x.shape)
         ]
-        self.data: Any = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
-        self.data[self._front(x.shape)] = x
+        #: Of what is in a box.
+        self.dtype = x.dtype if None in room else None
+        if self.dtype is not None:
+            if x._mixed is not None:
+                raise UnsupportedError(
+                    "the data choose the dtype of an array that is handed on from a branch or a "
+                    f"loop{at(here())}, and how long it may be is not known. {ONE_DTYPE}"
+                )
+            self.data = emit(box, x)
+            return
+        data: Any = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
+        data[self._front(x.shape)] = x
+        self.data = data
 
     def _front(self, shape: Sequence[DimLike]) -> tuple[slice, ...]:
         pairs = zip(self.counts, shape, strict=True)
@@ -61,30 +74,38 @@ class Packed:
         """Return the array of other leaves, bounded alike."""
         data, *counts = leaves
         numbers = iter(counts)
-        shape = list(data.shape)
-        for axis, own in enumerate(self.counts):
-            if own is not None:
-                shape[axis] = size_of(as_tensor(next(numbers)), shape[axis], "an array")
-        return data[self._front(shape)]
+        room = self.shape if self.dtype is not None else data.shape
+        shape: Any = tuple([
+            most if own is None else size_of(as_tensor(next(numbers)), most, "an array")
+            for own, most in zip(self.counts, room, strict=True)
+        ])  # fmt: skip
+        if self.dtype is None:
+            return data[self._front(shape)]
+        return view(data, unbox, _boxed, dtype=self.dtype, shape=shape)
 
     @property
     def state_key(self) -> tuple[Any, ...]:
         """What arrays must have in common for one to take the other's place."""
-        return (self.data.shape, tuple([count is None for count in self.counts]))
+        return (self.dtype, self.shape, self.data.shape)
 
     def __repr__(self) -> str:
         return repr(self.origin)
+
+
+def _boxed(base: Value, values: Value) -> Value:
+    """Return what a box holds once an array was written to."""
+    return require_trace("a view").record(box, (values,), {"lead": 0})[0]
 
 
 #: For the positions of leaves that are packed, along which axes, and how long these may be.
 Packing = dict[int, dict[int, int | None]]
 
 
-def packing(ends: Sequence[Any], regions: Sequence[Trace]) -> Packing:
+def packing(ends: Sequence[Any], regions: Sequence[Trace], only_data: bool = False) -> Packing:
     """Return which leaves of what branches or turns leave have to be packed.
 
     Those are arrays of a size that is known in one of the regions only, or of which one has another
-    size than others, and that is data.
+    size than others. `only_data` says that of such sizes one must be data.
     """
     rows = [tree.flatten(end)[0] for end in ends]
     found: Packing = {}
@@ -97,8 +118,9 @@ def packing(ends: Sequence[Any], regions: Sequence[Trace]) -> Packing:
         axes = {
             axis: _most(sizes) for axis, sizes in enumerate(zip(*shapes, strict=True))
             if any([is_inner(size, region) for size, region in zip(sizes, regions, strict=True)])
-            or (Dim in map(type, sizes) and any([size is not sizes[0] for size in sizes])
-                and any([_is_of_data(size, regions[0]) for size in sizes]))
+            or (any([size != sizes[0] for size in sizes])
+                and ((not only_data and _most(sizes) is not None)
+                     or any([_is_of_data(size, regions[0]) for size in sizes])))
         }  # fmt: skip
         if axes:
             found[position] = axes
@@ -112,13 +134,42 @@ def _most(sizes: Sequence[DimLike]) -> int | None:
     return max(known) if len(known) == len(ends) else None
 
 
+def joined_bounds(
+    first: Mapping[int, int | None], second: Mapping[int, int | None]
+) -> dict[int, int | None]:
+    """Return how long axes may be that may be as long as either says."""
+    found = {**first, **second}
+    for axis in first.keys() & second.keys():
+        ends = first[axis], second[axis]
+        found[axis] = None if None in ends else max(ends)  # ty: ignore[invalid-argument-type]
+    return found
+
+
+def unbounded(
+    before: Mapping[int, int | None], now: Mapping[int, int | None]
+) -> dict[int, int | None]:
+    """Return how long axes may be, of which those that are longer than before grow for ever."""
+    return {axis: end if before.get(axis, -1) == end else None for axis, end in now.items()}
+
+
 def packed(value: Any, found: Packing, region: Trace) -> Any:
     """Return what a variable holds at the end of a region, with leaves packed."""
     leaves, structure = tree.flatten(value)
     with resumed(region):
         for position, most in found.items():
-            leaves[position] = Packed(as_tensor(leaves[position]), most)
+            array = as_tensor(leaves[position])
+            leaves[position] = Packed(array, _held(array, region), most)
     return tree.unflatten(structure, leaves)
+
+
+def _held(array: Tensor, region: Trace) -> Tensor:
+    """Return what an array held at the end of a region, of which the changes may be undone."""
+    seen = region.seen.get(id(array)) if isinstance(region, Region) else None
+    if seen is None:
+        return array
+    held = Tensor(region, seen[1], None, array._weak)
+    held._mixed = array._mixed
+    return held
 
 
 def _is_of_data(size: Any, trace: Trace) -> bool:

@@ -109,6 +109,7 @@ class Trace(Builder):
         "names",
         "number",
         "origins",
+        "own_lists",
         "owners",
         "parent",
         "randomness",
@@ -152,6 +153,8 @@ class Trace(Builder):
         #: Of an outermost trace, by name: where sizes are known that are data, what has them, and
         #: what counts that.
         self.origins: dict[str, tuple[Trace, Any, Value | None]] = {}
+        #: Of no region: by id, lists of which all uses are known (`lanewise.autograph.growing`).
+        self.own_lists: dict[int, list[Any]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0
 

@@ -20,6 +20,7 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import ArrayType, array_type, has_dim
+from lanewise.ops.boxes import unbox
 from lanewise.ops.elementwise import complex_, imag, real
 from lanewise.ops.movement import (
     AxisSlice,
@@ -227,6 +228,8 @@ def layout_of(x: Tensor, root: np.ndarray | None = None) -> np.ndarray:
 def _layout_of_view(x: Tensor, base: np.ndarray) -> np.ndarray:
     """Return an array laid out as the view x of something laid out like `base`."""
     view = x._view
+    if view.primitive is unbox:
+        return np.empty(_usual(x.shape), np.int16)
     if view.primitive is bitcast:
         return base if base.shape == _usual(x.shape) else np.empty(_usual(x.shape), np.int16)
     if view.primitive is real or view.primitive is imag:

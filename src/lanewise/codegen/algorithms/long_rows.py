@@ -15,7 +15,7 @@ import numpy as np
 from lanewise.codegen.addresses import Index, plus, times
 from lanewise.codegen.algorithms import quicksort
 from lanewise.codegen.algorithms.networks import key, number
-from lanewise.codegen.arrays import Array, Stored
+from lanewise.codegen.arrays import Array, Lazy, Stored
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, kinds_of, vecs
