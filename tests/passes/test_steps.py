@@ -32,7 +32,7 @@ from lanewise.passes.rowwise import is_total as takes_rows_together
 from lanewise.passes.select import selected
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
-from lanewise.passes.specialize import needs_sizes, specialized, unknown_sizes
+from lanewise.passes.specialize import specialized, unknown_sizes
 from lanewise.passes.spread import spread
 from lanewise.passes.target import Target
 from lanewise.passes.turns import Turns
@@ -139,8 +139,7 @@ def _rowwise(graph: Graph) -> str:
 
 
 def _sizes(graph: Graph) -> str:
-    names = ", ".join(sorted(unknown_sizes(graph)))
-    return f"{names}: {'kernels need them' if needs_sizes(graph) else 'kernels need none'}"
+    return f"unknown: {', '.join(sorted(unknown_sizes(graph)))}"
 
 
 def _batched_region(graph: Graph, mapped: Flags) -> str:

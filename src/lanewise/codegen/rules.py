@@ -167,9 +167,9 @@ class Rules(Reductions):
     def place(self, index: Number, size: DimLike) -> Index:
         """Return an index as NumPy takes it: negative from the end, checked to be in range."""
         (number,) = numbers.vecs(index)
-        known = None if number.value is None else int(number.value)
-        if known is not None and isinstance(size, int) and -size <= known < size:
-            return known % size
+        is_known = number.value is not None and isinstance(size, int)
+        if is_known and int(number.value) in range(-size, size):
+            return int(number.value) % size
         found = number.to("i64")
         span = known_span(found)
         if is_within(span, 0, size):
@@ -179,8 +179,8 @@ class Rules(Reductions):
         end = self.index(size)
         if number.kind == "u64":
             self.fail(found < 0)
-        elif number.kind[0] == "i" and not (span is not None and never_below(span[0], 0)):
-            found = select(found < 0, found + end, found)
+        elif number.kind[0] == "i" and (is_known or span is None or not never_below(span[0], 0)):
+            found = select(found < 0, found + end, found)  # of one that is outside, none known
         self.fail(found.as_kind("u64") >= end.as_kind("u64"))
         return found
 

@@ -282,19 +282,13 @@ def _call(name: str, *args: DimLike) -> Dim:
 
 def _decide(left: Dim, right: DimLike, relation: str) -> bool:
     """Decide a comparison from what is provable when every symbol is >= 0, or raise."""
-    least, most = bounds(left - right)
-    match relation:
-        case ">=":
-            known = (least is not None and least >= 0), (most is not None and most < 0)
-        case ">":
-            known = (least is not None and least > 0), (most is not None and most <= 0)
-        case "<=":
-            known = (most is not None and most <= 0), (least is not None and least > 0)
-        case _:
-            known = (most is not None and most < 0), (least is not None and least >= 0)
-    if not any(known):
-        raise Undecided(_undecided(left, relation, right))
-    return known[0]
+    first, second = (left, right) if relation[0] == ">" else (right, left)
+    is_strict = len(relation) == 1
+    if never_below(first, second + is_strict):
+        return True
+    if never_below(second, first + (not is_strict)):
+        return False
+    raise Undecided(_undecided(left, relation, right))
 
 
 def _undecided(left: DimLike, relation: str, right: object) -> str:

@@ -45,7 +45,7 @@ class dot_general:
     """
 
     kind, products = Kind.CONTRACTION, _products
-    one_call = any_size = True
+    any_size = True
     repeats = False
     numpy_ns = 0.07  # BLAS reads a matrix as fast as memory gives it
 

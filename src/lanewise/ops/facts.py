@@ -106,8 +106,6 @@ class Facts:
         Where a kernel has its results.
     any_size
         Whether its `lanes` rule works where sizes are symbols.
-    one_call
-        Whether NumPy does it at any size in one call of a library, or of a loop of its own.
     along_rows
         Whether it runs well in a kernel with the elements of an array in the lanes; as a function,
         it is also told the inputs of the graph.
@@ -162,7 +160,6 @@ class Facts:
     shares: bool = False
     held: Held = Held.MEMORY
     any_size: bool = False
-    one_call: bool = False
     along_rows: bool | Callable[[Operation, Container[Value]], bool] = False
     numpy_ns: float = 1.0
     instructions: float | Rule = 1

@@ -160,7 +160,7 @@ def _transformed(
 class fft:
     """The complex transform of n points (the axis is cut or zero-padded to n), or its inverse."""
 
-    kind, along, one_call, any_size, along_rows = Kind.ALONG, "axis", True, True, True
+    kind, along, any_size, along_rows = Kind.ALONG, "axis", True, True
     numpy_ns, call_ns, setup_ns = 6.0, _call_ns, _setup_ns
 
     def type(x, *, n: int, axis: int, norm: str | None, inverse: bool):
@@ -195,7 +195,7 @@ class fft:
 class rfft:
     """The transform of n real points: the n // 2 + 1 terms of non-negative frequency."""
 
-    kind, along, one_call, any_size, along_rows = Kind.ALONG, "axis", True, True, True
+    kind, along, any_size, along_rows = Kind.ALONG, "axis", True, True
     numpy_ns, call_ns, setup_ns = 6.0, _call_ns, _setup_ns
 
     def type(x, *, n: int, axis: int, norm: str | None):
@@ -231,7 +231,7 @@ class rfft:
 class irfft:
     """The inverse of `rfft`: n real points."""
 
-    kind, along, one_call, any_size, along_rows = Kind.ALONG, "axis", True, True, True
+    kind, along, any_size, along_rows = Kind.ALONG, "axis", True, True
     numpy_ns, call_ns, setup_ns = 6.0, _call_ns, _setup_ns
 
     def type(x, *, n: int, axis: int, norm: str | None):

@@ -65,7 +65,7 @@ class gather:
 
     kind, indices, held = Kind.LOOKUP, 1, Held.NOWHERE
     recompute = 2
-    one_call = along_rows = any_size = True
+    along_rows = any_size = True
 
     def step(params, count):
         return "place", params["axis"], count
@@ -172,7 +172,7 @@ class scatter:
 
     kind, takes, reads_at_data = Kind.UPDATE, gather, (0,)
     indices = 2
-    one_call = any_size = True
+    any_size = True
 
     def type(x, values, *indices, axis: int, fn: np.ufunc | None):
         shape = _gathered_shape(x, indices, axis)

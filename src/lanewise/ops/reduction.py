@@ -35,7 +35,7 @@ class reduce:
 
     kind, held, may_fail = Kind.REDUCTION, Held.NUMBERS, fn_may_fail
     flops, conditions = flops_of_fn, "reduce"
-    one_call = any_size = True
+    any_size = True
 
     def allocates(op):
         return bool(op.params["axes"])
@@ -87,7 +87,7 @@ class accumulate:
 
     kind, along, may_fail = Kind.ALONG, "axis", fn_may_fail
     flops, conditions = flops_of_fn, "accumulate"
-    one_call = any_size = True
+    any_size = True
 
     def type(x, *, fn: np.ufunc, axis: int, dtype: np.dtype | None = None):
         return array_type(reduction_dtype(fn, "accumulate", x.dtype, dtype), x.shape)
@@ -290,7 +290,7 @@ class argreduce:
     """The index of the first greatest (``argmax``) or least (``argmin``) element along an axis."""
 
     kind, along, conditions = Kind.REDUCTION, "axis", ""
-    one_call = any_size = True
+    any_size = True
 
     def type(x, *, fn: str, axis: int):
         if x.shape[axis] == 0:

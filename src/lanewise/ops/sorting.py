@@ -52,7 +52,7 @@ class sort:
 
     kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 3.0
-    one_call = any_size = True
+    any_size = True
 
     def type(x, *, axis: int, kind: str | None):
         return x
@@ -78,7 +78,7 @@ class argsort:
 
     kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
-    one_call = any_size = True
+    any_size = True
 
     def type(x, *, axis: int, kind: str | None):
         return array_type(np.dtype(np.intp), x.shape)
@@ -101,7 +101,7 @@ class partition:
 
     kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 6.0
-    one_call = any_size = True
+    any_size = True
 
     def type(x, *, kth: tuple[DimLike, ...], axis: int):
         _check_kth(kth, x, axis)
@@ -132,7 +132,7 @@ class argpartition:
 
     kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
-    one_call = any_size = True
+    any_size = True
 
     def type(x, *, kth: tuple[DimLike, ...], axis: int):
         _check_kth(kth, x, axis)

@@ -238,27 +238,6 @@ def _at_sizes(graph: Graph, size: Callable[[str], int]) -> Graph:
     return specialized(graph, {name: size(name) for name in names}) if names else graph
 
 
-def needs_sizes(graph: Graph) -> bool:
-    """Whether a graph has arrays of unknown size where kernels would need to know it.
-
-    The number of a map's examples need not be known, only the sizes of one example.
-    """
-    return bool(_needed(graph))
-
-
-def _needed(graph: Graph) -> frozenset[str]:
-    """Return the symbols of arrays of unknown size, of which no operation of the graph knows."""
-    found: frozenset[str] = frozenset()
-    defined: frozenset[str] = frozenset()
-    for op in graph.operations:
-        if op.primitive.is_definition:
-            defined |= symbols_in(op.params["size"])
-        found = found.union(*map(_needed, op.regions))
-        if op.primitive is not map_:
-            found = found.union(*[symbols_in(value.type) for value in (*op.operands, *op.results)])
-    return found - defined
-
-
 def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
     """Return a type, a parameter or a container of these with its symbols replaced."""
     if isinstance(value, Dim):

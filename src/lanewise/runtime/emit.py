@@ -28,7 +28,6 @@ from lanewise.ops.regions import NATIVE
 from lanewise.ops.slicing import slice_into
 from lanewise.runtime.binding import (
     bind,
-    input_sizes,
     learned_symbols,
     of_any_size,
     plain,
@@ -44,6 +43,7 @@ from lanewise.runtime.expressions import (
     is_scalar,
     scalar_expression,
     size_expression,
+    sizes_expression,
     slice_key,
 )
 from lanewise.runtime.filling import filled_by
@@ -122,23 +122,11 @@ class Source:
         results = ", ".join(variables[value] for value in graph.outputs)
         self._line(1, f"return [{results}]")
         if self._needs_sizes and not sized:
-            self._lines[1] = f"    sizes = {self._read_sizes(graph, arguments)}"
+            self._lines[1] = f"    sizes = {sizes_expression(graph, arguments, self._refer)}"
         if self._sizes:
             named = [f"{name} = {size_expression(dim)}" for dim, name in self._sizes.items()]
             self._lines[1] = "; ".join([self._lines[1], *named])
         self.text = "\n".join(self._lines)
-
-    def _read_sizes(self, graph: Graph, arguments: Sequence[str]) -> str:
-        """Return what gives the sizes that arguments give to symbols."""
-        entries, text = [], ""
-        for name, position, axis, rest in input_sizes(graph):
-            size = f"{arguments[position]}.shape[{axis}]"
-            if not isinstance(rest, Dim):
-                entries.append(f"{name!r}: {size}" + (f" - {rest}" if rest else ""))
-                continue
-            less = size_expression(rest) or f"{self._refer(partial(evaluate, rest))}(sizes)"
-            text += f"; sizes[{name!r}] = {size} - ({less})"
-        return f"{{{', '.join(entries)}}}{text}"
 
     def _line(self, depth: int, text: str) -> None:
         self._lines.append("    " * depth + text)

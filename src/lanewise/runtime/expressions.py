@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.dims import Call, Dim, DimLike, bounds
-from lanewise.ir.graph import Operation
+from lanewise.ir.evaluation import evaluate
+from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.elementwise import imag, real, where
 from lanewise.ops.exact import exact
@@ -31,6 +32,7 @@ from lanewise.ops.movement import (
     transpose,
 )
 from lanewise.ops.ufuncs import row_of
+from lanewise.runtime.binding import input_sizes
 
 #: Gives a name to an object that the source refers to.
 Refer = Callable[[Any], str]
@@ -131,6 +133,19 @@ def size_expression(dim: DimLike) -> str | None:
             factors.append(factor)
         terms.append(" * ".join(factors))
     return " + ".join(terms)
+
+
+def sizes_expression(graph: Graph, arguments: Sequence[str], refer: Refer) -> str:
+    """Return what gives the sizes that arguments give to the symbols of a graph's inputs."""
+    entries, text = [], ""
+    for name, position, axis, rest in input_sizes(graph):
+        size = f"{arguments[position]}.shape[{axis}]"
+        if not isinstance(rest, Dim):
+            entries.append(f"{name!r}: {size}" + (f" - {rest}" if rest else ""))
+            continue
+        less = size_expression(rest) or f"{refer(partial(evaluate, rest))}(sizes)"
+        text += f"; sizes[{name!r}] = {size} - ({less})"
+    return f"{{{', '.join(entries)}}}{text}"
 
 
 def _call_expression(call: Call) -> str | None:
