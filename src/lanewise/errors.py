@@ -81,7 +81,7 @@ class ControlFlowError(UnsupportedError):
     --------
     >>> import numpy as np
     >>> import lanewise as lw
-    >>> lw.vmap(lambda x: x if x.sum() > 0 else x[:1])(np.ones((2, 3)))
+    >>> lw.vmap(lambda x: x if x.sum() > 0 else x.sum())(np.ones((2, 3)))
     Traceback (most recent call last):
     ...
     lanewise.errors.ControlFlowError: ...
