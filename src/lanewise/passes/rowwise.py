@@ -48,7 +48,10 @@ def expected(size: DimLike) -> int:
     if not isinstance(size, Dim):
         return size
     sizes = {name: MANY if (most := most_of(name)) is None else most for name in symbols(size)}
-    return evaluate(size, sizes)
+    try:
+        return evaluate(size, sizes)
+    except ValueError:  # of two sizes that must be the same each was taken for another
+        return MANY
 
 
 def is_rowwise(op: Operation) -> bool:

@@ -15,6 +15,7 @@ and the body is gone through again (`Again`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -581,4 +582,6 @@ def _counted(op: Operation, kinds: Sequence[Kind]) -> Turn | None:
 
 def at_most(size: DimLike) -> int:
     """Return what a number is where all symbols in it are as large as may be."""
-    return evaluate(size, dict.fromkeys(symbols(size), MOST_SYMBOL))
+    with suppress(ValueError):  # of two sizes that must be the same
+        return evaluate(size, dict.fromkeys(symbols(size), MOST_SYMBOL))
+    return MOST

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -218,4 +219,8 @@ def _arrays(region: Graph) -> Iterator[Any]:
 
 
 def _size(dim: Any, sizes: Mapping[str, int]) -> int:
-    return evaluate(dim, sizes) if sizes.keys() >= set(symbols(dim)) else 1
+    if not sizes.keys() >= set(symbols(dim)):
+        return 1
+    with suppress(ValueError):  # NumPy says which sizes do not go together
+        return evaluate(dim, sizes)
+    return 1
