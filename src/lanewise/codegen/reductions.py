@@ -42,7 +42,9 @@ class Reductions(Lowering):
 
     def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Array:
         """Return the reduction of an array by a ufunc over some axes, which go."""
-        if fn is np.add and type_.dtype == np.float16:  # NumPy sums them in single precision
+        is_behind = bool(axes) and max(axes) < x.ndim - 1
+        # NumPy sums halves in single precision; along axes before the last, it rounds each sum.
+        if fn is np.add and type_.dtype == np.float16 and not is_behind:
             wide = array_type(np.dtype(np.float32), type_.shape)
             total = self.reduced(wide, x, fn, axes)
             return self.lazy(
@@ -71,7 +73,8 @@ class Reductions(Lowering):
             if not self.is_written_out(inner, each):
                 self.prepare_loops(part, inner, each)
             is_sum = fn is np.add and dtype.kind in "fc"
-            if is_sum and is_long(product(inner), 2 * RUN + 1):
+            is_rounded = is_sum and dtype == np.float16  # one after the other
+            if is_sum and not is_rounded and is_long(product(inner), 2 * RUN + 1):
                 return self._long_sum(dtype, inner, element, combine, ends)
             if neutral is None or not row_of(fn).is_associative:
                 return self._in_sequence(fn, dtype, inner, element, loop)
@@ -80,7 +83,7 @@ class Reductions(Lowering):
             def step(j: Sequence[Index], a: Number) -> list[Number]:
                 return [loop(a, element(j))]
 
-            return self.fold(inner, [start], step, combine, ends, each)[0]
+            return self.fold(inner, [start], step, None if is_rounded else combine, ends, each)[0]
 
         return self.lazy(dtype, type_.shape, at, (x,), work=each * max(usual(inner), 1))
 
