@@ -305,6 +305,36 @@ def test_the_graph_of_a_long_loop_is_small():
     assert_follows(long_loop, X[:3])
 
 
+def sorted_by_insertion(x):
+    x = x.copy()
+    for i in range(1, len(x)):
+        j = i
+        while j > 0 and x[j - 1] > x[j]:
+            x[j - 1], x[j] = x[j], x[j - 1]
+            j -= 1
+    return x
+
+
+def counting_while(x):
+    total = 0.0
+    for i in range(len(x)):
+        k = 0
+        while not (k >= i or x[k] > 3) and (x[i] < 9 or k > 2):
+            k += 1
+        total += k if i and x[i - 1] > 0 else 0.5
+    return total
+
+
+@pytest.mark.parametrize("func", [sorted_by_insertion, counting_while])
+def test_tests_of_a_counter_and_data_are_recorded_once(func):
+    """What `and` gives is a bool of Python's or of NumPy's, as the iteration says: none asks."""
+    rng = np.random.default_rng(0)
+    counts = [operations(func, rng.normal(size=(4, n))) for n in (30, 60)]
+    assert counts[1] < counts[0] + 10  # their kernels may differ
+    for n in (1, 2, 7, 30):
+        assert_follows(func, rng.normal(size=(4, n)) * 5)
+
+
 @pytest.mark.parametrize("turns", [1, 2, 14, 15, 16, 17, 18, 33])
 def test_recorded_loops_equal_unrolled_ones(turns):
     def func(x, row):

@@ -71,6 +71,12 @@ def truth(tensor: Tensor) -> Value:
     return value
 
 
+def _asked(x: Any) -> Any:
+    """Return the truth of an object as a number of Python's."""
+    tensor = traced(x)
+    return bool(x) if tensor is None else Tensor(require_trace("a test"), truth(tensor), None, bool)
+
+
 def not_(x: Any) -> Any:
     """``not x``."""
     tensor = traced(x)
@@ -166,10 +172,14 @@ class Fork:
             for changes in self.changes:
                 changes.pop(key, None)
 
+    def has_stopped(self) -> bool:
+        """Return whether the branch that is open, an operand of an expression, raises."""
+        region = self.regions[-1]
+        return isinstance(region, Aside) and region.has_stopped
+
     def close_operand(self, value: Any) -> None:
         """End a branch that is an operand of an expression."""
-        region = self.regions[-1]
-        self.close(None if isinstance(region, Aside) and region.has_stopped else (value,))
+        self.close(None if self.has_stopped() else (value,))
 
     def join_operands(self, lead: Value) -> Any:
         """Record the choice between two operands, and return its result."""
@@ -404,7 +414,8 @@ class Either:
     done = False
 
     def __init__(self, first: Tensor, is_and: bool, is_test: bool) -> None:
-        self._first = first
+        # In a test, of whatever classes the two are, which the iteration may decide.
+        self._first = _asked(first) if is_test else first
         self._is_and = is_and
         self._is_test = is_test
         self._test = truth(first)
@@ -413,11 +424,12 @@ class Either:
 
     def end(self, second: Any) -> Any:
         """Return the result, b having been recorded."""
-        fork = self._fork
+        fork, test = self._fork, self._test
+        if self._is_test and not fork.has_stopped():
+            second = _asked(second)
         fork.close_operand(second)
         fork.open()
         fork.close((self._first,))
-        test = self._test
         if not self._is_and:
             trace = require_trace("or")
             (test,) = trace.record(elementwise(np.logical_not), (test,), {"dtype": None})
