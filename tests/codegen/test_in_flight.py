@@ -97,3 +97,32 @@ def test_what_lanes_have_in_common_does_not_count_as_work():
         lw.vmap(f, in_dims=(0, None))(X, 0.5)
     found = next(kernel for kernel in KERNELS.values() if kernel is not None and kernel.in_lanes)
     assert found.lanes * 64 // machine().register_bits == MOST_FLIGHT
+
+
+def rarely_written(x):
+    for k in range(6):
+        if x[k] > 0:
+            x[(7 * k) % len(x)] += x[k]
+        else:
+            x[k] = 0.5
+    return x
+
+
+def stepwise(x):
+    x = x.copy()
+    for _ in range(4):
+        x[1:-1] += 0.1 * (x[2:] - 2 * x[1:-1] + x[:-2])
+    return x
+
+
+@pytest.mark.parametrize("f", [rarely_written, stepwise])
+@pytest.mark.parametrize(("size", "in_lanes"), [(40, True), (9_000, False)])
+def test_loops_over_states_that_no_cache_would_hold_for_all_lanes(f, size, in_lanes):
+    x = np.random.default_rng(0).normal(size=(19, size))
+    KERNELS.clear()
+    dispatch._cache.clear()
+    with backend("native"):
+        got = lw.vmap(f)(x.copy())
+    np.testing.assert_allclose(got, np.stack([f(row) for row in x.copy()]), rtol=1e-12)
+    kernels = [kernel for kernel in KERNELS.values() if kernel is not None]
+    assert kernels and all(kernel.in_lanes == in_lanes for kernel in kernels)

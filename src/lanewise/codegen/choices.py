@@ -32,6 +32,9 @@ IN_SIGHT = 256
 LARGE = 1024
 #: ... where calls of a library prepare what all examples in lanes share, which takes long.
 LARGE_IN_CALLS = 1 << 14
+#: ... and where there are loops: those of all lanes take more bytes than are near a core, as each
+#: turn would wait for memory, and they would be copied there for the sake of a few elements.
+NEAR_BYTES = 1 << 18
 #: What a reduction across the lanes costs for each halving.
 _HALVING = 3
 #: So many vectors of a column are read one after the other where an element takes little work, and
@@ -58,7 +61,7 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
         return _own_sizes_pay(body, in_dims)
     body = at_usual_sizes(body)
     if any(op.primitive in LOOPS for op in body.operations):
-        return True
+        return _largest_in_lanes(body, in_dims) <= NEAR_BYTES
     is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
     if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False
@@ -70,6 +73,13 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     if by_elements is not None:
         by_elements += _COPIED * sum(map(count, apart))
     return by_elements is None or by_elements > _cost_of_examples(body, in_dims, apart)
+
+
+def _largest_in_lanes(body: Graph, in_dims: Sequence[int | None]) -> int:
+    """Return how many bytes the largest array has of the examples in the lanes of a vector."""
+    arrays = varying_values(body, [axis is not None for axis in in_dims])
+    largest = max([count(v) * v.type.dtype.itemsize for v in arrays if count(v) > 1], default=0)
+    return _group(body, in_dims) * largest
 
 
 def defines_sizes(body: Graph, in_dims: Sequence[int | None]) -> bool:
