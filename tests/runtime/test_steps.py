@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from itertools import groupby
 from types import FunctionType
@@ -11,23 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.text import format_graph
-from lanewise.ir.types import ArrayType
 from lanewise.runtime.binding import bind, input_sizes, learned_symbols, of_any_size
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source
-from lanewise.runtime.examples import Setting
 from lanewise.runtime.expressions import array_expression, scalar_expression
 from lanewise.runtime.filling import filled_by
 from lanewise.runtime.interpret import Plan
-from lanewise.runtime.lockstep import Loop
 from lanewise.runtime.memory import Memory, analyze
 from lanewise.runtime.reference import run
-from lanewise.runtime.rows import rowwise
 from support.cases import Case, cases_beside
-from support.steps import assert_means_the_same, check, operations, random_arguments
+from support.steps import assert_means_the_same, check, operations
 
 
 def _source(graph: Graph, sized: bool = False) -> str:
@@ -121,16 +116,6 @@ def _filled(graph: Graph) -> str:
     return operations(graph, say) or "nothing is filled"
 
 
-def _rows(graph: Graph, whole: Sequence[int], updates: Sequence[tuple[int, int]] = ()) -> str:
-    """Return a region over n examples that takes inputs whole, where it can."""
-    found = rowwise(graph, Dim.symbol("n"), whole, dict(updates))
-    given, rows = random_arguments(graph, {"n": 3}), [np.arange(3)] * len(found.whole)
-    for x, y in zip(run(found.graph, *rows, *given), run(graph, *given), strict=True):
-        np.testing.assert_array_equal(x, y)
-    taken = f"whole: {list(found.whole)}, written to: {found.updated}"
-    return f"{format_graph(found.graph)}\n{taken}"
-
-
 def _ways(graph: Graph, show: bool = True, **arrays: Any) -> str:
     """Run the divergent map of a graph; return its plans, and what each ran on how many examples.
 
@@ -158,7 +143,7 @@ def _ways(graph: Graph, show: bool = True, **arrays: Any) -> str:
     given = [np.array(x, value.type.dtype) for x, value in zip(taken, graph.inputs, strict=True)]
     before = [x.copy() for x in given]
     sizes = {"n": next(len(x) for x in given if x.ndim)}
-    results = divergent(op, (), make)(sizes, *given)
+    results = divergent(op, make)(sizes, *given)
     for x, y in zip(given, before, strict=True):
         np.testing.assert_array_equal(x, y)
     for x, y in zip(results, run(graph, *given), strict=True):
@@ -169,34 +154,10 @@ def _ways(graph: Graph, show: bool = True, **arrays: Any) -> str:
     return "\n".join([*lines, *[f"gives {np.asarray(x).tolist()}" for x in results]])
 
 
-def _setting(graph: Graph) -> str:
-    """Return how a divergent map hands over the operands of its operation."""
-    (op,) = graph.operations
-
-    def make(graph: Graph, given: Collection[int] = ()) -> Plan:
-        return Plan(graph, sized=True, given=given)
-
-    setting = Setting(op, (), make)
-    lines = [
-        f"%{value.index}: {'the same for all' if kind is None else 'a row each'}"
-        for value, kind in zip(setting.inner.operands, setting.kinds, strict=True)
-    ]
-    updated = [f"result {j} is operand {k}" for j, k in setting.updated.items()]
-    if not isinstance(setting.inner.results[0].type, ArrayType):
-        return "\n".join(lines)
-    if setting.inner.primitive.name == "while":
-        loop = Loop(setting)
-        lines.append(f"whole: {list(loop.whole)}, in slots: {loop.slotted}")
-        lines.append(f"{loop.few} examples go on one by one")
-    return "\n".join([*lines, *updated])
-
-
 STEPS = {
     "expressions": _expressions,
     "filled": _filled,
     "memory": _memory,
-    "rows": _rows,
-    "setting": _setting,
     "sizes": _sizes,
     "source": _source,
     "ways": _ways,

@@ -70,7 +70,11 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     if primitive is while_:
         return TURNS * sum([interpreting(region, sizes, examples) for region in op.regions])
     if primitive in BRANCHES:
-        return CALL_NS + sum([interpreting(region, sizes, examples) for region in op.regions])
+        # The examples of a side are gathered, and what they leave is scattered.
+        rows = [v for v in op.results if examples > 1 and isinstance(v.type, ArrayType)]
+        nbytes = 2 * examples * sum([_count(v, sizes) * _itemsize(v) for v in rows])
+        sides = sum([interpreting(region, sizes, examples) for region in op.regions])
+        return CALL_NS + BYTE_NS * nbytes + sides
     kind = primitive.kind
     if kind in (Kind.SOURCE, Kind.VIEW):
         return VIEW_NS

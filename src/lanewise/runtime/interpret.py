@@ -77,7 +77,7 @@ class MapRunner:
 
 #: What runs maps, by their order. That of native ones comes with `lanewise.runtime.kernels`.
 RUNNERS: dict[str, MapRunner] = {
-    DIVERGENT: MapRunner(divergent),
+    DIVERGENT: MapRunner(lambda op, given, making: divergent(op, making)),
     SEQUENTIAL: MapRunner(lambda op, given, making: sequential(op, making)),
     PARALLEL: MapRunner(lambda op, given, making: sequential(op, making)),  # in chunks
 }

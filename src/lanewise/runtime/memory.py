@@ -31,7 +31,6 @@ from lanewise.ops.movement import (
 )
 from lanewise.ops.regions import DIVERGENT, NATIVE, SEQUENTIAL, map_
 from lanewise.runtime.expressions import is_scalar
-from lanewise.runtime.rows import updated_by_map
 
 Root = Value | None
 FOREIGN: Root = None
@@ -130,7 +129,7 @@ class _Analysis:
             elif op.primitive is while_ or op.primitive is scan:
                 self.loop(op, position)
             elif op.primitive is map_ and op.params["order"] == DIVERGENT:
-                self.divergent(op, position)
+                self.enter_fresh(op.results)  # its runner sees to that
             elif op.primitive.shares:
                 self.enter(op.results[0], self.roots[op.operands[0]] | {op.results[0]})
             elif is_update(op) and self.is_free(op.operands[0], op, position):
@@ -243,15 +242,6 @@ class _Analysis:
         for i, result in enumerate(op.results):
             is_fresh = i in own or i >= carried
             self.enter(result, frozenset((result,) if is_fresh else roots))
-
-    def divergent(self, op: Operation, position: int) -> None:
-        given = {
-            k for k in updated_by_map(op).values() if self.is_free(op.operands[k], op, position)
-        }
-        for k in given:
-            self.write(self.roots[op.operands[k]], op)
-        self.memory.given[op] = frozenset(given)
-        self.enter_fresh(op.results)  # its runner sees to that
 
     def native(self, op: Operation, position: int) -> None:
         """Let a kernel write results to where arguments lie that are lent."""
