@@ -7,7 +7,7 @@ is widened, and the body is recorded again, until what comes out is what went in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lanewise.autograph.aliases import (
@@ -59,7 +59,16 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
-from lanewise.trace.packed import Packing, joined_bounds, packed, packing, unbounded
+from lanewise.trace.packed import (
+    Packing,
+    TurnsMade,
+    joined_bounds,
+    packed,
+    packing,
+    stepping,
+    steps_on,
+    unbounded,
+)
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
 from lanewise.trace.scratch import as_state
 from lanewise.trace.slots import Slot
@@ -94,6 +103,8 @@ class Variable:
         self.leaves: list[Any] = []
         self.structure: Any = None
         self.fresh: list[tuple[Tensor, Value, Any]] = []
+        #: What leaves were when the turn began: what is packed may take the place of it.
+        self._rooms: dict[int, tuple[Trace, Value]] = {}
         #: By id, what it may be a view of after a turn, and so at the beginning of the next.
         self.later: dict[int, Tensor] = {}
         #: Whether it holds arrays of a size that only the turn knows: the next has no use of them.
@@ -102,6 +113,8 @@ class Variable:
         self.may_be_none = False
         #: Which arrays are of sizes that are data, and another one after each turn.
         self.packing: Packing = {}
+        #: Whether the turns count these sizes.
+        self._is_stepped = False
         #: How often that was found out anew.
         self._times = 0
         #: Lists and dicts within, which stay the same from turn to turn.
@@ -111,6 +124,17 @@ class Variable:
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if is_optional(entry):
             self._become_optional()
+
+    def step(self, before: Any, turns: int, made: TurnsMade) -> None:
+        """Hold arrays that a turn made longer or shorter, if so many more turns do so too.
+
+        It held `before` in front of that turn.
+        """
+        if self.is_known and not self.is_maybe and not self.is_list:
+            self.packing = stepping(before, self.entry, turns, made)
+            self._is_stepped = bool(self.packing)
+            if self._is_stepped:
+                self._begin_with(False, True)
 
     def _apart(self, end: Any) -> tuple[Any, Any]:
         """Return whether the variable has a value, and that."""
@@ -145,7 +169,7 @@ class Variable:
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
         """Return what the variable holds at the beginning of a turn."""
-        self.fresh = []
+        self.fresh, self._rooms = [], {}
         if self.is_lost:
             return Lost(bare_name(self.name))
         if not self.is_carried:
@@ -158,6 +182,7 @@ class Variable:
             value = region.input(array_type(kind.dtype, kind.shape))
             inputs.append(value)
             leaves.append(Tensor(region, value, None, kind.weak))
+            self._rooms[len(leaves) - 1] = region, value
             if kind.mixed is not None:
                 inputs.append(region.input(array_type(CODES.dtype, ())))
                 note_mixed(leaves[-1], kind.mixed, Tensor(region, inputs[-1]))
@@ -178,11 +203,21 @@ class Variable:
         """Return what it holds with the arrays packed that have to be."""
         if value is DONT_CARE or not self.packing:
             return value
-        return packed(value, self.packing, region)
+        rooms = {
+            i: Tensor(region, room, None, None)
+            for i, (trace, room) in self._rooms.items()
+            if trace is region
+        }
+        return packed(value, self.packing, region, rooms)
 
     def _must_pack(self, region: Region, value: Any) -> bool:
         """Find out which arrays have sizes that are data, and other ones after a turn."""
         entry = self._apart(self.entry)[1]
+        if self._is_stepped:
+            with resumed(region):
+                if not steps_on(value, self.packing):
+                    refuse(self.name, TURNS, describe(entry), describe(value), SAME_OBJECT)
+            return False
         if entry is DONT_CARE:
             found = packing([value], [region])
         else:
@@ -232,7 +267,7 @@ class Variable:
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""
         counted = region.counted
-        if counted is None or counted.size is None or self.is_place:
+        if counted is None or counted.size is None or self.is_place or self._is_stepped:
             return False
         own = symbols_in(counted.size)
         return any([own & symbols_in(leaf.shape) for leaf in arrays_in(end)])
@@ -334,6 +369,8 @@ class Carry:
         self.slots: dict[Any, tuple[Slot, Variable]] = {}
         #: Which holders may share memory at the beginning of a turn, by their positions.
         self.together: set[frozenset[int]] = set()
+        #: How many turns there were before the one that is recorded.
+        self.turns = TurnsMade()
         #: What was written to under another name in the turns before.
         self.stale: dict[int, tuple[Tensor, Stale]] = {}
 
@@ -341,11 +378,25 @@ class Carry:
         """Whether variables hold what only the turn knows that made it."""
         return any([variable.is_lost for variable in self.variables])
 
-    def begin(self) -> tuple[Region, list[Value], tuple[Any, ...]]:
-        """Open a region for a turn; return it, its inputs, and what the variables hold."""
+    def step(self, before: Sequence[Any], turns: int) -> None:
+        """Have variables hold arrays that each turn makes longer, or shorter, by as much.
+
+        Those are such that did so in the turn in front of which they held `before`.
+        """
+        for variable, value in zip(self.variables, before, strict=False):
+            variable.step(value, turns, self.turns)
+
+    def begin(
+        self, count: Callable[[Region], Any] = lambda region: 0
+    ) -> tuple[Region, list[Value], tuple[Any, ...]]:
+        """Open a region for a turn; return it, its inputs, and what the variables hold.
+
+        ``count`` says how many turns there were before.
+        """
         region = Region(require_trace("a loop").function)
         inputs: list[Value] = []
         region.open()
+        self.turns.made = count(region)
         held = tuple([variable.begin(region, inputs) for variable in self.variables])
         for slot, variable in self.slots.values():
             region.log(slot)

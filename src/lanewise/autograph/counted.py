@@ -9,12 +9,16 @@ loop is. Whether the numbers and the test are what they were taken for shows in 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from lanewise.autograph.values import traced
 from lanewise.ir.graph import Value
+from lanewise.ir.types import has_dim
 from lanewise.trace.provenance import distance
 from lanewise.trace.regions import Region
 from lanewise.trace.tensor import Tensor, read
@@ -52,20 +56,54 @@ def names_in(test: ast.expr) -> frozenset[str] | None:
     return frozenset(names)
 
 
+class _Sized:
+    """What stands for an array whose shape a test asks for, and notes it if it asks for more."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape, self.ndim, self.size = shape, len(shape), math.prod(shape)
+        self.is_read = any([size < 0 for size in shape])
+
+    def __len__(self) -> int:
+        return max(self.shape[0], 0)
+
+    def _read(self, *others: Any) -> bool:
+        self.is_read = True
+        return False
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _read
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _read
+    __floordiv__ = __rfloordiv__ = _read
+    __hash__ = None
+
+
 class Counted:
     """Variables that change by the same step in each iteration.
 
     Attributes
     ----------
     others
-        The positions of all other variables.
+        The positions of all other variables. Of some of them, arrays, the shapes change so.
     """
 
-    __slots__ = ("_starts", "_steps", "others")
+    __slots__ = ("_shapes", "_starts", "_steps", "others")
 
-    def __init__(self, starts: dict[int, int], steps: dict[int, int], size: int) -> None:
-        self._starts, self._steps = starts, steps
+    def __init__(
+        self,
+        starts: dict[int, int],
+        steps: dict[int, int],
+        shapes: dict[int, tuple[int, ...]],
+        size: int,
+    ) -> None:
+        self._starts, self._steps, self._shapes = starts, steps, shapes
         self.others = [i for i in range(size) if i not in steps]
+
+    def asked(self, state: Sequence[Any], index: int) -> tuple[Any, ...]:
+        """Return a state to ask the test of an iteration from now on, which reads no arrays."""
+        held = list(self.at(state, index))
+        for position, steps in self._shapes.items():
+            shape = zip(held[position].shape, steps, strict=True)
+            held[position] = _Sized(tuple([size + index * step for size, step in shape]))
+        return tuple(held)
 
     def at(self, state: Sequence[Any], index: Any) -> tuple[Any, ...]:
         """Return a state with what these variables are at an iteration from now on."""
@@ -114,10 +152,29 @@ def counted(states: Sequence[Sequence[Any]], tested: Sequence[int]) -> Counted |
             if len(found) == 1 and found != {0}:
                 steps[position] = found.pop()
     now = states[-1]
-    others = [position for position in tested if position not in steps]
+    shapes = {i: found for i in tested if (found := _growth([row[i] for row in states]))}
+    others = [position for position in tested if position not in steps and position not in shapes]
     if len(others) == len(tested) or any([states[0][i] is not now[i] for i in others]):
         return None
-    return Counted({position: now[position] for position in steps}, steps, len(now))
+    return Counted({position: now[position] for position in steps}, steps, shapes, len(now))
+
+
+def _growth(row: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return by how much arrays are larger than those before along each axis; None if by nothing.
+
+    None also for anything else, and if each is larger by another number.
+    """
+    if not all([isinstance(x, (Tensor, np.ndarray)) for x in row]) or has_dim(
+        [x.shape for x in row]
+    ):
+        return None
+    if len({len(x.shape) for x in row}) > 1:
+        return None
+    found = {
+        tuple([new - old for old, new in zip(before.shape, after.shape, strict=True)])
+        for before, after in pairwise(row)
+    }
+    return steps if len(found) == 1 and any(steps := found.pop()) else None
 
 
 def depends_on(answer: Any, index: Tensor, region: Region) -> bool:

@@ -122,6 +122,8 @@ class For:
         self._is_done = False
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
+        #: What the variables held before the turn in front of those that are recorded.
+        self._before: tuple[Any, ...] = ()
         #: Whether the last turn is run by itself: variables then hold arrays of its sizes.
         self._last_apart = False
         #: Whether the data may have ended the loop for some examples.
@@ -148,6 +150,7 @@ class For:
         position = -1
         while (position := position + 1) < sequence.length:  # a list may grow on the way
             check_time()
+            self._before = self.state
             trace = state.trace
             assert trace is not None
             before = len(trace.operations)
@@ -222,24 +225,36 @@ class For:
         names = [*titles(self.names), *["the number of turns"] * has_test]
         counter = (start,) if has_test else ()
         turns = Turns(names, (*self.state, *counter), self._may_fail)
+        if self._may_fail and not has_test:
+            turns.carry.step(self._before, length - start)
         self.is_recording = True
+        index: Any = None
+        item: Any = None
+        first = 0
+
+        def count(region: Region) -> Any:
+            nonlocal index, item, first
+            position = region.input(array_type(_INDEX, ()))
+            region.counters.add(position)
+            number: Any = Tensor(region, position, None, int)
+            index, item = number, sequence.at(number)
+            region.counted = _counter(region, sequence, (number, item), start, known, False)
+            first = len(region.operations)
+            return number - start if start else number
+
         for _ in range(ATTEMPTS):
-            held = turns.begin()
+            held = turns.begin() if has_test else turns.begin(count)
             self.region = region = turns.region
             assert region is not None
             region.is_trial |= self._may_fail
-            position = None
+            position = None if has_test else index._value
+            self.state = held
             if has_test:
                 self.state, index = held[:-1], held[-1]
-            else:
-                self.state = held
-                position = region.input(array_type(_INDEX, ()))
-                region.counters.add(position)
-                index: Any = Tensor(region, position, None, int)
-            item = sequence.at(index)
-            if not has_test or self._may_fail:
-                region.counted = _counter(region, sequence, (index, item), start, known, has_test)
-            first = len(region.operations)
+                item = sequence.at(index)
+                if self._may_fail:
+                    region.counted = _counter(region, sequence, (index, item), start, known, True)
+                first = len(region.operations)
             self._has_stopped = False
             yield item
             self._check_alike(region)
@@ -248,7 +263,7 @@ class For:
                 raise failure
             ends = None if self._has_stopped else self._end
             if has_test and ends is not None:
-                ends = (*ends, index + 1)
+                ends = (*ends, held[-1] + 1)
             is_stable, ends = turns.end(ends)
             if not is_stable:
                 continue

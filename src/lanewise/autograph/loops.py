@@ -94,8 +94,10 @@ class While:
         self._answer = True
         while self._answer and count < MOST:
             count += 1
-            self.state = found.at(now, count)
+            self.state = asked = found.asked(now, count)
             yield None
+            if any([getattr(x, "is_read", False) for x in asked]):
+                self._answer = None
         self.state = now
         is_known = self._answer is False and len(trace.operations) == mark[0]
         retract(trace, *mark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
@@ -47,11 +47,14 @@ class Turns:
         self.inputs: list[Value] = []
         self.left: dict[Any, Any] = {}
 
-    def begin(self) -> tuple[Any, ...]:
-        """Open the region of a turn; return what the variables hold in it."""
+    def begin(self, count: Callable[[Region], Any] = lambda region: 0) -> tuple[Any, ...]:
+        """Open the region of a turn; return what the variables hold in it.
+
+        ``count`` says how many turns there were before.
+        """
         if self.region is not None:
             self.region.forget()
-        self.region, self.inputs, held = self.carry.begin()
+        self.region, self.inputs, held = self.carry.begin(count)
         resume()
         return held
 
@@ -121,6 +124,7 @@ class Turns:
         trace = require_trace("a loop")
         stacked = [Tensor(trace, value) for value in values[len(given) :]]
         own = values[: len(given)]
+        self.carry.turns.made = length
         result = self.carry.finish(self.region, self.left, ends, own, has_turns)
         self.region.forget()
         resume()

@@ -13,7 +13,7 @@ from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_val
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
 from lanewise.ops.facts import Kind, ask, count, is_update
 from lanewise.ops.regions import map_
@@ -298,6 +298,22 @@ def only_indexed(body: Graph, number: int) -> bool:
             if not all(only_indexed(region, place - shift) for region in uses):
                 return False
     return found
+
+
+def is_indexed(region: Graph, value: Value) -> bool:
+    """Whether a region reads a value of its at places that are data, or that a turn decides."""
+    for op in region.operations:
+        for place, operand in enumerate(op.operands):
+            if operand is not value:
+                continue
+            is_slice = op.primitive.kind in (Kind.VIEW, Kind.UPDATE) and has_dim(op.params)
+            if place in op.primitive.reads_at_data or is_slice:
+                return True
+            shift = 1 if op.primitive in BRANCHES else 0
+            for inner in op.regions:
+                if place >= shift and is_indexed(inner, inner.inputs[place - shift]):
+                    return True
+    return False
 
 
 def only_called(body: Graph, number: int) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
+from lanewise.codegen.choices import is_indexed
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.loops import UNROLLED, Variable
@@ -26,7 +27,7 @@ from lanewise.codegen.uniformity import varying_carry, varying_scan
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim, symbols_in
-from lanewise.ops.control import BRANCHES, cond, scan, switch, while_
+from lanewise.ops.control import cond, scan, switch, while_
 from lanewise.ops.facts import ask, may_fail, usual
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent
@@ -306,6 +307,8 @@ class Carried:
         Whether anybody reads what is left after the loop.
     others
         What else is carried, as far as it is there.
+    moves
+        Whether it is read at places that a turn decides.
     """
 
     def __init__(
@@ -316,6 +319,7 @@ class Carried:
         parts: bool,
         is_used: bool,
         others: Sequence[Carried],
+        moves: bool = False,
     ) -> None:
         self.k, self.dtype, self.shape = k, x.dtype, x.shape
         self.others = others
@@ -323,7 +327,9 @@ class Carried:
         self.memory: Stored | None = None
         self.variables: list[Variable] = []
         self.last: list[Variable] = []
-        if not k.is_small(x.shape):
+        # What is read at the places of a turn would go from registers to memory in each.
+        moves &= x.size > UNROLLED and (varying or not k.in_lanes)
+        if moves or not k.is_small(x.shape):
             self.memory = k.owned(
                 x, *[other.memory for other in others if other.memory is not None]
             )
@@ -397,8 +403,9 @@ def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[boo
         carried, parts = varying_carry(op, given, k.varying_sizes)
     with pinned(captures):
         state: list[Carried] = []
-        for x, varying, is_used in zip(operands[count:], carried, used, strict=True):
-            state.append(Carried(k, x, varying, parts, is_used, state))
+        for i, x in enumerate(operands[count:]):
+            moves = any([is_indexed(r, r.inputs[count + i]) for r in op.regions])
+            state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
         active = e.slot("b", True) if parts else None
         if active is not None:
             active.set(k.mask or e.constant("b", True))
@@ -463,8 +470,10 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
     parts = not k.varying_sizes.isdisjoint(symbols_in(length))
     with pinned([*captures, *xs]):
         state: list[Carried] = []
-        for x, varying, is_used in zip(operands[first:last], carried, used, strict=False):
-            state.append(Carried(k, x, varying, parts, is_used, state))
+        (region,) = op.regions
+        for i, x in enumerate(operands[first:last]):
+            moves = is_indexed(region, region.inputs[first + i])
+            state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
         stacks = [
             k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
         ]
@@ -565,21 +574,6 @@ def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Ar
             return k.addressable(x)
         return x
     return k.ready(x)
-
-
-def is_indexed(region: Graph, value: Value) -> bool:
-    """Whether a region reads a value of its at places that are data."""
-    for op in region.operations:
-        for place, operand in enumerate(op.operands):
-            if operand is not value:
-                continue
-            if place in op.primitive.reads_at_data:
-                return True
-            shift = 1 if op.primitive in BRANCHES else 0
-            for inner in op.regions:
-                if place >= shift and is_indexed(inner, inner.inputs[place - shift]):
-                    return True
-    return False
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,31 @@ from lanewise.trace import tree
 from lanewise.trace.mixed import ONE_DTYPE
 from lanewise.trace.origins import origin_of, root_trace
 from lanewise.trace.regions import Region, resumed
-from lanewise.trace.sizes import number_of, size_of
+from lanewise.trace.sizes import dim_of, number_of, size_of
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.trace import Trace, require_trace
 from lanewise.trace.views import view
+
+
+class TurnsMade:
+    """How many turns of a loop were made before what is shown now: a number, or data."""
+
+    def __init__(self) -> None:
+        self.made: Any = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """How long an axis is that each turn of a loop makes longer, or shorter, by as much."""
+
+    first: int
+    step: int
+    most: int
+    turns: TurnsMade
+
+    def size(self, later: int = 0) -> Any:
+        """Return how long it is now, or so many turns later."""
+        return self.first + self.step * (self.turns.made + later)
 
 
 class Packed:
@@ -27,7 +50,7 @@ class Packed:
 
     What is known in one region means nothing outside of it, so it is handed on with the numbers of
     elements along some axes: in a larger array, of as many elements as there may be, or in a box
-    where that is not known.
+    where that is not known. Numbers that the turns of a loop count are not handed on.
 
     Attributes
     ----------
@@ -37,16 +60,20 @@ class Packed:
         The array; `x` is what it holds.
     """
 
-    __slots__ = ("counts", "data", "dtype", "origin", "shape")
+    __slots__ = ("counts", "data", "dtype", "origin", "shape", "stepped")
 
-    def __init__(self, origin: Tensor, x: Tensor, most: Mapping[int, int | None]) -> None:
-        room = [most.get(axis, size) for axis, size in enumerate(x.shape)]
+    def __init__(
+        self, origin: Tensor, x: Tensor, most: Mapping[int, Most], place: Tensor | None = None
+    ) -> None:
+        self.stepped = {axis: end for axis, end in most.items() if isinstance(end, Stepped)}
+        room = [_room(most.get(axis, size)) for axis, size in enumerate(x.shape)]
         self.origin = origin
         self.data: Any
-        #: Of the axes that have no count; None in place of the others.
+        #: Of the axes that are not packed; None in place of the others.
         self.shape = tuple([None if axis in most else size for axis, size in enumerate(x.shape)])
         self.counts = [
-            number_of(size) if axis in most else None for axis, size in enumerate(x.shape)
+            number_of(size) if axis in most and axis not in self.stepped else None
+            for axis, size in enumerate(x.shape)
         ]
         #: Of what is in a box.
         self.dtype = x.dtype if None in room else None
@@ -58,13 +85,15 @@ class Packed:
                 )
             self.data = emit(box, x)
             return
-        data: Any = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
+        if place is None or place.shape != tuple(room) or place.dtype != x.dtype:
+            place = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
+        data: Any = place
         data[self._front(x.shape)] = x
         self.data = data
 
     def _front(self, shape: Sequence[DimLike]) -> tuple[slice, ...]:
-        pairs = zip(self.counts, shape, strict=True)
-        return tuple([slice(None if count is None else size) for count, size in pairs])
+        pairs = zip(self.shape, shape, strict=True)
+        return tuple([slice(None if own is not None else size) for own, size in pairs])
 
     def state_leaves(self) -> list[Any]:
         """Return what says all of it."""
@@ -76,8 +105,9 @@ class Packed:
         numbers = iter(counts)
         room = self.shape if self.dtype is not None else data.shape
         shape: Any = tuple([
-            most if own is None else size_of(as_tensor(next(numbers)), most, "an array")
-            for own, most in zip(self.counts, room, strict=True)
+            self.stepped[axis].size() if axis in self.stepped
+            else most if own is None else size_of(as_tensor(next(numbers)), most, "an array")
+            for axis, (own, most) in enumerate(zip(self.counts, room, strict=True))
         ])  # fmt: skip
         if self.dtype is None:
             return data[self._front(shape)]
@@ -97,8 +127,14 @@ def _boxed(base: Value, values: Value) -> Value:
     return require_trace("a view").record(box, (values,), {"lead": 0})[0]
 
 
+#: How long an axis may be, and None where that is not known.
+Most = int | None | Stepped
 #: For the positions of leaves that are packed, along which axes, and how long these may be.
-Packing = dict[int, dict[int, int | None]]
+Packing = dict[int, dict[int, Most]]
+
+
+def _room(most: Any) -> Any:
+    return most.most if isinstance(most, Stepped) else most
 
 
 def packing(ends: Sequence[Any], regions: Sequence[Trace], only_data: bool = False) -> Packing:
@@ -115,7 +151,7 @@ def packing(ends: Sequence[Any], regions: Sequence[Trace], only_data: bool = Fal
         shapes = [x.shape for x in column if isinstance(x, (Tensor, np.ndarray))]
         if len(shapes) < len(column) or len({len(shape) for shape in shapes}) > 1:
             continue
-        axes = {
+        axes: dict[int, Most] = {
             axis: _most(sizes) for axis, sizes in enumerate(zip(*shapes, strict=True))
             if any([is_inner(size, region) for size, region in zip(sizes, regions, strict=True)])
             or (any([size != sizes[0] for size in sizes])
@@ -127,6 +163,41 @@ def packing(ends: Sequence[Any], regions: Sequence[Trace], only_data: bool = Fal
     return found
 
 
+def stepping(before: Any, after: Any, turns: int, made: TurnsMade) -> Packing:
+    """Return which leaves of a variable a turn made longer or shorter, if so many more do so too.
+
+    It held `before` and holds `after` it.
+    """
+    rows = [tree.flatten(value)[0] for value in (before, after)]
+    found: Packing = {}
+    for position, column in enumerate(zip(*rows, strict=False)):
+        if not all([isinstance(x, (Tensor, np.ndarray)) for x in column]):
+            continue
+        first, second = [x.shape for x in column]
+        axes: dict[int, Most] = {}
+        for axis, (size, then) in enumerate(zip(first, second, strict=False)):
+            if isinstance(size, Dim) or isinstance(then, Dim) or size == then:
+                continue
+            last = then + (then - size) * turns
+            axes[axis] = Stepped(then, then - size, max(then, last), made)
+            if last < 0:
+                return {}
+        if axes and len(first) == len(second):
+            found[position] = axes
+    return found if len(rows[0]) == len(rows[1]) else {}
+
+
+def steps_on(value: Any, found: Packing) -> bool:
+    """Return whether a turn leaves a variable with arrays that are as long as `found` says."""
+    leaves = tree.flatten(value)[0]
+    return all([
+        leaves[position].shape[axis] == dim_of(stepped.size(1))
+        for position, axes in found.items()
+        for axis, stepped in axes.items()
+        if isinstance(stepped, Stepped)
+    ])  # fmt: skip
+
+
 def _most(sizes: Sequence[DimLike]) -> int | None:
     """Return what sizes are at most, None where it is not known."""
     ends = [bounds(size)[1] for size in sizes]
@@ -134,9 +205,7 @@ def _most(sizes: Sequence[DimLike]) -> int | None:
     return max(known) if len(known) == len(ends) else None
 
 
-def joined_bounds(
-    first: Mapping[int, int | None], second: Mapping[int, int | None]
-) -> dict[int, int | None]:
+def joined_bounds(first: Mapping[int, Most], second: Mapping[int, Most]) -> dict[int, Most]:
     """Return how long axes may be that may be as long as either says."""
     found = {**first, **second}
     for axis in first.keys() & second.keys():
@@ -145,20 +214,26 @@ def joined_bounds(
     return found
 
 
-def unbounded(
-    before: Mapping[int, int | None], now: Mapping[int, int | None]
-) -> dict[int, int | None]:
+def unbounded(before: Mapping[int, Most], now: Mapping[int, Most]) -> dict[int, Most]:
     """Return how long axes may be, of which those that are longer than before grow for ever."""
     return {axis: end if before.get(axis, -1) == end else None for axis, end in now.items()}
 
 
-def packed(value: Any, found: Packing, region: Trace) -> Any:
-    """Return what a variable holds at the end of a region, with leaves packed."""
+def packed(
+    value: Any, found: Packing, region: Trace, places: Mapping[int, Tensor] = MappingProxyType({})
+) -> Any:
+    """Return what a variable holds at the end of a region, with leaves packed.
+
+    Of the leaves of that, `places` are arrays of the region that nobody needs any more.
+    """
     leaves, structure = tree.flatten(value)
+    counts = 0
     with resumed(region):
-        for position, most in found.items():
-            array = as_tensor(leaves[position])
-            leaves[position] = Packed(array, _held(array, region), most)
+        for position in sorted(found):
+            array, place = as_tensor(leaves[position]), places.get(position + counts)
+            leaf = Packed(array, _held(array, region), found[position], place)
+            leaves[position] = leaf
+            counts += len(leaf.state_leaves()) - 1
     return tree.unflatten(structure, leaves)
 
 
