@@ -6,7 +6,8 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
-from lanewise.codegen.costs import each_ns, expected_turns, work_of
+from lanewise.codegen.costs import each_ns
+from lanewise.codegen.counting import expected_turns, work_of
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values

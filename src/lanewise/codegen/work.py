@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from lanewise.codegen.costs import TURNS
 from lanewise.ir.dims import DimLike, most_of, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
@@ -50,6 +49,8 @@ WRITING_NS, WRITING_OPERATION_NS = 5e6, 0.18e6
 MACHINE_CODE_NS, LINE_NS = 10e6, 63e3
 #: Lines that an operation is in a kernel, as long as none is written.
 OPERATION_LINES = 17
+#: Turns that a loop is taken to make where data decide.
+TURNS = 50
 
 
 def interpreting(graph: Graph, sizes: Mapping[str, int], examples: int = 1) -> float:

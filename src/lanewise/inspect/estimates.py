@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lanewise.codegen.costs import TURNS
+from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_

@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
-from lanewise.codegen.costs import PRICES, of_kernel, settled
+from lanewise.codegen.costs import of_kernel, settled
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
+from lanewise.codegen.prices import PRICES
 from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
