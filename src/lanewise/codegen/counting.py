@@ -105,7 +105,7 @@ class Counting:
     def region(self, body: Graph) -> Work:
         """Return the work of a region, each time that it is run."""
         total = Work()
-        uses = Counter([v for op in body.operations for v in op.operands])
+        uses = Counter([v for op in body.operations for v in set(op.operands)])
         uses.update(body.outputs)
         kept = self.kept(body, uses)
         last = {v: i for i, op in enumerate(body.operations) for v in op.operands}
@@ -282,7 +282,7 @@ class Counting:
             if self.lanes == 1:
                 width = self.width(op.operands[0])
                 work.busy += PRICES.halved * math.log2(max(width, 2)) * count(op.results[0])
-        elif kind is Kind.ALONG and primitive.name == "accumulate":
+        elif kind is Kind.ALONG and "fn" in op.params:
             work.busy += vectors * work_of(op) * price
             if is_across:
                 n = count(largest)
@@ -316,7 +316,7 @@ class Counting:
         if rule is not None:
             steps = (rule(op.params, len(op.operands) - 1),)
             self.strides[result] = self.along(source, steps)
-        elif op.primitive.name == "broadcast_to" and source in self.strides:
+        elif op.primitive.repeats and source in self.strides:
             missing = result.type.ndim - source.type.ndim
             self.strides[result] = (*(0,) * missing, *self.strides[source])
 
@@ -356,12 +356,12 @@ class Counting:
         """Add what writing a part of an array takes: as much as the part has."""
         result, source, written = op.results[0], op.operands[0], op.operands[1:]
         value = max(written, key=count) if written else result
-        n, name, params = count(value), op.primitive.name, op.params
+        n, params = count(value), op.params
         self.around[result] = self.around.get(source, self.size(source))
         self.far(work, source, nbytes_of(value) * self.lanes)
         is_many = any([count(v) > 1 and v.type.dtype.kind in "iu" for v in written[1:]])
         steps: Sequence[Step] = params.get("path", ())
-        if name != "update_view" and op.primitive.takes.step is not None and not is_many:
+        if op.primitive.takes is not None and not is_many:
             steps = (op.primitive.takes.step(params, len(written) - 1),)
         strides = self.along(source, steps) if steps else ()
         if self.lanes > 1 and any(v in self.varying for v in written[1:]):
