@@ -157,7 +157,6 @@ def of_kernel(
     own = [*rows, *body.outputs]
     largest = max(map(nbytes_of, own), default=0) * each
     whole = size * sum(map(nbytes_of, own))
-    whole += sum([nbytes_of(v) for v, m in zip(body.inputs, mapped, strict=True) if not m])
     if level(whole) > level(largest):
         fetch(total, whole, whole)
     alone = (total.cycles + total.memory * PRICES.memory) / CLOCK + total.calls

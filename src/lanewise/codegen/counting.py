@@ -129,7 +129,7 @@ class Counting:
             for v in op.results:
                 if count(v) <= limit:
                     continue
-                if op.primitive.kind is Kind.VIEW:
+                if self.is_view(op):
                     is_kept = op.operands[0] in found
                 elif is_seen:
                     is_kept = v in body.outputs
@@ -155,11 +155,12 @@ class Counting:
         total = Work()
         if op.primitive in BRANCHES:
             is_parted = self.lanes > 1 and op.operands[0] in self.varying
+            # What is short is done for both, and one of them chosen.
+            is_short = sum([work.cycles for work in works]) <= PRICES.guessed
             for work in works:
-                total.add(work, 1.0 if is_parted else 1 / len(works))
-            is_choice = not any([work.cycles for work in works])
-            parted = PRICES.number if is_choice else PRICES.turned * len(works)
-            total.busy += parted if is_parted or is_choice else PRICES.guessed
+                total.add(work, 1.0 if is_parted or is_short else 1 / len(works))
+            parted = PRICES.turned * len(works) if is_parted else PRICES.guessed
+            total.busy += PRICES.number if is_short else parted
             return total
         if op.primitive not in LOOPS:
             for work in works:
@@ -241,8 +242,9 @@ class Counting:
         kind, cost = op.primitive.kind, work_of(op)
         if kind in (Kind.VIEW, Kind.SOURCE):
             return 0.0
-        if kind in (Kind.LOOKUP, Kind.UPDATE):
-            return PRICES.fetched + (took if self.lanes == 1 and count(op.results[0]) > 1 else 0.0)
+        if kind in (Kind.LOOKUP, Kind.UPDATE):  # what is written can be read when it is fetched
+            rows = took if self.lanes == 1 and count(op.results[0]) > 1 else 0.0
+            return rows + PRICES.fetched * (kind is Kind.LOOKUP)
         is_integer = op.results[0].type.dtype.kind in "biu"
         delay = cost if is_integer or not cost else max(PRICES.latency, PRICES.latency / 2 * cost)
         return max(delay, took)
@@ -334,20 +336,28 @@ class Counting:
         long = [x for x, n in zip(strides, value.type.shape, strict=False) if n != 1]
         return bool(long) and self.lanes == 1 and abs(long[-1]) > 1
 
+    def is_view(self, op: Operation) -> bool:
+        """Whether an operation shows rows or blocks of its operand where they lie."""
+        if op.primitive.kind is not Kind.LOOKUP or op.primitive.step is None:
+            return op.primitive.kind is Kind.VIEW
+        # A slice is where it starts.
+        places = op.operands[1:] if op.primitive.indices else op.operands[1:2]
+        parted = self.lanes > 1 and any([v in self.varying for v in places])
+        return not parted and count(op.results[0]) > 1 and max(map(count, op.operands[1:])) <= 1
+
     def lookup(self, op: Operation, work: Work) -> None:
-        result, source, indices = op.results[0], op.operands[0], op.operands[1:]
+        result, indices = op.results[0], op.operands[1:]
         n = count(result)
-        self.far(work, source, nbytes_of(result) * self.lanes)
-        if op.primitive.step is not None and not any(count(v) > 1 for v in indices):
+        if self.is_view(op):
             self.view(op)
-        places = indices if op.primitive.indices else indices[:1]  # a slice is where it starts
-        if self.lanes > 1 and any([v in self.varying for v in places]):
+            work.busy += 2 * PRICES.number
+            return
+        self.far(work, op.operands[0], nbytes_of(result) * self.lanes)
+        if self.lanes > 1 and any([v in self.varying for v in indices]):
             work.busy += n * self.lanes * PRICES.gathered
         elif self.lanes > 1 or n <= 1:
             work.busy += n * (self.parts([result]) * PRICES.access + 2 * PRICES.number)
-        elif self.is_apart(result):
-            work.busy += n * PRICES.gathered
-        elif any(count(v) > 1 for v in indices) and (row := n // max(map(count, indices))) < 8:
+        elif (row := n // max(map(count, indices), default=1)) < 8:
             work.busy += n / max(row, 1) * PRICES.gathered
         else:
             work.busy += self.vectors([result]) * PRICES.access
@@ -383,7 +393,8 @@ class Counting:
                     work.busy += vectors * PRICES.access
             self.far(work, v, nbytes_of(v) * self.lanes)
         if vectors and arrays and self.lanes == 1 and count(largest) > 1:
-            work.busy += PRICES.started
+            rows = count(largest) // max(largest.type.shape[-1], 1)
+            work.busy += PRICES.started + (PRICES.turned * rows if rows > 1 else 0.0)
 
     def far(self, work: Work, value: Value, nbytes: float) -> None:
         """Add what bytes of a value take that are not in the nearest cache."""

@@ -95,7 +95,7 @@ class Work:
     wait: float = 0.0
     chain: float = 0.0
     cached: float = 0.0
-    memory: float = 0.25
+    memory: float = 0.0
     calls: float = 0.0
     slowest: tuple[float, float] = (0.0, 0.0)
 
