@@ -47,13 +47,13 @@ class Prices:
     vector: float = 0.75
     number: float = 0.3
     access: float = 0.5
-    gathered: float = 1.1
+    gathered: float = 1.2
     scattered: float = 1.4
     shuffled: float = 1.8
     halved: float = 2.7
     summed: float = 1.2
     multiplied: float = 3.0
-    started: float = 20.0
+    started: float = 25.0
     turned: float = 3.0
     guessed: float = 8.0
     latency: float = 3.6
