@@ -47,12 +47,12 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     if defines_sizes(body, in_dims):
         return _own_sizes_pay(body, in_dims)
     body = at_usual_sizes(body)
+    if any([op.primitive in LOOPS for op in body.operations]):
+        return True
     is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
-    has_loops = any([op.primitive in LOOPS for op in body.operations])
-    most = max([count(v) for v in _values(body)], default=1)
-    if not has_loops and most > (LARGE_IN_CALLS if is_called else LARGE):
+    if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False
-    if not has_loops and any(map(_fills_lanes, body.operations)):
+    if any(map(_fills_lanes, body.operations)):
         return False
     if not _runs_along_rows(body):
         return True
@@ -103,7 +103,7 @@ def _runs_along_rows(body: Graph) -> bool:
     for op in body.operations:
         rule = op.primitive.along_rows
         is_so = rule(op, body.inputs) if callable(rule) else rule
-        if op.must_run or not (all(map(_runs_along_rows, op.regions)) if op.regions else is_so):
+        if op.must_run or op.regions or not op.results or not is_so:
             return False
     return True
 

@@ -52,8 +52,8 @@ class Prices:
     shuffled: float = 1.8
     halved: float = 2.7
     summed: float = 1.2
-    multiplied: float = 3.0
-    started: float = 25.0
+    multiplied: float = 3.5
+    started: float = 50.0
     turned: float = 3.0
     guessed: float = 8.0
     latency: float = 3.6
