@@ -1,10 +1,13 @@
 """How well estimates tell what NumPy, the compiler and kernels take: what decides tiers and plans.
 
-``python -m benchmarks.estimates`` measures the programs of `benchmarks.programs` interpreted,
-compiled, and while they are compiled, and prints what was estimated beside it; ``--fit`` the
-constants of `lanewise.codegen.work` that would suit these programs on this machine best, and
-``--write`` writes the summary to docs/benchmarks.md. BLAS runs on one thread, as the time that its
-threads wait for each other is not what is estimated.
+``python -m benchmarks.estimates`` measures the programs of `benchmarks.programs` and the workloads
+of `benchmarks.suite` interpreted, compiled, and while they are compiled, and prints what was
+estimated beside it; ``--write`` writes the summary to docs/benchmarks.md. ``--fit`` prints the
+constants of `lanewise.codegen.work` that would suit what NumPy takes for these programs best, and
+the prices of `lanewise.codegen.prices` that suit kernels of other programs best: those that
+`benchmarks.cliffs` draws, so that the errors of kernels are told of programs that no price was
+fitted on. BLAS runs on one thread, as the time that its threads wait for each other is not what is
+estimated.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +79,19 @@ def forced(backend: str) -> Iterator[None]:
 
 def of_program(program: Any, scale: float) -> list[Estimate]:
     """Measure a program at a scale of its linear sizes."""
+    return of_function(program.name, program.function, program.inputs(scale), scale)
+
+
+def of_workload(workload: Any, scale: float) -> list[Estimate]:
+    """Measure a workload of the suite on a part of its examples."""
+    args = workload.inputs(max(round(scale * workload.size), 1))
+    return of_function(f"suite/{workload.name}", workload.batch(), args, scale)
+
+
+def of_function(
+    name: str, function: Callable[..., Any], args: Sequence[Any], scale: float
+) -> list[Estimate]:
+    """Measure a function on some arguments."""
     import lanewise as lw
     from lanewise.codegen import work
     from lanewise.codegen.kernel_cache import count_lines
@@ -82,20 +99,20 @@ def of_program(program: Any, scale: float) -> list[Estimate]:
     from lanewise.runtime.few import estimate
     from lanewise.runtime.pool import get_threads
 
-    args, found = program.inputs(scale), []
+    found: list[Estimate] = []
 
     def note(what: str, estimated: float, measured: float, **parts: float) -> None:
-        found.append(Estimate(what, program.name, scale, estimated, measured, parts))
+        found.append(Estimate(what, name, scale, estimated, measured, parts))
 
     with forced("interpret"):
-        traced = lw.function(program.function)
+        traced = lw.function(function)
         with observing() as programs:
             traced(*args)
         graph = programs[-1].executable.graph
         took = quickest(lambda: traced(*args))
         note(NUMPY, work.interpreting(graph, {}), took, **numpy_parts(graph))
     with forced("native"):
-        traced = lw.function(program.function)
+        traced = lw.function(function)
         with compile_time() as seconds, observing() as programs:
             traced(*args)
         executable = programs[-1].executable
@@ -193,6 +210,81 @@ def fit(rows: Sequence[Estimate]) -> dict[str, float]:
     return dict(zip(places, np.exp(found.x).tolist(), strict=True))
 
 
+# --- fitting prices of kernels -------------------------------------------------------------------
+
+#: A kernel's region and how it is called, and the nanoseconds that a call takes.
+Measured = tuple[tuple[Any, ...], float]
+#: Shorter calls tell more of what the call takes than of the kernel.
+SHORTEST = 5_000.0
+
+
+def kernels_of(function: Callable[..., Any], args: Sequence[Any]) -> list[Measured]:
+    """Measure the kernels of a function."""
+    import lanewise as lw
+    from lanewise.codegen import costs
+
+    kept, asked = costs.of_kernel, {}
+
+    def noted(*given: Any) -> Any:
+        cost = kept(*given)
+        asked[id(cost)] = given, cost
+        return cost
+
+    costs.of_kernel = noted
+    try:
+        with forced("native"), redirect_stdout(StringIO()):
+            seen = lw.profile(lw.function(function))(*args)
+    finally:
+        costs.of_kernel = kept
+    return [
+        (asked[id(kernel.cost)][0], 1e9 * kernel.running / kernel.calls)
+        for kernel in seen.kernels
+        if kernel.cost is not None and kernel.running and kernel.calls
+    ]
+
+
+def of_cliffs(count: int, seed: str = "fit") -> Iterator[Measured]:
+    """Measure the kernels of so many drawn programs."""
+    import lanewise as lw
+    from benchmarks.cliffs.forms import program
+    from benchmarks.cliffs.measure import MODES, batch_of, function_of
+
+    for number in range(count):
+        name, drawn = program(f"{seed}:{number}")
+        function, args = function_of(drawn.source, f"{name} {seed}:{number}"), drawn.arguments
+        if examples := list(MODES.values())[number % len(MODES)]:
+            function, args = lw.vmap(function), batch_of(drawn, min(examples, 64))
+        for row in kernels_of(function, args):
+            if row[1] >= SHORTEST:
+                yield row
+
+
+def fit_prices(rows: Sequence[Measured]) -> dict[str, float]:
+    """Return the prices with which the logarithms of costs are nearest to those of times."""
+    import numpy as np
+    from scipy.optimize import least_squares
+
+    from lanewise.codegen import costs
+    from lanewise.codegen.prices import PRICES
+
+    kept = {name: getattr(PRICES, name) for name in PRICES.__slots__}
+    start = np.log([*kept.values()])
+    measured = np.log([took for _, took in rows])
+
+    def errors(logarithms: Any) -> Any:
+        for name, value in zip(kept, np.exp(logarithms).tolist(), strict=True):
+            setattr(PRICES, name, value)
+        estimated = np.log([costs.of_kernel(*given).total for given, _ in rows])
+        return np.concatenate([estimated - measured, 0.5 * (logarithms - start)])
+
+    try:
+        found = least_squares(errors, start, loss="soft_l1", f_scale=0.1, diff_step=0.01)
+    finally:
+        for name, value in kept.items():
+            setattr(PRICES, name, value)
+    return dict(zip(kept, np.exp(found.x).tolist(), strict=True))
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 
@@ -215,28 +307,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.estimates", description=__doc__)
     parser.add_argument("only", nargs="*", metavar="NAME", help="only these programs")
     parser.add_argument("--scale", type=float, nargs="+", default=[0.1, 0.3], help="linear sizes")
-    parser.add_argument("--fit", action="store_true", help="print the constants that would suit")
+    parser.add_argument(
+        "--fit",
+        type=int,
+        metavar="N",
+        nargs="?",
+        const=120,
+        default=0,
+        help="print the constants that would suit: those of kernels on N others",
+    )
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()
     os.environ |= {"LANEWISE_CACHE": "0", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     from benchmarks.programs import programs
     from benchmarks.suite.report import machine, write_section
+    from benchmarks.suite.workloads import workloads
 
-    chosen = [p for p in programs() if not options.only or p.name in options.only]
+    measures = [(p.name, of_program, p) for p in programs()]
+    measures += [(w.name, of_workload, w) for w in workloads() if w.mapped is None]
     rows: list[Estimate] = []
     for scale in options.scale:
-        for program in chosen:
-            found = of_program(program, scale)
+        for name, measure, what in measures:
+            if options.only and name not in options.only:
+                continue
+            found = measure(what, scale)
             told = (f"{row.what} {row.estimated / row.measured:.2f}" for row in found)
-            print(f"{program.name} at {scale:g}: {', '.join(told)}", flush=True)
+            print(f"{name} at {scale:g}: {', '.join(told)}", flush=True)
             rows += found
     print(f"\n{summary(rows)}")
     if options.fit:
         for name, value in fit([row for row in rows if row.what == NUMPY]).items():
             print(f"{name} = {value:.3g}")
+        for name, value in fit_prices(list(of_cliffs(options.fit))).items():
+            print(f"{name}: float = {value:.3g}")
     if options.write:
         sizes = " and ".join([f"{scale:g}" for scale in options.scale])
-        text = f"{machine()}. Programs at {sizes} of their linear sizes.\n\n{summary(rows)}\n"
+        text = (
+            f"{machine()}. Programs at {sizes} of their linear sizes, workloads of the suite with "
+        )
+        text += f"as many of their examples.\n\n{summary(rows)}\n"
         write_section(DOCS / "benchmarks.md", text, BEGIN, END)
 
 

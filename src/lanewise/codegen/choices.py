@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
+from lanewise.codegen.costs import each_ns
+from lanewise.codegen.counting import expected_turns, work_of
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
 from lanewise.codegen.vector import BITS
-from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
-from lanewise.ops.facts import Kind, ask, count, is_update
+from lanewise.ops.facts import Kind, ask, count
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import at_longest_sizes, at_usual_sizes, defined_sizes
 from lanewise.passes.survive import meant
@@ -35,19 +35,9 @@ LARGE_IN_CALLS = 1 << 14
 #: ... and where there are loops: those of all lanes take more bytes than are near a core, as each
 #: turn would wait for memory, and they would be copied there for the sake of a few elements.
 NEAR_BYTES = 1 << 18
-#: What a reduction across the lanes costs for each halving.
-_HALVING = 3
 #: So many vectors of a column are read one after the other where an element takes little work, and
 #: how many instructions are little.
 ABREAST, _LITTLE = 4, 3
-#: What copying an element costs to where it has its neighbours beside it.
-_COPIED = 2
-#: What each pass over an array costs beside its turns, where the elements of one have the lanes:
-#: what is written under a mask is read again only when it has arrived in memory.
-_PASS = 15
-#: Where lanes have sizes of their own: what a turn that only some make costs beside what it does,
-#: and an element that is written where the data say.
-_MASKED, _SCATTERED = 8, 4
 
 
 def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[bool] = ()) -> bool:
@@ -60,19 +50,27 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     if defines_sizes(body, in_dims):
         return _own_sizes_pay(body, in_dims)
     body = at_usual_sizes(body)
-    if any(op.primitive in LOOPS for op in body.operations):
+    if any([op.primitive in LOOPS for op in body.operations]):
         return _largest_in_lanes(body, in_dims) <= NEAR_BYTES
     is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
     if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False
-    if any(_fills_lanes(op) for op in body.operations):
+    if any(map(_fills_lanes, body.operations)):
         return False
-    by_elements = _cost_of_elements(body)
+    if not _runs_along_rows(body):
+        return True
     arrays = (*body.inputs, *body.outputs)
     apart = {value for value, is_column in zip(arrays, columns, strict=False) if is_column}
-    if by_elements is not None:
-        by_elements += _COPIED * sum(map(count, apart))
-    return by_elements is None or by_elements > _cost_of_examples(body, in_dims, apart)
+    return _is_faster(body, body, in_dims, apart)
+
+
+def _is_faster(
+    longest: Graph, usual: Graph, in_dims: Sequence[int | None], columns: Collection[Value] = ()
+) -> bool:
+    """Whether examples take less in lanes, where all wait for the longest, than one by one."""
+    lanes = _group(usual, in_dims)
+    in_lanes = each_ns(longest, in_dims, lanes, True, columns)
+    return in_lanes < each_ns(usual, in_dims, lanes, False, columns)
 
 
 def _largest_in_lanes(body: Graph, in_dims: Sequence[int | None]) -> int:
@@ -98,52 +96,7 @@ def _own_sizes_pay(body: Graph, in_dims: Sequence[int | None]) -> bool:
         longest = at_longest_sizes(body, ABREAST * lanes)
     except (ValueError, IndexError):  # not all of them are so at once
         longest = usual
-    mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
-    moved = sum([count(v) for v in (*mapped, *body.outputs) if count(v) > 1])
-    work = instructions(longest) + _more_in_lanes(longest) + moved * (3 + math.log2(lanes))
-    return work / lanes < _cost_in_turn(usual, lanes)
-
-
-def _more_in_lanes(body: Graph) -> float:
-    """Return instructions of lanes with sizes of their own that `instructions` leaves out."""
-    total = 0.0
-    for op in body.operations:
-        total += ask(op.primitive.products, op)
-        total += _turns(op) * sum(map(_more_in_lanes, op.regions)) if op.regions else 0
-        if op.primitive is scan:
-            total += _turns(op) * _MASKED
-        elif is_update(op) and op.primitive.reads_at_data:
-            total += _largest(op) * _SCATTERED
-    return total
-
-
-def _cost_in_turn(body: Graph, lanes: int) -> float:
-    """Return about how many instructions an example takes whose arrays' elements have the lanes.
-
-    Other than for `_cost_of_elements` there may be anything in it, which then goes one by one.
-    """
-    total = 0.0
-    uses = Counter([v for op in body.operations for v in op.operands])
-    for op in body.operations:
-        if op.regions:
-            whole = _PASS + _turns(op) * sum([_cost_in_turn(r, lanes) for r in op.regions])
-            total += whole / (lanes if _fills_lanes(op) else 1)
-            continue
-        kind, largest = op.primitive.kind, max((*op.operands, *op.results), key=count, default=None)
-        if largest is None or count(largest) <= 1:
-            total += work_of(op)
-            continue
-        has_lanes = _runs_along_rows(op, body) or kind in (Kind.VIEW, Kind.LOOKUP, Kind.UPDATE)
-        shape = largest.type.shape
-        rows = math.prod(shape[:-1])
-        total += (1 + work_of(op)) * rows * (-(-shape[-1] // lanes) if has_lanes else shape[-1])
-        total += ask(op.primitive.products, op) / (lanes if has_lanes else 1)
-        if kind is Kind.REDUCTION or kind is Kind.CONTRACTION:
-            total += _HALVING * math.log2(lanes) * count(op.results[0])
-        elif kind not in (Kind.VIEW, Kind.LOOKUP, Kind.SOURCE):
-            is_kept = kind is not Kind.ELEMENTWISE or any(uses[v] > 1 for v in op.results)
-            total += _PASS * is_kept
-    return total
+    return _is_faster(longest, usual, in_dims)
 
 
 def _fills_lanes(op: Operation) -> bool:
@@ -155,64 +108,14 @@ def _fills_lanes(op: Operation) -> bool:
     return size >= machine().register_bits // 16 and largest <= size
 
 
-def _cost_of_examples(
-    body: Graph, in_dims: Sequence[int | None], apart: Collection[Value] = ()
-) -> float:
-    """Return about how many instructions an example takes if it has a lane to itself.
-
-    What lies `apart` in memory, element by element, is in lanes as it is loaded.
-    """
-    lanes = _group(body, in_dims)
-    work = sum([work_of(op) * _largest(op) for op in body.operations]) / lanes
-    work += sum([ask(op.primitive.products, op) for op in body.operations]) / lanes
-    work += 2 * sum([ask(op.primitive.setup_ns, op) for op in body.operations]) / lanes
-    mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
-    numbers = [v for v in (*mapped, *body.outputs) if count(v) > 1]
-    moved = sum([count(v) for v in numbers if v not in apart])
-    work += 2 * sum([count(v) for v in numbers if v in apart]) / lanes
-    return work + moved * (3 + math.log2(lanes)) / lanes
-
-
-def _cost_of_elements(body: Graph) -> float | None:
-    """Return about how many instructions an example takes if its elements have the lanes.
-
-    None if something in it would have to read its operands across.
-    """
-    total = 0.0
+def _runs_along_rows(body: Graph) -> bool:
+    """Whether all operations of a region read their operands along their last axes."""
     for op in body.operations:
-        if op.regions or not _runs_along_rows(op, body):
-            return None
-        lanes = max(machine().register_bits // max(_bits(op.results[0]), 8), 1)
-        results = [value for value in op.results if isinstance(value.type, ArrayType)]
-        largest = max((*op.operands, *results), key=count)
-        products = ask(op.primitive.products, op)
-        total += 2 * ask(op.primitive.setup_ns, op)
-        is_product = products and results[0].type.shape
-        shape = (results[0] if is_product else largest).type.shape
-        if count(largest) <= 1:
-            total += work_of(op)
-            continue
-        vectors = math.prod(shape[:-1]) * -(-shape[-1] // lanes)
-        if is_product:
-            total += vectors * products / max(count(results[0]), 1)
-            continue
-        total += (1 + work_of(op)) * vectors
-        if products or op.primitive.kind is Kind.REDUCTION:
-            total += _HALVING * math.log2(max(lanes, 2)) * count(op.results[0])
-    return total
-
-
-def _runs_along_rows(op: Operation, body: Graph) -> bool:
-    """Whether an operation reads its operands along their last axes."""
-    rule = op.primitive.along_rows
-    if op.must_run or not op.results:
-        return False
-    return rule(op, body.inputs) if callable(rule) else rule
-
-
-def work_of(op: Operation) -> float:
-    """Return about how many instructions an operation takes for an element of its largest array."""
-    return ask(op.primitive.instructions, op)
+        rule = op.primitive.along_rows
+        is_so = rule(op, body.inputs) if callable(rule) else rule
+        if op.must_run or op.regions or not op.results or not is_so:
+            return False
+    return True
 
 
 def instructions(body: Graph, among: Set[Value] | None = None) -> float:
@@ -225,55 +128,12 @@ def instructions(body: Graph, among: Set[Value] | None = None) -> float:
         if among is not None and among.isdisjoint(op.results):
             continue
         if op.regions:
-            total += 1 + _turns(op) * sum([instructions(r, among) for r in op.regions])
+            total += 1 + expected_turns(op) * sum([instructions(r, among) for r in op.regions])
         elif op.primitive.kind is Kind.LOOKUP:
             total += work_of(op) * sum(map(count, op.results))
         else:
             total += work_of(op) * _largest(op)
     return total
-
-
-def nanoseconds(body: Graph, in_dims: Sequence[int | None], lanes: int) -> float:
-    """Return about how long a thread takes for an example, of so many that run together.
-
-    Two instructions a nanosecond, and ten bytes that are read or written. This decides how few
-    examples one thread runs alone, so a loop that data end is taken to be a long one: two threads
-    at little work lose some microseconds, one at much loses half of the time.
-    """
-    mapped = [v for v, axis in zip(body.inputs, in_dims, strict=True) if axis is not None]
-    moved = sum([count(v) * v.type.dtype.itemsize for v in (*mapped, *body.outputs)])
-    return (instructions(body) + _heavy(body)) / (2 * lanes) + _called(body, lanes) + moved / 10
-
-
-def _called(body: Graph, lanes: int) -> float:
-    """Return the nanoseconds that an example spends in libraries."""
-    total = 0.0
-    for op in body.operations:
-        total += ask(op.primitive.call_ns, op) + ask(op.primitive.setup_ns, op) / lanes
-        total += _turns(op) * sum([_called(r, lanes) for r in op.regions]) if op.regions else 0
-    return total
-
-
-def _heavy(body: Graph) -> float:
-    """Return instructions that `instructions` leaves out: of products of matrices, linear algebra,
-    and turns that loops may make.
-    """
-    total = 0.0
-    for op in body.operations:
-        total += ask(op.primitive.products, op)
-        if op.regions:
-            total += _turns(op) * sum(map(_heavy, op.regions))
-            if op.primitive is while_:
-                total += 19 * TURNS * sum(map(instructions, op.regions))
-    return total
-
-
-def _turns(op: Operation) -> int:
-    """Return how often the regions of an operation are run, or a guess where data decide it."""
-    if op.primitive is while_:
-        return TURNS
-    turns = op.params["length"] if op.primitive is scan else op.params.get("size", 1)
-    return turns if isinstance(turns, int) else TURNS
 
 
 def only_indexed(body: Graph, number: int) -> bool:
@@ -369,7 +229,7 @@ def _only_streams(body: Graph, columns: Sequence[bool]) -> bool:
     """
     arrays = zip((*body.inputs, *body.outputs), columns, strict=False)
     large = [count(v) for v, is_column in arrays if is_column and count(v) > IN_REGISTERS]
-    return bool(large) and instructions(body) + _heavy(body) <= _LITTLE * sum(large)
+    return bool(large) and instructions(body) <= _LITTLE * sum(large)
 
 
 def _in_flight(body: Graph, mapped: Sequence[bool], live: int) -> int:
@@ -417,7 +277,7 @@ def _turn(op: Operation) -> float:
 
 
 def _all_turns(op: Operation) -> float:
-    return _turns(op) * _turn(op)
+    return expected_turns(op) * _turn(op)
 
 
 def _cycles(region: Graph, ready: dict[Value, float]) -> float:
@@ -431,7 +291,7 @@ def _cycles(region: Graph, ready: dict[Value, float]) -> float:
             continue
         if op.regions:
             whole = [_cycles(r, dict.fromkeys(r.inputs, 0.0)) for r in op.regions]
-            time = _turns(op) * max(whole)
+            time = expected_turns(op) * max(whole)
         else:
             cost = work_of(op)
             is_integer = op.results[0].type.dtype.kind in "biu"

@@ -23,12 +23,12 @@ from lanewise.codegen.blocks import packed, unpack
 from lanewise.codegen.choices import (
     count,
     defines_sizes,
-    nanoseconds,
     only_called,
     only_indexed,
     runs_in_lanes,
     shape_of_lanes,
 )
+from lanewise.codegen.costs import each_ns
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.loops import TURNS, share_of
@@ -79,6 +79,8 @@ class Kernel:
         knows all.
     may_fail
         Whether there are examples that it leaves undone.
+    body
+        What it was written of.
     """
 
     text: str
@@ -93,6 +95,7 @@ class Kernel:
     unknown: DimLike = 0
     sizes: tuple[DimLike, ...] | None = None
     may_fail: bool = True
+    body: Graph | None = None
 
 
 def write(
@@ -241,7 +244,7 @@ def _in_form(
     lost = k.close()
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
-    work = nanoseconds(usual, in_dims, e.lanes)
+    work = each_ns(usual, in_dims, e.lanes, in_lanes)
     refills = plan is not None
     text = module.text()
     if unknown:
@@ -261,6 +264,7 @@ def _in_form(
         unknown=k.memory.unknown,
         sizes=sizes if unknown else None,
         may_fail=k.may_fail,
+        body=body,
     )
 
 

@@ -36,6 +36,7 @@ BYTE_NS_OF = {
     Kind.ELEMENTWISE: 0.02,
     Kind.UPDATE: 0.13,
     Kind.LOOKUP: 0.03,
+    Kind.COPY: 0.03,
     Kind.REDUCTION: 0.08,
     Kind.ALONG: 0.08,
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lanewise.errors import size_of
 from lanewise.inspect.estimates import flops
+from lanewise.inspect.limits import Limit, limit_of
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location, cell_of
@@ -16,14 +17,17 @@ from lanewise.ir.types import ArrayType
 from lanewise.loading import late
 from lanewise.ops.creation import constant
 from lanewise.passes.specialize import at_usual_sizes, specialized, unknown_sizes
+from lanewise.runtime.pool import get_threads
 from lanewise.runtime.tiers import duration
 
 if TYPE_CHECKING:
+    from lanewise.codegen.costs import Cost
     from lanewise.codegen.kernel import Kernel
     from lanewise.codegen.partition import Refused
 
 kernels = late("lanewise.runtime.kernels")
 llvm = late("lanewise.codegen.llvm")
+costs = late("lanewise.codegen.costs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class KernelView:
         What compiling it took, or loading it from the cache on disk; None if neither was done.
     calls, running
         How often it ran and how many seconds that took together, where that was measured.
+    cost
+        What a call is estimated to take, and at least; None where that cannot be told.
     """
 
     number: int
@@ -75,6 +81,20 @@ class KernelView:
     _kernel: Kernel
     calls: int = 0
     running: float | None = None
+    cost: Cost | None = None
+
+    @property
+    def limit(self) -> Limit | None:
+        """What it is near: bandwidth, arithmetic or latency, and how near.
+
+        By the time that it was measured to take, else by what it is estimated to take; None where
+        neither can be told.
+        """
+        if self.cost is None:
+            return None
+        return limit_of(
+            self.cost, self.running / self.calls if self.running and self.calls else None
+        )
 
     @property
     def ir(self) -> str:
@@ -95,11 +115,12 @@ class KernelView:
             how += f", {self.columns} array{'s' * (self.columns > 1)} in columns"
         made = "" if self.seconds is None else f", made in {duration(self.seconds * 1e9)}"
         scratch = f", {size_of(self.scratch)} of scratch" if self.scratch else ""
+        limit = "" if self.limit is None else f"; {self.limit}"
         count = f"{self.operations} operation{'s' * (self.operations != 1)}"
         return (
             f"{places(self.lines) or 'results'}: {count}, {self.lanes} {what} at once{how}, "
             f"about {count_of(self.flops)}flop, {size_of(self.nbytes)} read and written"
-            f"{scratch}{made}"
+            f"{scratch}{made}{limit}"
         )
 
 
@@ -148,7 +169,17 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
         kernel.scratch + evaluate(kernel.unknown, sizes),
         None if code is None else code.seconds,
         kernel,
+        cost=_cost(op, kernel, sizes, examples),
     )
+
+
+def _cost(op: Operation, kernel: Kernel, sizes: dict[str, int], examples: int) -> Cost | None:
+    body, in_dims = kernel.body or op.regions[0], op.params["in_dims"]
+    try:
+        body = costs.settled(specialized(body, sizes) if sizes else body, in_dims, examples)
+    except (ValueError, IndexError):  # NumPy runs it
+        return None
+    return costs.of_kernel(body, in_dims, examples, kernel.lanes, kernel.in_lanes, get_threads())
 
 
 def _sized(body: Graph, sizes: dict[str, int]) -> Graph:

@@ -289,7 +289,7 @@ def _chip(kind: str, text: str) -> str:
 def _kernels(kernels: Sequence[KernelView], total: float) -> str:
     """Return the kernels as a table."""
     head = ["kernel", "lines", "operations", "at once", "computes", "reads and writes", "scratch"]
-    head += ["compiled in"] + ["time", "calls"] * bool(total)
+    head += ["compiled in", "limit"] + ["time", "calls"] * bool(total)
     rows = []
     for kernel in kernels:
         what = "examples" if kernel.in_lanes else "elements"
@@ -302,6 +302,7 @@ def _kernels(kernels: Sequence[KernelView], total: float) -> str:
             size_of(kernel.nbytes),
             size_of(kernel.scratch) if kernel.scratch else "",
             "" if kernel.seconds is None else duration(kernel.seconds * 1e9),
+            "" if kernel.limit is None else str(kernel.limit),
         ]
         if total:
             running = kernel.running

@@ -71,7 +71,7 @@ def _transform_ns(n: Any) -> float:
         while left % factor == 0 and left > 1:
             total, left = total + factor, left // factor
     # One of a large prime is two of more than twice as many points (Bluestein).
-    each = total + left if left * left <= n else 16 * math.log2(2 * n)
+    each = min(total + left, 16 * math.log2(2 * n)) if left > 1 else total
     return _FACTOR_NS * 2 * n * each
 
 

@@ -19,6 +19,8 @@ from lanewise.ops.numpy_loops import own_gufunc, same
 #: Matrices of at most so many rows and columns have native forms; and those of which the values
 #: alone are wanted that iterations find.
 IN_LANES, VALUES_IN_LANES = 32, 20
+#: Factors are found block by block: of up to so many rows an element takes the same.
+BLOCKED = 320
 #: Larger ones are left to NumPy where there are many: libraries have threads of their own for them,
 #: and where two threads of ours want those at a time, each waits for the other. So measured with
 #: OpenBLAS: factors are from 65 on, and what iterates over vectors from 25 on.
@@ -76,14 +78,17 @@ def called(
     return k.gufunc_call(types, [fn], dtypes, operands, None, 20.0 * operands[0].size, fails=fails)
 
 
-def call_ns(ns: float, in_lanes: int = 0) -> Callable[[Operation], float]:
-    """Return the price of a call: nanoseconds an element; of matrices that are not `in_lanes`."""
+def call_ns(ns: float, in_lanes: int = 0, even: int = 32) -> Callable[[Operation], float]:
+    """Return the price of a call: nanoseconds an element; of matrices that are not `in_lanes`.
+
+    Up to `even` rows an element takes the same.
+    """
 
     def price(op: Operation) -> float:
         *lead, n, m = op.operands[0].type.shape
         if not all([isinstance(size, int) for size in (*lead, n, m)]) or max(n, m) <= in_lanes:
             return 0
         # Of large ones an element takes as much longer as there are more rows.
-        return float(np.prod(lead)) * n * m * ns * max(max(n, m) / 32, 1.0)
+        return float(np.prod(lead)) * n * m * ns * max(max(n, m) / even, 1.0)
 
     return price

@@ -20,7 +20,7 @@ from lanewise.ops.contraction import align_loops
 from lanewise.ops.derivatives import is_linear
 from lanewise.ops.differentials import adjoint_of, phase, product_without
 from lanewise.ops.facts import Kind, flops_of_matrices
-from lanewise.ops.lapack import IN_LANES, VALUES_IN_LANES, called, is_small
+from lanewise.ops.lapack import BLOCKED, IN_LANES, VALUES_IN_LANES, called, is_small
 from lanewise.ops.lapack import call_ns as price
 from lanewise.ops.registry import Batch, absent, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
@@ -59,7 +59,7 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 class cholesky:
     """The lower (or upper) triangular factor of positive definite matrices."""
 
-    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 5.0, "", price(5, IN_LANES)
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 5.0, "", price(5, IN_LANES, BLOCKED)
     flops = flops_of_matrices(lambda n, m, k: n**3 / 3)
     raises = "Matrix is not positive definite"
 
@@ -91,7 +91,7 @@ class cholesky:
 class solve:
     """The solutions X of A X = B for stacks of matrices A (..., n, n) and B (..., n, k)."""
 
-    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 8.0, "", price(8, IN_LANES)
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 8.0, "", price(8, IN_LANES, BLOCKED)
     flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3 + 2 * n * n * k)
     raises = "Singular matrix"
 
@@ -137,7 +137,7 @@ class solve:
 class inv:
     """The inverses of square matrices; of a singular one an error, or NaN where not `strict`."""
 
-    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 20.0, "", price(20, IN_LANES)
+    kind, numpy_ns, conditions, call_ns = Kind.MATRIX, 20.0, "", price(20, IN_LANES, BLOCKED)
     flops = flops_of_matrices(lambda n, m, k: 2 * n**3)
     raises = "Singular matrix"
 
@@ -176,7 +176,7 @@ class inv:
 class det:
     """The determinants of square matrices."""
 
-    kind, numpy_ns, call_ns = Kind.MATRIX, 6.0, price(6, IN_LANES)
+    kind, numpy_ns, call_ns = Kind.MATRIX, 6.0, price(6, IN_LANES, BLOCKED)
     flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
 
     def type(x):
@@ -295,7 +295,7 @@ def _scalars(matrices: ArrayType) -> ArrayType:
 class slogdet:
     """The sign and the logarithm of the absolute value of determinants."""
 
-    kind, numpy_ns, call_ns = Kind.MATRIX, 6.0, price(6, IN_LANES)
+    kind, numpy_ns, call_ns = Kind.MATRIX, 6.0, price(6, IN_LANES, BLOCKED)
     flops = flops_of_matrices(lambda n, m, k: 2 * n**3 / 3)
 
     def type(x):

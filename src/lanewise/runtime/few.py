@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import Any
 
 import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
-from lanewise.codegen.choices import nanoseconds
+from lanewise.codegen.costs import of_kernel, settled
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
+from lanewise.codegen.prices import PRICES
 from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
@@ -27,22 +28,18 @@ from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
-from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
-from lanewise.passes.specialize import at_usual_sizes, specialized
+from lanewise.passes.specialize import specialized
 from lanewise.passes.target import Target
 from lanewise.runtime.binding import read_sizes
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.pool import get_threads
 
 NONE: Mapping[Any, int] = MappingProxyType({})
-#: Nanoseconds of a call of a kernel, and of a view of an array.
-LAUNCH, VIEW = 3000.0, 500.0
-#: Nanoseconds of a byte of a kernel's local memory that is written and read again: of an array of
-#: at most so many bytes, which the caches hold, and of a larger one.
-CACHED, WITHIN, BEYOND = 1 << 20, 0.05, 0.4
+#: Nanoseconds of a view of an array.
+VIEW = 500.0
 #: The second plan is taken if it should be so much faster.
 AHEAD = 0.8
 #: For so many batch sizes it is kept which plan is better.
@@ -146,7 +143,7 @@ def estimate(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
 
 def _operation(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     if op.primitive is map_ and op.params["order"] == NATIVE:
-        return LAUNCH + _kernel(op, sizes, threads)
+        return _kernel(op, sizes, threads)
     if op.primitive is map_ and op.params["order"] == SEQUENTIAL:
         size = _size(op.params["size"], sizes)
         each = estimate(op.regions[0], sizes, threads) + VIEW * len(op.operands)
@@ -171,17 +168,11 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     in_dims = op.params["in_dims"]
     size = _size(op.params["size"], sizes)
     kernel = kernel_for(body, in_dims, op.params["fastmath"])
-    lanes = kernel.lanes if kernel.in_lanes else 1
     if kernel.scratch + _size(kernel.unknown, sizes) > MOST_SCRATCH:
         return math.inf  # it is not run
-    body = at_usual_sizes(specialized(body, sizes) if sizes else body)
-    alone = nanoseconds(body, in_dims, kernel.lanes)
-    for inner in body.operations:
-        if inner.primitive is map_ or inner.primitive is update_slice:
-            # Its results stand in local memory: they are written, and read again.
-            nbytes = sum([count(v) * v.type.dtype.itemsize for v in inner.results])
-            alone += nbytes * (BEYOND if nbytes > CACHED else WITHIN)
-    return math.ceil(math.ceil(size / lanes) / threads) * lanes * alone
+    body = kernel.body or body
+    body = settled(specialized(body, sizes) if sizes else body, in_dims, size)
+    return of_kernel(body, in_dims, size, kernel.lanes, kernel.in_lanes, threads).total
 
 
 def _is_full(many: Graph, sizes: Mapping[str, int], threads: int) -> bool:
@@ -201,7 +192,7 @@ def _least(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
     """Return nanoseconds that no plan which runs one example after the other is below."""
     return sum(
         [
-            _size(op.params["size"], sizes) * (LAUNCH + _written(op) / (10 * threads))
+            _size(op.params["size"], sizes) * (PRICES.launch_ns + _written(op) / (10 * threads))
             for op in graph.operations
             if is_batch(op)
         ]
