@@ -10,8 +10,9 @@ import pytest
 import lanewise as lw
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.target import Native
+from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE
-from lanewise.runtime import dispatch
+from lanewise.runtime import dispatch, few
 from lanewise.runtime.few import Few
 from lanewise.runtime.tiers import Executable
 from support.spreading import count, one_by_one, plainly, recorded
@@ -247,3 +248,17 @@ def test_results_share_no_memory():
     for i in range(4):
         for j in range(i):
             assert not np.shares_memory(mapped[i], mapped[j])
+
+
+@pytest.mark.parametrize(("points", "is_large"), [(100, False), (20_000, True)])
+def test_large_arrays_that_a_loop_makes_cost_their_memory(points, is_large):
+    def nearest(x, means):
+        for _ in range(40):
+            squared = (x.reshape(-1, 1) - means) ** 2
+            means = means + squared.sum(axis=0) + np.argmin(squared, axis=1).sum()
+        return means
+
+    graph, _ = recorded(nearest, np.ones((1, points)), np.ones((1, 16)))
+    inner = [op for batch in graph.operations for op in batch.regions[0].operations]
+    (loop,) = [op for op in inner if op.primitive is scan]
+    assert (few.kept_ns(loop.regions[0]) > 0) == is_large

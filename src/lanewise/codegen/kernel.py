@@ -234,7 +234,7 @@ def _in_form(
             examples.run(example)
             k.poll(TURNS // 16)
     else:
-        # LLVM does little with a loop that calls somebody, and for short examples that takes longest.
+        # LLVM does little with a loop that calls somebody: short examples wait longest for that.
         is_short = nanoseconds(usual, in_dims, e.lanes) < SHORT_NS
         for example in k.range(begin, end, polls=is_short):
             k.first = example

@@ -25,7 +25,7 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan
-from lanewise.ops.facts import Kind, count, seen
+from lanewise.ops.facts import Kind, count, is_elementwise, seen
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
@@ -181,7 +181,20 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
             # Its results stand in local memory: they are written, and read again.
             nbytes = sum([count(v) * v.type.dtype.itemsize for v in inner.results])
             alone += nbytes * (BEYOND if nbytes > CACHED else WITHIN)
+        elif inner.primitive is scan and not kernel.in_lanes:
+            alone += _size(inner.params["length"], sizes) * kept_ns(inner.regions[0])
     return math.ceil(math.ceil(size / lanes) / threads) * lanes * alone
+
+
+def kept_ns(body: Graph) -> float:
+    """Return how long an iteration takes to write and read the large arrays that it makes.
+
+    Those are in local memory that something else reads than what finds each element where it is.
+    """
+    read = {v for op in body.operations if not is_elementwise(op) for v in op.operands}
+    made = [v for op in body.operations if is_elementwise(op) for v in op.results if v in read]
+    sizes = [count(value) * value.type.dtype.itemsize for value in made]
+    return BEYOND * sum([nbytes for nbytes in sizes if nbytes > CACHED])
 
 
 def _is_full(many: Graph, sizes: Mapping[str, int], threads: int) -> bool:
