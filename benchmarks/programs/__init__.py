@@ -3,7 +3,8 @@
 A module of this package is a program: `program` is the function, `inputs` its arguments at a scale,
 and `TITLE` what the table says of it. None of them knows of Lanewise or Numba. Where Numba does not
 take a program as it stands, `numba_program` is the nearest form that it takes, and `NUMBA` says
-what had to be rewritten. ``python -m benchmarks.programs`` measures them.
+what had to be rewritten. What several share stands in `layers`.
+``python -m benchmarks.programs`` measures them.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def programs() -> list[Program]:
     """Return all programs, by their names."""
     found = []
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
-        if info.name in ("__main__", "run"):
+        if info.name in ("__main__", "run", "layers"):
             continue
         module = importlib.import_module(f"{__name__}.{info.name}")
         found.append(

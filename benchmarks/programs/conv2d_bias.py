@@ -6,24 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.programs.layers import conv2d
+
 TITLE = "convolution with bias by windows, 8 × 48 × 48 × 3 to 16 channels of 5 × 5, float32"
 SMALL = 0.15
 TOLERANCE = 1e-4
 NUMBA = "loops over all axes (prange over images): Numba's sum takes no tuple of axes"
 prange = range  # Numba's own where the harness runs numba_program
-
-
-def conv2d(images: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    k = weights.shape[0]
-    n, height, width = images.shape[0], images.shape[1] - k + 1, images.shape[2] - k + 1
-    output = np.empty((n, height, width, weights.shape[3]), dtype=np.float32)
-    for i in range(height):
-        for j in range(width):
-            output[:, i, j, :] = np.sum(
-                images[:, i : i + k, j : j + k, :, np.newaxis] * weights[np.newaxis, :, :, :],
-                axis=(1, 2, 3),
-            )
-    return output
 
 
 def program(images: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:

@@ -6,27 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.programs.layers import conv2d, relu
+
 TITLE = "ResNet bottleneck block, 8 × 28 × 28 × 64, float32"
 SMALL = 0.03
 TOLERANCE = 1e-3
 NUMBA = "loops over all axes: Numba's sum takes no tuple of axes, its mean and std no axis"
-
-
-def relu(x: np.ndarray) -> np.ndarray:
-    return np.maximum(x, 0)
-
-
-def conv2d(images: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    k = weights.shape[0]
-    n, height, width = images.shape[0], images.shape[1] - k + 1, images.shape[2] - k + 1
-    output = np.empty((n, height, width, weights.shape[3]), dtype=np.float32)
-    for i in range(height):
-        for j in range(width):
-            output[:, i, j, :] = np.sum(
-                images[:, i : i + k, j : j + k, :, np.newaxis] * weights[np.newaxis, :, :, :],
-                axis=(1, 2, 3),
-            )
-    return output
 
 
 def batchnorm2d(x: np.ndarray, eps: float = 1e-5) -> np.ndarray:

@@ -28,6 +28,10 @@ NUMBA = {
 }
 #: One of these that takes so many times as long as the other is not asked again.
 MUCH = 3.0
+#: Seconds of calls for which Lanewise may still compile: it does so when calls have taken as long.
+PATIENCE = 4.0
+#: It is waited for while it takes more of NumPy's time than this.
+AHEAD = 0.8
 #: Calls that take longer are not repeated to find what the first one took for compiling.
 LONG = 2.0
 
@@ -87,7 +91,8 @@ def measure(program: Program, plan: Plan, scale: float = 1.0) -> Row:
     args = program.inputs(scale)
     expected = program.function(*args)
     contenders = [_contender(NUMPY, program.function, args, row)[0]]
-    ours, found = _contender(LANEWISE, lw.function(program.function), args, row)
+    function, plain = lw.function(program.function), contenders[0].steady
+    ours, found = _contender(LANEWISE, function, args, row, plain)
     program.check(found, expected)
     contenders.append(ours)
     for name, options in NUMBA.items():
@@ -147,9 +152,16 @@ def _compiled(program: Program, options: dict[str, Any]) -> Callable[..., Any]:
 
 
 def _contender(
-    name: str, function: Callable[..., Any], args: Sequence[Any], row: Row
+    name: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    row: Row,
+    plain: float = math.inf,
 ) -> tuple[Contender, Any]:
-    """Return a function ready to be timed, and its result."""
+    """Return a function ready to be timed, and its result.
+
+    What compiles when calls have taken `plain` seconds often enough is waited for.
+    """
 
     def call() -> Any:
         return function(*args)
@@ -158,8 +170,11 @@ def _contender(
     result = call()
     first = time.perf_counter() - start
     later = [seconds(call) for _ in range(2)] if first < LONG else [seconds(call)]
+    end = time.perf_counter() + PATIENCE
+    while min(later[-2:]) > AHEAD * plain and time.perf_counter() < end:
+        later.append(seconds(call))
     steady = min(first, *later)
-    timing = row.timings[name] = Timing(1e3 * (max(first, later[0]) - steady), 1)
+    timing = row.timings[name] = Timing(1e3 * (max(first, *later) - steady), 1)
     return Contender(name, call, timing, steady=steady), result
 
 

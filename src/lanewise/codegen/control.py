@@ -28,7 +28,7 @@ from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim, symbols_in
 from lanewise.ops.control import cond, scan, switch, while_
-from lanewise.ops.facts import ask, may_fail, usual
+from lanewise.ops.facts import ask, is_elementwise, may_fail, usual
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent
 from lanewise.passes.specialize import symbols_of
@@ -57,8 +57,12 @@ def run(
         for number, value in enumerate(graph.outputs):
             places.setdefault(value, []).append(number)
     uses: dict[Value, int] = {}
+    again: dict[Value, int] = {}  # of these, how often by an operation that finds it once
     for value in (*[v for op in graph.operations for v in op.operands], *graph.outputs):
         uses[value] = uses.get(value, 0) + 1
+    for op in filter(is_elementwise, graph.operations):
+        for value in set(op.operands):
+            again[value] = again.get(value, 0) + op.operands.count(value) - 1
     env: dict[Value, Array] = {}
 
     def bind(value: Value, array: Array) -> None:
@@ -91,7 +95,7 @@ def run(
                 except Exception as error:
                     raise refusal(error, op) from error
                 for value, result in zip(op.results, results, strict=True):
-                    bind(value, k.settled(result, uses.get(value, 0)))
+                    bind(value, k.settled(result, uses.get(value, 0) - again.get(value, 0)))
                     given.append(env[value])
             if done is not None:
                 for value in op.results:

@@ -54,6 +54,8 @@ HEAD = 32
 FAILED, STOPPED = 1, 2
 #: What LLVM may do to arithmetic where the user allows it; NaN and infinities keep their meaning.
 FAST = "reassoc nsz arcp contract"
+#: Between examples that should take longer, one after the other, a kernel asks whether to stop.
+SHORT_NS = 100.0
 #: Results of at least so many bytes an example are written past the caches.
 LONG = 8 << 10
 
@@ -220,6 +222,7 @@ def _in_form(
     k = KernelLowering(e)
     k.has_batch = any([axis is not None for axis in in_dims])
     k.share = share_of(count_operations(body), in_lanes)
+    work = each_ns(usual, in_dims, e.lanes, in_lanes)
     examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
     begin, end = examples.begin, examples.end
     plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
@@ -235,16 +238,18 @@ def _in_form(
             examples.run(example)
             k.poll(TURNS // 16)
     else:
-        for example in k.range(begin, end):
+        # LLVM does little with a loop that calls somebody: short examples wait longest for that.
+        is_short = work < SHORT_NS
+        for example in k.range(begin, end, polls=is_short):
             k.first = example
             examples.run(example)
-            k.poll(TURNS // 16)
+            if not is_short:
+                k.poll(TURNS // 16)
     lists.release(k)
     e.do("ret i64 0")
     lost = k.close()
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
-    work = each_ns(usual, in_dims, e.lanes, in_lanes)
     refills = plan is not None
     text = module.text()
     if unknown:

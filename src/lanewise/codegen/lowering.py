@@ -34,6 +34,8 @@ from lanewise.ops.ufuncs import instructions
 DEEPEST = 64
 #: An element that takes at most so many operations is computed again where it is repeated.
 AGAIN = 16
+#: One that takes at most so many is not worth memory of its own, nor lanes for itself.
+CHEAP = 3
 
 
 class Lowering(Loops):
@@ -230,6 +232,12 @@ class Lowering(Loops):
         pairs = list(zip(own, shape, strict=True))
         is_repeated = any([a == 1 != b for a, b in pairs])
         return self.ready(x) if is_repeated and all([a in (1, b) for a, b in pairs]) else x
+
+    def read_once(self, x: Array, shape: Shape, written: Array) -> Array:
+        """Return an array whose elements are each read once, while another is written to."""
+        is_cheap = isinstance(x, Lazy) and x.work <= CHEAP and not self.is_small(x.shape)
+        is_apart = not x.buffers & written.buffers
+        return x if is_cheap and is_apart and tuple(x.shape) == tuple(shape) else self.ready(x)
 
     def items(self, x: Array) -> list[Number]:
         """Return all elements of a small array, in row-major order."""

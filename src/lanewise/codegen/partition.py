@@ -279,6 +279,8 @@ def _is_cheap(op: Operation) -> bool:
     """Whether what is the same for all examples may be computed in the kernels that need it."""
     if op.regions or not all(map(_is_plain, op.results)):
         return False
+    if op.primitive.kind is Kind.VIEW and not is_plain_view(op):
+        return True  # numbers that are repeated, which from outside would be copied for a kernel
     most = FEW if op.operands else MOST_CONSTANT
     return all(is_few(v.type.shape, most) for v in op.results)
 

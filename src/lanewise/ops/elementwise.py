@@ -52,13 +52,14 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
     def lanes(k: Any, types: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
         shape = types[0].shape
-        parts = [aligned(x, len(shape)) for x in operands]
+        parts = {x: aligned(x, len(shape)) for x in operands}
         if not k.has_loop(fn, loop):
-            return called(k, types, loop, parts)
+            return called(k, types, loop, [parts[x] for x in operands])
         found = k.loop(fn, loop)
 
         def at(*i: Any) -> Any:
-            return found(*[x(*i) for x in parts])
+            numbers = {x: part(*i) for x, part in parts.items()}  # x * x finds x once
+            return found(*[numbers[x] for x in operands])
 
         if fn.nout == 1:
             fails, work = k.loop_fails(fn, loop), k.loop_cost(fn, loop)

@@ -199,7 +199,7 @@ class scatter:
         return _move_axis(result, 1, len(indices), 1 + axis)
 
     def lanes(k, types, x, values, *indices, axis, fn):
-        indices = [k.ready(index) for index in indices]
+        indices = [k.read_once(index, values.shape, x) for index in indices]
         rank = values.ndim - x.ndim + len(indices)
         parts = [aligned(index, rank) for index in indices]
         sizes = x.shape[axis : axis + len(indices)]
