@@ -12,6 +12,8 @@ os.environ["LANEWISE_STRICT"] = "1"
 os.environ["LANEWISE_TRACEBACK"] = "full"
 # Not the cache of whoever runs the tests; each process of them compiles for itself.
 os.environ["LANEWISE_CACHE"] = "0"
+# What is compiled is there for the next call: tests count calls.
+os.environ["LANEWISE_BACKGROUND"] = "0"
 # Shells start what they run in the background with SIGINT ignored; tests send it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

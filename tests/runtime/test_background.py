@@ -1,4 +1,4 @@
-"""Memory limits and signals while LLVM is at work: nothing ends the process, nobody waits."""
+"""While LLVM is at work: calls go on; no memory limit and no signal ends the process."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+import warnings
 from pathlib import Path
+from weakref import WeakValueDictionary
 
+import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise.codegen import background, llvm
+from lanewise.runtime import dispatch, kernels, tiers
 from lanewise.runtime.native import Library
+from lanewise.runtime.race import Race
+from support import faults
 from support.draws import EXAMPLES
 
 TESTS = Path(__file__).parents[1]
@@ -131,7 +139,7 @@ def test_what_is_made_already_is_waited_for():
         go_on.wait(10)
         return "made"
 
-    work = background._Work(slow)
+    work = background.Work(slow)
     thread = threading.Thread(target=work.run)
     thread.start()
     background._at_work["a key"] = work
@@ -157,3 +165,198 @@ def test_nothing_is_compiled_where_there_is_no_room(monkeypatch):
     for make in (llvm.compile_object, Library):
         with pytest.raises(MemoryError):
             make(text + "; another")
+
+
+# --- in the background ----------------------------------------------------------------------------
+
+
+def smoothed(x):
+    s = x
+    for i in range(6):
+        s = np.sin(s) * x + 1.5 + i
+    return s / 3
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """What is compiled by default, in the background; and nothing that was compiled before."""
+    lw.function(lambda x: x + 1, jit_compile=True)(np.ones(3))  # with what all kernels need
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    monkeypatch.delenv("LANEWISE_BACKGROUND")
+    monkeypatch.setattr(tiers, "_CORES", 2)
+    faults.forget()
+    monkeypatch.setattr(kernels, "_codes", WeakValueDictionary())
+    monkeypatch.setattr(kernels, "_recent", {})
+    yield
+    background.finish()
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """The threads in which LLVM was at work."""
+    found: list[threading.Thread] = []
+    make = llvm._made
+
+    def noted(text: str) -> bytes:
+        found.append(threading.current_thread())
+        return make(text)
+
+    monkeypatch.setattr(llvm, "_made", noted)
+    return found
+
+
+def called(mapped, x, want, calls=3000):
+    """Call until it is compiled, and then; return the executable, and how many calls it took."""
+    for number in range(calls):
+        with dispatch.observing() as programs:
+            np.testing.assert_allclose(mapped(x), want, 1e-12)
+        (program,) = programs
+        if program.executable.native is not None:
+            np.testing.assert_allclose(mapped(x), want, 1e-12)
+            return program.executable, number
+        if program.executable.is_compiling:
+            assert program.choice.backend == "interpret"
+            time.sleep(0.01)
+    raise AssertionError(program.choice)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_calls_go_on_while_code_is_compiled(axis, free, threads):
+    x = np.linspace(0.0, 1.0, 12_000).reshape((2000, 6) if axis == 0 else (6, 2000))
+    want = np.stack([smoothed(row) for row in np.moveaxis(x, axis, 0)])
+    executable, number = called(lw.vmap(smoothed, axis), x, want)
+    assert number > 2
+    assert threads and threading.main_thread() not in threads
+    assert len(threads) == 1, "for the layout that the arguments have"
+    assert executable.choice({}).backend == "native"
+
+
+def test_a_call_that_takes_longer_than_compiling_waits_for_it(free, threads, monkeypatch):
+    monkeypatch.setattr(tiers, "_prices", lambda graph: (1e5, 1e6))
+    x = np.linspace(0.0, 1.0, 1_000_000).reshape(-1, 5)
+    _, number = called(lw.vmap(smoothed), x, smoothed(x))
+    assert number == 0 and threads
+
+
+def test_another_number_of_examples_takes_what_is_there(free, threads):
+    def waits(a):
+        out = a.copy()
+        for i in range(1, len(a)):
+            out[i] = np.maximum(out[i], out[i - 1])
+        return out
+
+    mapped = lw.vmap(waits)
+    many, one = (np.random.default_rng(0).normal(size=(n, 300, 40)) for n in (200, 1))
+    executable, _ = called(mapped, many, np.maximum.accumulate(many, 1))
+    count = len(threads)
+    for _ in range(3):
+        np.testing.assert_array_equal(mapped(one), np.maximum.accumulate(one, 1))
+        background.finish()
+    assert len(executable._best) == 2
+    assert threading.main_thread() not in threads[count:]
+
+
+def test_another_layout_is_copied_until_its_kernel_is_there(free, threads, monkeypatch):
+    x = np.linspace(0.0, 1.0, 240_000).reshape(-1, 6)
+    mapped = lw.vmap(smoothed)
+    called(mapped, x, smoothed(x))
+    monkeypatch.setattr(kernels, "COPIED", 1e3)  # copying takes long
+    threads.clear()
+    for _ in range(3):
+        np.testing.assert_allclose(mapped(np.asfortranarray(x)), smoothed(x), 1e-12)
+        background.finish()
+    assert len(threads) == 1 and threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("error", [MemoryError("none left"), ZeroDivisionError("a defect")])
+@pytest.mark.parametrize("place", ["llvm._made", "kernel_cache.write"])
+def test_what_fails_in_the_background_is_survived(place, error, free, monkeypatch):
+    def broken(*args, **options):
+        raise error
+
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.setattr(f"lanewise.codegen.{place}", broken)
+    x = np.linspace(0.0, 1.0, 6_000).reshape(-1, 6)
+    mapped = lw.vmap(smoothed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3000):
+            np.testing.assert_allclose(mapped(x), smoothed(x), 1e-12)
+            (executable,) = dispatch._cache.values()
+            if executable.is_compiling:
+                background.finish()
+            if executable.cost == np.inf:
+                break
+    assert executable.cost == np.inf and executable.native is None
+    is_told = [w.category for w in caught].count(lw.InternalErrorWarning)
+    assert is_told == (0 if isinstance(error, MemoryError) else 1)
+
+
+def test_the_plain_function_runs_while_its_trace_is_compiled(free, threads, monkeypatch):
+    monkeypatch.setattr(Race, "is_ahead", lambda self: self._executable.native is None)
+
+    def f(x):
+        for _ in range(5):
+            x = np.sin(x) * x + 1.5
+        return x
+
+    x = np.linspace(0.0, 1.0, 20_000)
+    traced, want = lw.function(f), f(x)
+    for _ in range(3000):
+        np.testing.assert_allclose(traced(x), want, 1e-12)
+        (concrete,) = traced._traces.all()
+        if concrete._runner.executable.is_compiling:
+            background.finish()
+        if concrete._runner.executable.native is not None:
+            break
+    np.testing.assert_allclose(traced(x), want, 1e-12)
+    assert threads and threading.main_thread() not in threads
+
+
+#: Ends, or forks, while something is compiled.
+LEFT = """
+import os, sys, time
+import numpy as np
+import lanewise as lw
+from lanewise.codegen import background
+from lanewise.runtime import dispatch, tiers
+
+tiers._CORES = 2
+
+def made(k):
+    def long(x):
+        s = x
+        for i in range(9):
+            s = np.sin(s) * x + np.log1p(np.exp(s)) / (1.5 + i + k)
+        return s, np.sort(s)
+    return long
+
+x = np.linspace(0, 1, 60_000).reshape(-1, 6)
+functions = [lw.vmap(made(k)) for k in range(1, 4)]
+while len(background._queue) < 2:
+    wanted = [f(x)[0] for f in functions]
+time.sleep(float(sys.argv[2]))
+if sys.argv[1] == "forks":
+    child = os.fork()
+    while not child and not all(e.native is not None for e in dispatch._cache.values()):
+        for f, want in zip(functions, wanted):
+            np.testing.assert_allclose(f(x)[0], want, 1e-12)
+    if child:
+        background.finish()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes do not fork there")
+@pytest.mark.parametrize("way", ["ends", "forks"])
+@pytest.mark.parametrize("delay", [0.0, 0.03, 0.2])
+def test_a_process_may_end_or_fork_while_something_is_compiled(way, delay):
+    found = run(LEFT, way, delay, LANEWISE_BACKGROUND="1", LANEWISE_BACKEND="")
+    assert not found.returncode, found.stderr
+
+
+def test_who_forces_kernels_has_them_compiled_where_they_run(free, threads, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    x = np.ones((5, 6))
+    np.testing.assert_allclose(lw.vmap(smoothed)(x), smoothed(x), 1e-12)
+    assert threads and not background._queue

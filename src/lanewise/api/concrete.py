@@ -189,7 +189,7 @@ class ConcreteFunction:
         race = self.race
         if race is None:
             return self.run_traced(arrays)
-        if race.is_plain():
+        if race.is_plain(arrays):
             positions = self.writes.positions
             if func is None:
                 raise FasterPlain(positions, race.note_plain)

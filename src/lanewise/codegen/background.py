@@ -1,4 +1,9 @@
-"""What surrounds LLVM at work: room for it in memory, and signals meanwhile.
+"""Compiling in the background, and what surrounds LLVM at work: room in memory, and signals.
+
+What a call can do without for now is queued (`begin`), and made by one thread, one after the other:
+LLVM leaves Python's lock to others while it works, and what is made in Python takes no longer from
+callers, all together, than if they made it themselves. ``LANEWISE_BACKGROUND=0`` has it made at
+once, by whoever asks.
 
 LLVM ends the process where it gets no memory, so nothing is compiled where a limit (``ulimit -v``)
 could be met: `leave_room` asks the system first for more than LLVM needs. And it takes no notice of
@@ -15,7 +20,10 @@ import mmap
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -49,15 +57,28 @@ def leave_room(characters: int) -> None:
         raise MemoryError("too little memory to compile in") from None
 
 
-class _Work:
-    """What a thread makes, for all who want it."""
+class Ended(BaseException):
+    """The process ends: nothing more is to be made."""
+
+
+class Work:
+    """What a thread makes, for all who want it.
+
+    Attributes
+    ----------
+    is_done
+        Whether it is made, or has failed.
+    is_lost
+        Whether the thread that makes it is in the process that this one was forked from.
+    """
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._begun = threading.Lock()
-        self._is_done = threading.Event()
+        self._ended = threading.Event()
         self._result: Any = None
         self._error: BaseException | None = None
+        self.is_done = self.is_lost = False
 
     def run(self) -> None:
         """Make it, if nobody does so yet."""
@@ -68,25 +89,28 @@ class _Work:
         except BaseException as error:  # raised where it is waited for
             self._error = error
         finally:
-            self._is_done.set()
+            del self._make  # and all that it holds
+            self.is_done = True
+            self._ended.set()
 
     def wait(self) -> None:
         """Wait until it is made, or a signal handler raises."""
         deadline = time.monotonic() + START
-        while not self._is_done.wait(POLL):
+        while not self._ended.wait(POLL):
             if time.monotonic() > deadline:  # a thread may find no memory to begin in
                 self.run()
 
     def result(self) -> Any:
+        """Return what was made, or raise what it failed with."""
         if self._error is None:
             return self._result
         try:
             raise self._error
         finally:
-            self._error = None  # its traceback holds this frame
+            del self  # which the error's traceback would hold
 
 
-_at_work: dict[str, _Work] = {}
+_at_work: dict[str, Work] = {}
 
 
 def interruptible(key: str, make: Callable[[], T]) -> T:
@@ -104,28 +128,163 @@ def interruptible(key: str, make: Callable[[], T]) -> T:
     >>> interruptible("a sum", lambda: 2 + 3)
     5
     """
-    if threading.current_thread() is not threading.main_thread():
-        return make()  # signal handlers run on the main thread only
     work = _at_work.get(key)
     if work is None:
-        work = _Work(make)
-        try:
-            # Not a `threading.Thread`: where memory is short, its `start` may wait for ever.
-            _thread.start_new_thread(work.run, ())
-        except (RuntimeError, MemoryError):  # no more threads may be started
-            return make()
-        _at_work[key] = work
+        work = _at_work[key] = Work(make)
+        # Signal handlers run on the main thread only.
+        if threading.current_thread() is not threading.main_thread() or not _started(work.run):
+            work.run()
     work.wait()
     _at_work.pop(key, None)
     return work.result()
 
 
+def _started(run: Callable[[], None]) -> bool:
+    """Whether a thread was started that runs a function."""
+    try:
+        # Not a `threading.Thread`: where memory is short, its `start` may wait for ever.
+        _thread.start_new_thread(run, ())
+    except (RuntimeError, MemoryError):  # no more threads may be started
+        return False
+    return True
+
+
+# --- the queue ------------------------------------------------------------------------------------
+
+#: What waits to be made, in order; the first is being made.
+_queue: deque[Work] = deque()
+_guard = threading.Lock()
+#: Held while something is made, up to where `go_on` is asked: a process is forked only then, as its
+#: child would have locks that nobody ever releases, of LLVM's and of Python's imports too.
+_making = threading.Lock()
+_is_ending = _is_forking = False
+_maker = 0
+
+
+def is_alone() -> bool:
+    """Whether nothing is made in the background: by LANEWISE_BACKGROUND, or as the process ends."""
+    return _is_ending or os.environ.get("LANEWISE_BACKGROUND") == "0"
+
+
+def begin(make: Callable[[], Any]) -> Work:
+    """Have something made, in the background if that is possible.
+
+    Examples
+    --------
+    >>> work = begin(lambda: 2 + 3)
+    >>> work.wait()
+    >>> work.result()
+    5
+    """
+    work = Work(partial(copy_context().run, make))
+    if is_alone():
+        work.run()
+        return work
+    with _guard:
+        _queue.append(work)
+        is_first = len(_queue) == 1
+    if is_first and not _started(_make_all):
+        _make_all()
+    return work
+
+
+def _make_all() -> None:
+    global _maker
+    _maker = threading.get_ident()
+    while True:
+        with _guard:
+            if not _queue:
+                return
+            work = _queue[0]
+        _pause_for_forks()
+        with _making:
+            work.run()
+        with _guard:
+            if _queue:
+                _queue.popleft()
+
+
+def go_on() -> None:
+    """Say in what is made by `begin` that it may stop here for a moment, or for good."""
+    if _is_ending:
+        raise Ended
+    if _is_forking and threading.get_ident() == _maker:
+        _making.release()
+        _pause_for_forks()
+        _making.acquire()
+
+
+def _pause_for_forks() -> None:
+    while _is_forking:
+        time.sleep(0.001)
+
+
+def finish() -> None:
+    """Wait until all that was begun is made."""
+    while True:
+        with _guard:
+            if not _queue:
+                return
+            work = _queue[-1]
+        work.wait()
+        time.sleep(0)
+
+
 @atexit.register
-def _finish() -> None:
+def _end() -> None:
     """Wait for what is at work: the process must not end while LLVM is."""
-    for work in [*_at_work.values()]:
+    global _is_ending
+    _is_ending = True
+    with _guard:
+        while len(_queue) > 1:
+            _queue.pop()
+        made = [*_queue]
+    for work in [*made, *_at_work.values()]:
         work.wait()
 
 
+# --- forks ----------------------------------------------------------------------------------------
+
+_others: list[Any] = []
+_held: list[Any] = []
+
+
+def held_at_fork(lock: T) -> T:
+    """Return a lock that who forks the process holds: those that are told last are taken first.
+
+    A child process must not begin with a lock held by a thread that it does not have.
+    """
+    _others.append(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    global _is_forking
+    _is_forking = True
+    _making.acquire()  # before all that is needed to go on
+    _held.extend([*reversed(_others), _guard])
+    for lock in _held:
+        lock.acquire()
+
+
+def _after_fork() -> None:
+    global _is_forking
+    while _held:
+        _held.pop().release()
+    _making.release()
+    _is_forking = False
+
+
+def _after_fork_in_child() -> None:
+    """Note that the threads at work are not in this process."""
+    _at_work.clear()
+    for work in _queue:
+        work.is_lost = work.is_done = True
+    _queue.clear()
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_at_work.clear)  # its threads are not in this process
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from typing import Any
 
+from lanewise.codegen.background import held_at_fork
 from lanewise.codegen.kernel import Kernel, write
 from lanewise.codegen.overwriting import Shared
 from lanewise.ir.graph import Graph
@@ -16,11 +16,7 @@ from lanewise.ops.regions import NATIVE
 KERNELS: dict[Any, Kernel | None] = {}
 #: At most this many kernels are kept, and this many characters of text.
 MOST_KERNELS, MOST_TEXT = 256, 8 << 20
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # as in `codegen.llvm`
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
+_lock = held_at_fork(threading.RLock())
 
 
 def kernel_key(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -16,7 +15,7 @@ import llvmlite
 from llvmlite import binding
 
 from lanewise.codegen import store, support, ufunc_loops
-from lanewise.codegen.background import interruptible, leave_room
+from lanewise.codegen.background import held_at_fork, interruptible, leave_room
 
 #: How much LLVM optimizes, of 3.
 #:
@@ -48,15 +47,9 @@ COMPARED = 256
 
 #: Held while LLVM works, which is not made for threads that compile at the same time. Who holds it
 #: must not wait for what another thread compiles (`interruptible`).
-lock = threading.RLock()
+lock = held_at_fork(threading.RLock())
 #: Held while what kernels call is registered, which compiles some; taken before `lock`.
-_installing = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    # A child process must not begin with the locks of LLVM held by a thread that it does not have.
-    for _each in (lock, _installing):  # those registered last are taken first
-        os.register_at_fork(
-            before=_each.acquire, after_in_parent=_each.release, after_in_child=_each.release
-        )
+_installing = held_at_fork(threading.RLock())
 
 
 #: A processor with these has instructions for all that kernels do.
@@ -248,6 +241,7 @@ class Code:
             self._engine = binding.create_mcjit_compiler(module, loader)
             self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
+            del loader, module  # llvmlite frees them here, while the lock is held
         self.seconds = time.perf_counter() - start
 
     def address(self, name: str) -> int:

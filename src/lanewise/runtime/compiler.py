@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lanewise.codegen.kernel_cache import count_lines
 from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
@@ -16,7 +15,7 @@ from lanewise.passes.batches import has_kernels, may_spread
 from lanewise.passes.pipeline import MANY, TIDIED, outlined, outlined_in_turn
 from lanewise.runtime.few import NONE, Few
 
-__all__ = ["count_lines", "native_graph", "plans"]
+__all__ = ["native_graph", "plans"]
 
 
 def native_graph(

@@ -10,7 +10,7 @@ by what both are estimated to take. The second is made when it is first wanted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
@@ -33,7 +33,6 @@ from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
 from lanewise.passes.specialize import specialized
 from lanewise.passes.target import Target
-from lanewise.runtime.binding import read_sizes
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.pool import get_threads
 
@@ -42,8 +41,6 @@ NONE: Mapping[Any, int] = MappingProxyType({})
 VIEW = 500.0
 #: The second plan is taken if it should be so much faster.
 AHEAD = 0.8
-#: For so many batch sizes it is kept which plan is better.
-KEPT = 1024
 
 
 class Few:
@@ -61,8 +58,9 @@ class Few:
         Whether, once it was lowered, it leaves nothing to NumPy, as the other plan does.
     """
 
-    __slots__ = ("_better", "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_spares",
-                 "_target", "graph")  # fmt: skip
+    __slots__ = (
+        "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_spares", "_target", "graph",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -80,7 +78,6 @@ class Few:
         self._in_turn: Graph | None = None
         self._lowered: Graph | None = None
         self._plan: Plan | None = None
-        self._better: dict[tuple[int, ...], bool] = {}
 
     @property
     def lowered(self) -> Graph:
@@ -109,28 +106,20 @@ class Few:
             count_maps(self.in_turn) > count_maps(self.graph)
         )
 
-    def is_better(self, many: Graph, arguments: Sequence[Any]) -> bool:
-        """Whether a call should take this plan, and not that of a graph for many examples."""
-        return self.is_better_for(many, read_sizes(self.graph, arguments))
-
     def is_better_for(self, many: Graph, sizes: Mapping[str, int]) -> bool:
-        """Whether a call with dimensions of these sizes should take this plan."""
+        """Whether a call with dimensions of these sizes should take this plan.
+
+        ``many`` is the graph for many examples.
+        """
         threads = get_threads()
-        key = (threads, *sizes.values())
-        known = self._better.get(key)
-        if known is None:
-            # What costs nothing to find out is asked first: mostly, this plan is never made.
-            other = AHEAD * estimate(many, sizes, threads)
-            known = (
-                not _is_full(many, sizes, threads)
-                and _least(self.graph, sizes, threads) < other
-                and self._is_another()
-                and (estimate(self.lowered, sizes, threads) < other or self._spares())
-            )
-            if len(self._better) >= KEPT:
-                self._better.clear()
-            self._better[key] = known
-        return known
+        # What costs nothing to find out is asked first: mostly, this plan is never made.
+        other = AHEAD * estimate(many, sizes, threads)
+        return (
+            not _is_full(many, sizes, threads)
+            and _least(self.graph, sizes, threads) < other
+            and self._is_another()
+            and (estimate(self.lowered, sizes, threads) < other or self._spares())
+        )
 
 
 # --- estimates ------------------------------------------------------------------------------------

@@ -53,9 +53,12 @@ class _Making:
 
     tells: bool
     clock: Clock | None
+    kernels: list[tuple[Operation, Collection[int]]]
 
     def __call__(self, graph: Graph, given: Iterable[int] = ()) -> Plan:
-        return Plan(graph, sized=True, tells=self.tells, given=given, clock=self.clock)
+        plan = Plan(graph, sized=True, tells=self.tells, given=given, clock=self.clock)
+        self.kernels.extend(plan.kernels)
+        return plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +109,16 @@ class Plan:
         with those of the outputs that these values are.
     clock
         What its operations read when they are done, where they are to be measured.
+
+    Attributes
+    ----------
+    kernels
+        The native maps that it runs, also in plans within, and which of their operands they may
+        write to.
     """
 
     __slots__ = ("_made", "_places", "_run", "_tells", "_written", "clock", "graph", "is_fresh",
-                 "lent", "memory")  # fmt: skip
+                 "kernels", "lent", "memory")  # fmt: skip
 
     def __init__(
         self,
@@ -124,6 +133,7 @@ class Plan:
         self.graph = graph
         self.clock = clock
         self.lent = lent
+        self.kernels: list[tuple[Operation, Collection[int]]] = []
         self.memory: Memory = analyze(graph, given, lent, _overwriting)
         self._tells = graph.has_effects if tells is None else tells
         source = Source(graph, self._runner, sized=sized, memory=self.memory, clock=clock)
@@ -193,10 +203,14 @@ class Plan:
         if op.primitive is not map_:  # control flow nested very deep
             graph = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
             plan = Plan(graph, sized=True, tells=self._tells, clock=clock)
+            self.kernels += plan.kernels
             places = [graph.inputs.index(value) for value in op.operands]
             firsts = [places.index(i) for i in range(len(graph.inputs))]
             return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
-        return RUNNERS[op.params["order"]].make(op, given, _Making(self._tells, clock))
+        if op.params["order"] == NATIVE:
+            self.kernels.append((op, given))
+        making = _Making(self._tells, clock, self.kernels)
+        return RUNNERS[op.params["order"]].make(op, given, making)
 
 
 def _overwriting(op: Operation, free: Sequence[int]) -> Sequence[tuple[int, int]]:
@@ -279,6 +293,7 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
         plan = making(body)
     else:
         plan = Plan(lower(chunked_graph(op)), tells=making.tells, clock=making.clock)
+        making.kernels.extend(plan.kernels)
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
     types = [value.type for value in op.results]
 

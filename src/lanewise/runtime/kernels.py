@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from lanewise.codegen.background import Work, begin, held_at_fork
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.kernel_cache import kernel_for, kernels_of
@@ -51,14 +53,11 @@ MOST_SIZE = 1 << 62
 MOST_SYMBOL = 1 << 48
 #: Bytes that are copied in a second.
 COPIED = 4e9
+NOTHING: Mapping[Value, np.ndarray] = MappingProxyType({})
 
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 _recent: dict[str, Code] = {}
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):  # as in `codegen.llvm`, whose lock is taken after this one
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
+_lock = held_at_fork(threading.RLock())
 
 
 def code_of(kernel: Kernel) -> Code:
@@ -67,10 +66,9 @@ def code_of(kernel: Kernel) -> Code:
     It is freed when nobody refers to it any more, so whoever keeps an address of it keeps it too.
     """
     key = key_of(kernel.text)
+    code = _codes.get(key) or Code(kernel.text)  # others may run meanwhile
     with _lock:
-        code = _codes.get(key)
-        if code is None:
-            code = _codes[key] = Code(kernel.text)
+        code = _codes.setdefault(key, code)
         _recent.pop(key, None)
         _recent[key] = code
         if len(_recent) > MOST_CODES:
@@ -177,10 +175,10 @@ class _Runner:
     """Runs a native map by the kernel for the layouts of its operands.
 
     A kernel is compiled when operands first lie as it takes them: at once if it is the first; later
-    when copying them to what another takes has cost as much as compiling did.
+    when copying them to what another takes has cost as much as compiling did, in the background.
     """
 
-    __slots__ = ("_copied", "_dtypes", "_in_dims", "_op", "_variants", "cell")
+    __slots__ = ("_copied", "_dtypes", "_in_dims", "_op", "_variants", "_works", "cell")
 
     def __init__(self, op: Operation) -> None:
         (body,) = op.regions
@@ -189,6 +187,7 @@ class _Runner:
         self._dtypes = [canonical(value.type.dtype) for value in body.inputs]
         self._variants: dict[tuple[bool, ...], _Variant] = {}
         self._copied: dict[tuple[bool, ...], float] = {}
+        self._works: dict[tuple[bool, ...], Work] = {}
         #: The kernel that ran last, which is tried without asking here.
         self.cell: list[Known | None] = [None]
 
@@ -214,16 +213,27 @@ class _Runner:
     def _variant(self, arrays: Sequence[np.ndarray]) -> _Variant:
         """Return the kernel that runs a call."""
         wanted = tuple(map(prefers_columns, arrays, self._in_dims))
-        with _lock:
-            found = self._variants.get(wanted)
-            if found is None and self._variants:
-                found = self._cheapest(arrays, wanted)
-            if found is None:
-                found = self._variants[wanted] = self._compiled(wanted)
-            return found
+        if wanted in self._variants:
+            return self._variants[wanted]
+        if not self._variants:
+            self._compile(wanted)
+            return self._variants[wanted]
+        best, is_dear = self._cheapest(arrays, wanted)
+        if is_dear and len(self._variants) < MOST_VARIANTS:
+            work = self._works.get(wanted)
+            if work is None or work.is_lost:
+                work = self._works[wanted] = begin(partial(self._compile, wanted))
+            if backend() == COMPILE:
+                work.run()
+                work.wait()
+            if work.is_done:
+                work.result()
+        return self._variants.get(wanted, best)
 
-    def _cheapest(self, arrays: Sequence[np.ndarray], wanted: tuple[bool, ...]) -> _Variant | None:
-        """Return a kernel for which to copy operands is better than to compile the one wanted."""
+    def _cheapest(
+        self, arrays: Sequence[np.ndarray], wanted: tuple[bool, ...]
+    ) -> tuple[_Variant, bool]:
+        """Return the kernel for which copying operands costs least, and if it costs too much."""
 
         def copied(variant: _Variant) -> int:
             fits = [
@@ -235,22 +245,45 @@ class _Runner:
         best = min(self._variants.values(), key=copied)
         cost = copied(best) / COPIED
         spent = self._copied[wanted] = self._copied.get(wanted, 0.0) + cost
-        is_dear = spent > best.seconds or backend() == COMPILE
-        return None if cost and is_dear and len(self._variants) < MOST_VARIANTS else best
+        return best, cost > 0 and (spent > best.seconds or backend() == COMPILE)
 
-    def _compiled(self, wanted: tuple[bool, ...]) -> _Variant:
-        """Return the kernel for operands in columns, or others in rows, compiled."""
+    def _compile(self, wanted: tuple[bool, ...]) -> None:
+        """Compile the kernel for operands in columns, or others in rows."""
         op = self._op
-        (body,) = op.regions
-        results = op.params["columns"] or (False,) * len(body.outputs)
-        fastmath = op.params["fastmath"]
-        try:
-            kernel = kernel_for(body, self._in_dims, fastmath, (*wanted, *results))
-        except CannotCompile:  # that for rows was written when the map was made
-            kernel = kernel_for(body, self._in_dims, fastmath)
+        kernel = _in_layout(op, wanted)
         known, seconds = _prepared(op, kernel, self._dtypes, self._in_dims)
         taken = kernel.columns[: len(wanted)]
-        return _Variant(caller([known], None), taken, known, seconds)
+        self._variants[wanted] = _Variant(caller([known], None), taken, known, seconds)
+
+
+def _in_layout(op: Operation, wanted: Sequence[bool]) -> Kernel:
+    """Return the kernel of a native map for operands in columns, or others in rows."""
+    (body,) = op.regions
+    in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
+    results = op.params["columns"] or (False,) * len(body.outputs)
+    try:
+        return kernel_for(body, in_dims, fastmath, (*wanted, *results))
+    except CannotCompile:  # that for rows was written when the map was made
+        return kernel_for(body, in_dims, fastmath)
+
+
+def compiled(
+    op: Operation, free: Collection[int], given: Mapping[Value, np.ndarray] = NOTHING
+) -> Code:
+    """Return the machine code of the kernel that a native map begins with; see `native`.
+
+    ``given`` has arrays that lie in memory as operands will. Who keeps the code has it found.
+    """
+    in_dims = op.params["in_dims"]
+    shared = overwriting(op, free)
+    if shared or of_any_size(op):
+        (body,) = op.regions
+        return _made(kernel_for(body, in_dims, op.params["fastmath"], (), shared), op)
+    wanted = [
+        value in given and prefers_columns(given[value], axis)
+        for value, axis in zip(op.operands, in_dims, strict=True)
+    ]
+    return _made(_in_layout(op, wanted), op)
 
 
 def _prepared(

@@ -9,8 +9,9 @@ the estimate does not say that it would take far longer, so no call is lost to a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
+from typing import Any
 
 from lanewise.codegen.work import interpreting
 from lanewise.ir.graph import Graph
@@ -68,23 +69,27 @@ class Race:
         self._plain: deque[int] = deque(maxlen=LAST)
         self.traced = self.plain = INFINITE
 
-    def is_plain(self) -> bool:
-        """Whether the next call runs the plain function."""
-        return (
+    def is_plain(self, arguments: Sequence[Any]) -> bool:
+        """Whether the next call, on some arguments, runs the plain function."""
+        if not (
             self.is_ahead()
             and (self._won > ENOUGH or backend() is None)
             and not is_observed()
             and self._unchanged()
-        )
+        ):
+            return False
+        if self._executable.is_due:
+            self._executable.prepare(arguments)
+        return True
 
     def is_ahead(self) -> bool:
         """Whether the plain function is faster so far, or may be."""
         executable = self._executable
-        if executable.native is None:
-            if executable.spent >= executable.cost:
-                return False  # it is compiled now, and may win then
-            if SLOW < executable.cost < INFINITE:
-                return True  # so much takes a while to plan as well
+        is_native = executable.native is not None
+        if is_native and not self._is_native:
+            return False  # what was compiled may win
+        if not is_native and SLOW < executable.whole < INFINITE:
+            return True  # so much takes a while to plan as well
         if self.traced < SHORT or self._count < 2:
             return False
         if self.plain < self.traced or self._close:
@@ -120,10 +125,12 @@ class Race:
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took that ran the plain function."""
-        self._plain.append(nanoseconds)
-        self.plain = min(self._plain)
         if self._executable.native is None:
             self._executable.spend(nanoseconds)
+        if self._executable.is_compiling and self.plain < INFINITE:
+            return  # which took some of it
+        self._plain.append(nanoseconds)
+        self.plain = min(self._plain)
         if self.plain < self.traced:
             self._won += 1
             self._lost = 0

@@ -1,18 +1,20 @@
 """Interpreted or compiled: an executable begins with NumPy, and is compiled when that pays.
 
 What runs once on a few numbers is done before LLVM has begun. So each call adds what NumPy is
-estimated to take for it, and when that reaches what compiling is estimated to take, the graph is
-compiled: at the first call if there is much to do, later if calls are many, never if they are few.
-At worst the two together take twice as long as the better of them would have.
+estimated to take for it, and when that reaches what compiling is estimated to take from callers,
+the graph is compiled, in the background: calls go on with NumPy, and have kernels once these are
+there. Only a call that should take longer than compiling waits for it.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
@@ -20,6 +22,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 import lanewise.ops.paths  # noqa: F401  (what kernels are written of is in the registry, too)
+from lanewise.codegen.background import Work, begin, go_on, is_alone
 from lanewise.codegen.lift import lift
 from lanewise.codegen.ufunc_loops import scipy_tells
 from lanewise.codegen.work import compiling, interpreting, writing
@@ -33,7 +36,7 @@ from lanewise.passes.batches import has_kernels
 from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.binding import input_sizes, read_sizes
-from lanewise.runtime.failed import KernelFailed
+from lanewise.runtime.failed import KernelFailed, NotCompiled
 from lanewise.runtime.interpret import Plan, planned
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
@@ -42,10 +45,18 @@ if TYPE_CHECKING:
     from lanewise.runtime.few import Few
 
 compiler = late("lanewise.runtime.compiler")
+kernels = late("lanewise.runtime.kernels")
+pool = late("lanewise.runtime.pool")
 INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
+#: Of what LLVM takes, callers are taken to lose so much: it works on another core. If processes end
+#: before, they wait for the kernel that is at work.
+LLVM_SHARE = 0.1
+#: For so many sizes it is kept which plan is best.
+MOST_SIZES = 1024
 #: For so many ranges of sizes there are kernels of their own; those for the others assume nothing.
 MOST_ASSUMED = 2
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _lock = threading.RLock()
 
 
@@ -76,10 +87,12 @@ class _Ledger:
     off that they are compiled.
     """
 
-    __slots__ = ("__weakref__", "spent")
+    __slots__ = ("__weakref__", "is_compiled", "spent")
 
     def __init__(self) -> None:
         self.spent = 0.0
+        #: Whether their kernels are compiled.
+        self.is_compiled = False
 
 
 _ledgers: WeakValueDictionary[Hashable, _Ledger] = WeakValueDictionary()
@@ -115,16 +128,19 @@ class Executable:
     graph
         As it was recorded.
     native
-        The plan with kernels, once it was compiled; None before, or where nothing can be.
+        The plan with kernels for many examples, once it was compiled; None before, or where nothing
+        can be.
     spent, cost
         Nanoseconds that NumPy is estimated to have taken in all calls so far (also of executables
-        that differ in numbers only), and that compiling would take; that is infinite if there is
-        nothing to compile.
+        that differ in numbers only), and that compiling would take from them; that is infinite if
+        there is nothing to compile.
+    whole
+        Nanoseconds that all of compiling should take, by whomever.
     """
 
-    __slots__ = ("_assumed", "_assumes", "_estimate", "_few", "_forced", "_interpreter",
-                 "_is_written", "_ledger", "_others", "_writing", "_written", "cost", "fault",
-                 "graph", "lent", "native", "race")  # fmt: skip
+    __slots__ = ("_assumed", "_assumes", "_best", "_codes", "_estimate", "_few", "_forced",
+                 "_interpreter", "_ledger", "_others", "_work", "cost", "fault", "graph", "lent",
+                 "native", "race", "whole")  # fmt: skip
 
     def __init__(
         self,
@@ -139,25 +155,28 @@ class Executable:
         self._forced = forced
         self.native: Plan | None = None
         self._few: Few | None = None
+        #: What is being compiled, in the background.
+        self._work: Work | None = None
+        #: By the number of threads and sizes, the plan that suits them.
+        self._best: dict[tuple[int, ...], Plan] = {}
+        #: The code of kernels that were compiled before they ran.
+        self._codes: list[Any] = []
         #: What the kernels assume of sizes, and what runs where that does not hold.
         self._assumed: Assumed | None = None
         self._others: Executable | None = None
         self._assumes = MOST_ASSUMED
-        self.cost = INFINITE
-        #: What writing its kernels would take, and whether that was done: then the cost is known.
-        self._writing, self._is_written = INFINITE, False
+        self.cost = self.whole = INFINITE
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
         self._ledger = _Ledger()
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         self._interpreter: Plan | None = None
-        #: The plan with kernels that are so long that compiling them has to wait.
-        self._written: Plan | None = None
         with carrying_out(graph) as faults:
             self.graph = graph = RECORDED(graph)
             if not graph.has_effects:
-                self.cost = attempt("the estimate", graph, compiling, otherwise=lambda: INFINITE)
-                self._writing = attempt("the estimate", graph, writing, otherwise=lambda: INFINITE)
+                self.cost, self.whole = attempt(
+                    "the estimate", graph, _prices, otherwise=lambda: (INFINITE, INFINITE)
+                )
             if self.cost < INFINITE:
                 self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
         self.fault = ", ".join(faults)
@@ -176,37 +195,88 @@ class Executable:
         if forced == INTERPRET or is_strict():
             return self.interpreter
         try:
-            return self._chosen(forced, arguments)
+            return self._chosen(forced == COMPILE, arguments)
         except Exception as error:
             self._survive(error)
             return self.interpreter
 
-    def _chosen(self, forced: str | None, arguments: Sequence[Any]) -> Plan:
-        """Return the plan to run, which is compiled now if that pays, or is forced."""
-        if self.native is not None:
-            return self._fitting(arguments)
-        if self.cost == INFINITE:
-            return self.interpreter
-        if forced != COMPILE:
-            self._note(arguments)
-            if self._ledger.spent < (self.cost if self._is_written else self._writing):
+    def _chosen(self, is_forced: bool, arguments: Sequence[Any]) -> Plan:
+        """Return the plan to run, which is compiled now if it is forced, or worth to wait for."""
+        if self.native is None:
+            if self.cost == INFINITE:
                 return self.interpreter
-        with _lock:
-            if self.native is None and self.cost < INFINITE:
-                found = self._written or self._compiled(read_sizes(self.graph, arguments))
-                if found is None:
-                    self.cost = INFINITE
-                elif forced != COMPILE and self._ledger.spent < self._cost_of(found):
-                    self._written = found
+            waits = is_forced
+            if not waits:
+                took = self._note(arguments)
+                if self.spent < self.cost:
                     return self.interpreter
-                else:
-                    self.native, self._written = found, None
-                    self._interpreter = None  # seldom needed again
-        return self.interpreter if self.native is None else self._fitting(arguments)
+                waits = took >= self.whole or self._ledger.is_compiled
+            self._make(arguments, waits)
+            if self.native is None:
+                return self.interpreter
+        sizes = {} if self._assumed is None and self._few is None else self._own(arguments)
+        if self._assumed is not None:
+            found = self._assumed.solved(sizes)
+            if found is None:
+                return self._other().plan(arguments)
+        if self._few is None:
+            return self.native
+        best = self._best.get((pool.get_threads(), *sizes.values()))
+        if best is None:
+            self._make(arguments, is_forced)
+            best = self._best.get((pool.get_threads(), *sizes.values()))
+        return best or next(iter(self._best.values()), self.native)
+
+    def _other(self) -> Executable:
+        """Return the executable for sizes that the kernels of this one are not for."""
+        with _lock:
+            if self._others is None:
+                self._others = Executable(self.graph, self._forced, self.lent)
+                self._others._assumes = self._assumes - 1
+            return self._others
+
+    def prepare(self, arguments: Sequence[Any]) -> None:
+        """Have the plan for some arguments compiled in the background, where something else runs.
+
+        Of arguments that have the shapes that were recorded, the last may be left out.
+        """
+        try:
+            self._make(arguments, waits=False)
+        except Exception as error:
+            self._survive(error)
+
+    def _make(self, arguments: Sequence[Any], waits: bool) -> None:
+        """Have the plan for some arguments compiled, in the background unless it is awaited."""
+        with _lock:
+            work = self._work
+            if work is None or work.is_lost:
+                sizes = self._own(arguments)
+                if waits:
+                    self._compile(sizes)  # and its kernels as they run
+                    return
+                work = self._work = begin(partial(self._compile, sizes, [*map(_like, arguments)]))
+        if waits:
+            work.run()
+            work.wait()
+        if work.is_done:
+            self._work = None
+            work.result()
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether something is being compiled, in the background."""
+        return self._work is not None and not self._work.is_done
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to `prepare`."""
+        return self.native is None and self.spent >= self.cost and not self.is_compiling
 
     def _survive(self, error: Exception) -> None:
         """Go on interpreted where compiling raised an error, if it is one to be survived."""
-        if isinstance(error, MemoryError):
+        if isinstance(error, NotCompiled):
+            self.give_up(error.reason)
+        elif isinstance(error, MemoryError):
             self.give_up(NO_MEMORY)
         elif survives(error, "compiling", self.graph):
             self.give_up(f"{INTERNAL} in compiling")
@@ -215,48 +285,22 @@ class Executable:
 
     def give_up(self, reason: str, plan: Plan | None = None) -> None:
         """Run without kernels from now on, because of this; by a plan, if one is given."""
-        with _lock:
-            self.native = self._written = self._few = self._assumed = None
-            self.cost = INFINITE
-            self.fault = self.fault or reason
-            self._interpreter = plan or self._interpreter
+        self.cost = INFINITE  # first: what is being compiled is not taken then
+        self.native = self._few = self._assumed = self._work = None
+        self.fault = self.fault or reason
+        self._interpreter = plan or self._interpreter
 
-    def is_due(self, arguments: Sequence[Any]) -> bool:
-        """Whether it is compiled, or should be, where another one stands in for it so far."""
-        if self.native is None and self.cost < INFINITE and self._forced != COMPILE:
-            self._note(arguments)
-        return self.native is not None or self.spent >= self.cost
-
-    def _note(self, arguments: Sequence[Any]) -> None:
-        """Add what NumPy is estimated to take for a call."""
+    def _note(self, arguments: Sequence[Any]) -> float:
+        """Add what NumPy is estimated to take for a call, and return it."""
         if self._estimate is None:
             self._estimate = _estimate(self.graph)
-        self._ledger.spent += self._estimate(arguments)
+        took = self._estimate(arguments)
+        self._ledger.spent += took
+        return took
 
     def spend(self, nanoseconds: float) -> None:
         """Add what a call took that ran otherwise."""
         self._ledger.spent += nanoseconds
-
-    def _write(self, sizes: Mapping[str, int]) -> None:
-        """Write the kernels if that was not done yet, to tell what compiling costs."""
-        with _lock:
-            if self.native is not None or self._is_written:
-                return
-            try:
-                self._written = self._compiled(self._own(sizes))
-                if self._written is None:
-                    self.cost = INFINITE
-                else:
-                    self._cost_of(self._written)
-            except Exception as error:
-                self._survive(error)
-
-    def _cost_of(self, plan: Plan) -> float:
-        """Return what compiling costs, now that it is known how long its kernels are."""
-        if not self._is_written:
-            self._is_written = True
-            self.cost = compiling(self.graph, compiler.count_lines(plan.graph))
-        return self.cost
 
     @property
     def settled(self) -> Plan | None:
@@ -267,39 +311,8 @@ class Executable:
         forced = backend() or self._forced
         if forced == INTERPRET or (self.native is None and self.cost == INFINITE):
             return self.interpreter
-        few = self._few
-        if self._assumed is not None:
-            return None  # the sizes decide
-        if few is None or self.native is None:
-            return self.native
-        if any(isinstance(d, Dim) for v in self.graph.inputs for d in getattr(v.type, "shape", ())):
-            return None  # the number of examples decides
-        try:
-            with _lock:
-                return few.plan if few.is_better_for(self.native.graph, {}) else self.native
-        except Exception as error:
-            self._survive(error)
-            return self.interpreter
-
-    def _fitting(self, arguments: Sequence[Any]) -> Plan:
-        """Return the plan for many examples, or that for few, whichever suits these arguments.
-
-        If they are not what kernels were made for, it is that of an executable for any others.
-        """
-        assert self.native is not None
-        if self._assumed is not None:
-            sizes = self._assumed.solved(read_sizes(self.graph, arguments))
-            if sizes is None:
-                with _lock:
-                    if self._others is None:
-                        self._others = Executable(self.graph, self._forced, self.lent)
-                        self._others._assumes = self._assumes - 1
-                return self._others.plan(arguments)
-        few = self._few
-        if few is None:
-            return self.native
-        with _lock:
-            return few.plan if few.is_better(self.native.graph, arguments) else self.native
+        # Otherwise the sizes decide.
+        return self.native if self._assumed is None and self._few is None else None
 
     @property
     def interpreter(self) -> Plan:
@@ -349,10 +362,7 @@ class Executable:
     def _tier(self, sizes: Mapping[str, int]) -> Choice:
         """Return what the next call would run where nothing but the work decides, and why."""
         spent = self.spent
-        self._write(sizes)
-        if self.cost == INFINITE:
-            return Choice(INTERPRET, self.fault or "nothing in it has a native form")
-        if self.native is None:
+        if self.native is None and self._work is None:
             each = max(interpreting(self.graph, sizes), 1.0)
             left = math.ceil((self.cost - spent) / each)
             if left > 1:
@@ -362,6 +372,8 @@ class Executable:
                     f"; it is compiled after {left - 1:,} more such call{'s' * (left > 2)}",
                 )
             spent += each
+        elif self.native is None:
+            return Choice(INTERPRET, "it is being compiled, in the background")
         if spent < self.cost:
             return Choice(COMPILE, "it was compiled before")
         return Choice(
@@ -386,14 +398,15 @@ class Executable:
         found = read_sizes(self.graph, arguments)
         return {**found, **self._under(found)[1]}
 
-    def _own(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Return the sizes of the symbols that the graph was recorded with."""
-        return {name: sizes[name] for name, *_ in input_sizes(self.graph)}
+    def _own(self, arguments: Sequence[Any]) -> dict[str, int]:
+        """Return the sizes that the arguments of a call give to the graph's symbols."""
+        return read_sizes(self.graph, arguments)
 
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
         """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
-        known, found = self._own(sizes), self._assumed
-        if self.native is None and self._written is None and self._assumes:
+        known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
+        found = self._assumed
+        if self.native is None and self._assumes:
             found = attempt("assumed", self.graph, assumed, known, otherwise=lambda: None)
         solved = known if found is None else found.solved(known)
         if solved is None:
@@ -409,27 +422,64 @@ class Executable:
         self.native_graph(lambda refused: found.append((refused.place, refused.reason)), known)
         return found
 
-    def _compiled(self, sizes: Mapping[str, int]) -> Plan | None:
-        """Return the plan for many examples, with what the sizes of a call show assumed."""
-        recorded, found = self.graph, None
-        with carrying_out(self.graph) as faults:
+    def _compile(self, own: dict[str, int], like: Sequence[Any] | None = None) -> None:
+        """Make the plan that suits some sizes, which those of a call show to be assumed.
+
+        Where arrays are given that lie in memory as the arguments do, its kernels are compiled.
+        """
+        found, few, native, sizes = self._assumed, self._few, self.native, own
+        recorded = self.graph
+        with carrying_out(recorded) as faults:
             try:
-                if self._assumes:
+                if native is None and self._assumes:
                     found = attempt("assumed", recorded, assumed, sizes, otherwise=lambda: None)
                 if found is not None:
                     recorded, sizes = found.graph, found.solved(sizes) or {}
-                with seen(sizes):
-                    graph, few = compiler.plans(recorded, sizes, self.lent)
-                self._assumed = found
-                if graph is None:
-                    return few.plan if few is not None and has_kernels(few.lowered) else None
-                if few is not None and not sizes and few.is_better_for(graph, sizes):
-                    return few.plan
-                plan = Plan(lower(graph), lent=self.lent)
+                if native is None:
+                    with seen(sizes):
+                        graph, few = compiler.plans(recorded, sizes, self.lent)
+                    if graph is None:
+                        native, few = few.plan if few and has_kernels(few.lowered) else None, None
+                    elif few is not None and not sizes and few.is_better_for(graph, sizes):
+                        native, few = few.plan, None
+                    else:
+                        native = Plan(lower(graph), lent=self.lent)
+                if native is None:
+                    self.cost = INFINITE
+                    return
+                best = native
+                if few is not None and few.is_better_for(native.graph, sizes):
+                    best = few.plan
+                if like is not None:
+                    given = dict(zip(best.graph.inputs, like, strict=False))
+                    for op, free in best.kernels:
+                        go_on()
+                        self._codes.append(kernels.compiled(op, free, given))
             finally:
                 self.fault = ", ".join([*filter(None, [self.fault]), *faults])
-        self._few = few
-        return plan
+        if self.cost == INFINITE:
+            return
+        known = self._best if len(self._best) < MOST_SIZES else {}
+        self._best = {**known, (pool.get_threads(), *own.values()): best}
+        self._assumed, self._few = found, few if sizes else None
+        self._ledger.is_compiled = True
+        self._interpreter = None  # seldom needed again
+        self.native = native  # last: from now on calls run it
+
+
+def _prices(graph: Graph) -> tuple[float, float]:
+    """Return what compiling takes from callers, and what by whomever, in nanoseconds."""
+    whole, written = compiling(graph), writing(graph)
+    if is_alone() or _CORES == 1:
+        return whole, whole
+    return written + LLVM_SHARE * (whole - written), whole
+
+
+def _like(x: Any) -> Any:
+    """Return what lies in memory as an array does, and takes none."""
+    if not isinstance(x, np.ndarray):
+        return np.asarray(x)
+    return np.lib.stride_tricks.as_strided(np.empty(0, x.dtype), x.shape, x.strides)
 
 
 def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
