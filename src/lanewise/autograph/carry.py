@@ -24,7 +24,7 @@ from lanewise.autograph.aliases import (
     settle,
     watch,
 )
-from lanewise.autograph.grown import Grown, alike, is_own, list_of, owned
+from lanewise.autograph.grown import Grown, alike, is_own, list_of_slot, owned
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
@@ -385,7 +385,7 @@ class Carry:
 
     def _takes_list(self, region: Region, slot: Slot, value: Any) -> bool:
         """Whether a list that a turn made longer or shorter is a variable that holds it alone."""
-        items = list_of(slot)
+        items = list_of_slot(slot)
         if items is None or len(value) == len(items) or self._can_unroll:
             return False
         own = [variable for variable in self.variables if variable.entry is items]

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import optree
 
 from lanewise.autograph.calls import fn
-from lanewise.autograph.grown import Grown, element_of, owned
+from lanewise.autograph.grown import Element, Grown, Store, as_grown, element_of, owned
 from lanewise.autograph.sequences import Items
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.tables import in_range
 from lanewise.autograph.values import choose, ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace import tree
 from lanewise.trace.mixed import is_mixed
-from lanewise.trace.tensor import Tensor, as_tensor, weak
-from lanewise.trace.trace import require_trace
+from lanewise.trace.sizes import number_of
+from lanewise.trace.tensor import Tensor, weak
 
 
 def appended(items: Any, value: Any) -> Any:
@@ -28,18 +27,16 @@ def appended(items: Any, value: Any) -> Any:
         fn(items.append)(value)
         return owned(items)
     element = element_of(value)
-    if element != items.element:
+    joined = items.store.element.joined(element)
+    if joined is None:
         raise ControlFlowError(
-            f"a list that grows where the data steer holds {items.element}, and "
+            f"a list that grows where the data steer holds {items.store.element}, and "
             f"{'something else' if element is None else element} is appended{at(here())}: its "
-            "elements must be numbers of one kind"
+            "elements must be numbers, or tuples of as many"
         )
-    leaves = tree.flatten(value)[0]
-    columns = [
-        as_tensor(np.concatenate([column, np.reshape(as_tensor(leaf), (1,))]))
-        for column, leaf in zip(items.columns, leaves, strict=True)
-    ]
-    return Grown(columns, element)
+    if joined != items.store.element:  # what branches and loops then hand on
+        items = as_grown(items, Store(joined, items.store.is_queue))
+    return items.with_last(value)
 
 
 def popped(items: Any, place: int = -1) -> tuple[Any, Any]:
@@ -48,14 +45,9 @@ def popped(items: Any, place: int = -1) -> tuple[Any, Any]:
         value = fn(items.pop)() if place == -1 else fn(items.pop)(place)
         return owned(items), value
     size = items.length
-    value = items.at(in_range(_number(place), size, "pop from empty list"))
-    rest = items.of(lambda column: column[1:] if place == 0 else column[:-1])
-    return rest, value
-
-
-def _number(place: int) -> Tensor:
-    trace = require_trace("an index")
-    return Tensor(trace, trace.scalar(place, np.dtype(np.int64)), None, int)
+    first = 0 if place == 0 else size - 1
+    value = items.at(ensure(first, size > 0, IndexError("pop from empty list")))
+    return items.without_first() if place == 0 else items.without_last(), value
 
 
 def entry_of(items: Any, key: Any) -> Any:
@@ -64,17 +56,30 @@ def entry_of(items: Any, key: Any) -> Any:
         return getitem(items, key)
     place = traced(key)
     if place is None:
-        place = _number(key.__index__())
+        place = key.__index__()
     elif place.ndim or place.dtype.kind not in "iu" or is_mixed(place):
         raise TypeError("list indices must be integers or slices")
-    return items.at(in_range(weak(place, int), items.length, "list index out of range"))
+    else:
+        place = weak(place, int)
+    return items.at(in_range(place, items.length, "list index out of range"))
 
 
 def part(items: Any, *ends: Any) -> Any:
     """``items[start:stop:step]``."""
     if type(items) is not Grown:
         return getitem(items, slice(*ends))
-    return items.of(lambda column: column[slice(*ends)])
+    return _Numbers(items.store.element, [x[slice(*ends)] for x in items.columns])
+
+
+class _Numbers(NamedTuple):
+    """The elements of a list, or some of them: an array for each of their numbers."""
+
+    element: Element
+    columns: list[Tensor]
+
+    @property
+    def length(self) -> Any:
+        return number_of(self.columns[0].shape[0])
 
 
 def count_of(items: Any) -> Any:
@@ -82,14 +87,21 @@ def count_of(items: Any) -> Any:
     return total_of(len, items)
 
 
-def _numbers(items: Grown, use: str) -> Tensor:
-    """Return the only column of a list of numbers."""
-    if len(items.columns) > 1 or not optree.treespec_is_leaf(items.element.structure):
+def _numbers(items: Any, use: str) -> tuple[Tensor, type | None]:
+    """Return the numbers of a list of numbers, as an array, and what Python numbers they are."""
+    element = items.store.element if type(items) is Grown else items.element
+    if not optree.treespec_is_leaf(element.structure):
         raise UnsupportedError(
             f"{use} of a list of tuples whose length is data{at(here())}. Keep a list for each of "
             "their numbers"
         )
-    return items.columns[0]
+    (kind,) = element.kinds
+    if kind.mixed is not None:
+        raise UnsupportedError(
+            f"{use} of a list whose length is data, of numbers of several kinds{at(here())}: what "
+            "kind it gives would be data. Append numbers of one kind, float(x)"
+        )
+    return items.columns[0], kind.weak
 
 
 def _refuse(function: Any) -> NoReturn:
@@ -101,11 +113,11 @@ def _refuse(function: Any) -> NoReturn:
 
 def array_of(function: Any, items: Any, has_dtype: bool) -> Any:
     """What ``np.array(items)`` takes; of no elements it gives floats."""
-    if type(items) is not Grown:
+    if type(items) not in (Grown, _Numbers):
         return items
     if function not in (np.array, np.asarray):
         _refuse(function)
-    numbers = _numbers(items, "np.array()")
+    numbers, _ = _numbers(items, "np.array()")
     if has_dtype or numbers.dtype == np.dtype(float):
         return numbers
     problem = UnsupportedError(
@@ -118,14 +130,14 @@ def array_of(function: Any, items: Any, has_dtype: bool) -> Any:
 
 def total_of(function: Callable[..., Any], items: Any) -> Any:
     """``len(items)``, ``sum(items)``, ``max(items)`` or ``min(items)``."""
-    if type(items) is not Grown:
+    if type(items) not in (Grown, _Numbers):
         return fn(function)(items)
     if function is len:
         return items.length
     if function not in (sum, max, min):
         _refuse(function)
     name = getattr(function, "__name__", "")
-    numbers, kind = _numbers(items, f"{name}()"), items.element.kinds[0].weak
+    numbers, kind = _numbers(items, f"{name}()")
     if function is sum:
         if kind is bool:
             numbers, kind = numbers.astype(int), int

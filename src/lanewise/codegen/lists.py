@@ -94,11 +94,13 @@ class Arena(Array):
         k, e = self._k, self._k.e
         self.whole(dtype, shape)
         capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
+        if size.varying:  # of the lanes that are active, the longest
+            size = size if k.mask is None else select(k.mask, size, e.constant("i64", -1))
+            size = e.extreme(size, True)
         is_full = size >= capacity
-        if is_full.varying and k.mask is not None:
-            is_full = is_full & k.mask
         with e.when(e.any(is_full) if is_full.varying else is_full):
-            count = (capacity * 2).greatest(FIRST)
+            most = e.extreme(k.both_or(size), True) if size.varying else size
+            count = (capacity * 2).greatest(FIRST).greatest(most + 1)
             each = e.lanes if k.in_lanes else 1
             for extent in shape:
                 each *= extent
@@ -166,6 +168,41 @@ def element(
     if k.is_small(shape):
         return k.elements(dtype, tuple(shape), k.items(found))
     return k.materialized(found)
+
+
+def cut(k: Lowering, arena: Array, lists: Array, size: Array) -> Array:
+    """Return the first elements of lists."""
+    assert isinstance(arena, Arena)
+    (length,), (kept,) = vecs(lists.at()), vecs(convert(size.at(), INTP))
+    arena.check(length, kept)
+    arena.check(kept)
+    return k.elements(INTP, (), [kept])
+
+
+def begun_with(k: Lowering, arena: Array, values: Array) -> Array:
+    """Return lists of the elements of an array, in the place of all others."""
+    assert isinstance(arena, Arena)
+    values = k.ready(values)
+    size, shape = k.index(values.shape[0]), values.shape[1:]
+    arena.reserve(size - 1, values.dtype, shape)
+    whole = arena.whole(values.dtype, shape)
+    strides = row_major(whole.shape)
+    k.each(values.shape, lambda *i: whole.store(linear(i, strides), values.at(*i), k.mask))
+    return k.elements(INTP, (), [size])
+
+
+def elements(
+    k: Lowering, arena: Array, lists: Array, dtype: np.dtype, shape: Sequence[Any]
+) -> Array:
+    """Return the elements of lists as an array, read where they lie."""
+    assert isinstance(arena, Arena)
+    (size,) = vecs(lists.at())
+    arena.check(size)
+    arena.check(size - k.index(shape[0]))
+    if arena.element is None:
+        raise CannotCompile("a list is read before anything is appended")
+    arena.whole(dtype, shape[1:])
+    return k.lazy(dtype, tuple(shape), lambda *i: arena.whole(dtype, shape[1:]).at(*i), ready=True)
 
 
 def changed(

@@ -19,7 +19,7 @@ from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape,
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.loops import UNROLLED, Loops
+from lanewise.codegen.loops import FAR, UNROLLED, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
 from lanewise.codegen.sizes import Counted, is_long, room
@@ -137,14 +137,13 @@ class Lowering(Loops):
         count = count.to("i64")
         span, named = known_span(count), most_of(name)
         most = most if named is None else named
-        if most is None:
-            raise CannotCompile(f"how large {size} may be is not known")
-        if count.varying and not isinstance(most, int):
+        if count.varying and isinstance(most, Dim):
             raise CannotCompile("the lanes have arrays of different sizes, without a known bound")
         count = count - least if least else count
-        if not is_within(span, least, most + least + 1):
+        if most is None or not is_within(span, least, most + least + 1):
             # Memory is for no more: whoever made the graph may be wrong, the kernel may not.
-            self.fail(~((count >= 0) & (count <= self.index(most))))
+            end = FAR if most is None else self.index(most)
+            self.fail(~((count >= 0) & (count <= end)))
         self.e.counted[name] = Counted(count, most)
 
     def _fail_with(self, condition: Vec, error: str, message: str) -> None:
