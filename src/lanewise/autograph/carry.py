@@ -24,7 +24,7 @@ from lanewise.autograph.aliases import (
     settle,
     watch,
 )
-from lanewise.autograph.grown import Grown, alike, is_own, list_of_slot, owned
+from lanewise.autograph.grown import Grown, alike, as_grown, is_own, list_of_slot, owned
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
@@ -215,7 +215,7 @@ class Variable:
         if now is self.entry or (self._can_unroll and type(now) is not Grown):
             return False
         found = alike([self.entry, now], [self.home, region], self.is_list)
-        if found is None or type(self.entry) is Grown:
+        if found is None or (type(self.entry) is Grown and self.entry.store is found[0].store):
             return False
         self.is_list = False
         self.entry = found[0]
@@ -224,10 +224,10 @@ class Variable:
 
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
-        if type(self.entry) is Grown and type(end) is list:
-            found = alike([self.entry, end], [self.home, trace])
-            return end if found is None else found[1]
-        return end
+        if type(self.entry) is not Grown or type(end) not in (list, Grown):
+            return end
+        with resumed(trace):
+            return as_grown(end, self.entry.store)
 
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""

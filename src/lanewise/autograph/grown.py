@@ -232,7 +232,7 @@ def _converted(columns: Sequence[Tensor], old: Element, new: Element) -> list[Te
             places = np.array([after.mixed.index(each) for each in before.classes], CODE)
             rows = data.shape[:1]
             found.append(
-                as_tensor(np.full(rows, places[0]) if codes is None else np.take(places, codes))
+                as_tensor(np.full(rows, places[0]) if codes is None else as_tensor(places)[codes])
             )
     return found
 

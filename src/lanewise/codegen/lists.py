@@ -46,12 +46,12 @@ class Arena(Array):
         Whether numbers are looked at before they are used as lists and places.
     """
 
-    __slots__ = ("_capacity", "_is_checked", "_k", "_pointers", "_tangents", "element")
+    __slots__ = ("_capacity", "_is_checked", "_k", "_pointers", "_tangents", "_wide", "element")
 
     def __init__(self, k: Lowering, is_checked: bool = False) -> None:
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
-        self._k = k
+        self._k, self._wide = k, k.in_lanes
         self.element: tuple[np.dtype, tuple[int, ...]] | None = None
         self._pointers: list[str] = []
         self._capacity = _variable(k, "i64", "0")
@@ -77,7 +77,7 @@ class Arena(Array):
         if self.element != (dtype, tuple(shape)):
             raise CannotCompile("elements of a list differ in dtype or shape")
         places = tuple([e.write(f"load ptr, ptr {name}") for name in self._pointers])
-        buffer = Buffer(places, kinds_of(dtype), k.in_lanes, k.mask)
+        buffer = Buffer(places, kinds_of(dtype), self._wide, k.mask)
         return Stored(e, dtype, (1 << 62, *shape), buffer, lambda: k.mask)
 
     def check(self, size: Vec, place: Vec | None = None) -> None:
@@ -101,7 +101,7 @@ class Arena(Array):
         with e.when(e.any(is_full) if is_full.varying else is_full):
             most = e.extreme(k.both_or(size), True) if size.varying else size
             count = (capacity * 2).greatest(FIRST).greatest(most + 1)
-            each = e.lanes if k.in_lanes else 1
+            each = e.lanes if self._wide else 1
             for extent in shape:
                 each *= extent
             e.module.declare("realloc", "ptr", "ptr", "i64")
