@@ -8,6 +8,7 @@ and is given back where the kernel ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,8 +27,50 @@ from lanewise.ops.tables import list_tangents
 if TYPE_CHECKING:
     from lanewise.codegen.lowering import Lowering
 
-#: How many elements there is room for at first.
-FIRST = 16
+#: How many elements there is room for at first, and at most: their bytes have to be a number.
+FIRST, MOST = 16, 1 << 40
+
+
+class Heap:
+    """Memory that grows while the kernel runs, for the parts of numbers: as they lie, in lanes too.
+
+    It is used again by the next block of examples, and given back where the kernel ends.
+    """
+
+    __slots__ = ("_k", "_pointers", "_wide", "capacity", "kinds")
+
+    def __init__(self, k: Lowering, dtype: np.dtype, wide: bool) -> None:
+        self._k, self._wide, self.kinds = k, wide, kinds_of(dtype)
+        self._pointers = [_variable(k, "ptr", "null") for _ in self.kinds]
+        self.capacity = _variable(k, "i64", "0")
+        k.arenas += self._pointers
+
+    def reserve(self, size: Vec, shape: Sequence[int] = ()) -> None:
+        """Make room for so many elements of a shape, in each of the lanes that are active."""
+        k, e = self._k, self._k.e
+        if size.varying:
+            size = size if k.mask is None else select(k.mask, size, e.constant("i64", 0))
+            size = e.extreme(size, True)
+        capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
+        with e.when(size > capacity):
+            k.fail(size > MOST)
+            count = (capacity * 2).greatest(FIRST).greatest(size)
+            each = math.prod(shape) * (e.lanes if self._wide else 1)
+            e.module.declare("realloc", "ptr", "ptr", "i64")
+            for name, kind in zip(self._pointers, self.kinds, strict=True):
+                old = e.write(f"load ptr, ptr {name}")
+                bytes_ = (count * (each * size_of(kind))).parts[0]
+                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
+                # The old memory is still there where there is no more to be had.
+                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
+                e.do(f"store ptr {new}, ptr {name}")
+            e.do(f"store i64 {count.parts[0]}, ptr {self.capacity}")
+
+    def buffer(self) -> Buffer:
+        """Return the memory as it lies now."""
+        k = self._k
+        places = tuple([k.e.write(f"load ptr, ptr {name}") for name in self._pointers])
+        return Buffer(places, self.kinds, self._wide, k.mask)
 
 
 class Arena(Array):
@@ -46,15 +89,14 @@ class Arena(Array):
         Whether numbers are looked at before they are used as lists and places.
     """
 
-    __slots__ = ("_capacity", "_is_checked", "_k", "_pointers", "_tangents", "_wide", "element")
+    __slots__ = ("_heap", "_is_checked", "_k", "_tangents", "_wide", "element")
 
     def __init__(self, k: Lowering, is_checked: bool = False) -> None:
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
         self._k, self._wide = k, k.in_lanes
         self.element: tuple[np.dtype, tuple[int, ...]] | None = None
-        self._pointers: list[str] = []
-        self._capacity = _variable(k, "i64", "0")
+        self._heap: Heap | None = None
         self._tangents: dict[int, Arena] = {}
 
     def tangents(self, order: int) -> Arena:
@@ -69,50 +111,29 @@ class Arena(Array):
 
     def whole(self, dtype: np.dtype, shape: Sequence[int]) -> Stored:
         """Return all elements as one array, as they lie now."""
-        k, e = self._k, self._k.e
-        if self.element is None:
+        k = self._k
+        if self._heap is None:
             self.element = dtype, tuple(shape)
-            self._pointers = [_variable(k, "ptr", "null") for _ in kinds_of(dtype)]
-            k.arenas += self._pointers
+            self._heap = Heap(k, dtype, self._wide)
         if self.element != (dtype, tuple(shape)):
             raise CannotCompile("elements of a list differ in dtype or shape")
-        places = tuple([e.write(f"load ptr, ptr {name}") for name in self._pointers])
-        buffer = Buffer(places, kinds_of(dtype), self._wide, k.mask)
-        return Stored(e, dtype, (1 << 62, *shape), buffer, lambda: k.mask)
+        return Stored(k.e, dtype, (1 << 62, *shape), self._heap.buffer(), lambda: k.mask)
 
     def check(self, size: Vec, place: Vec | None = None) -> None:
         """Fail where a number cannot be a list of this arena's, or a place in one."""
         if self._is_checked:
             k, e = self._k, self._k.e
-            capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
+            where = None if self._heap is None else self._heap.capacity
+            capacity = e.uniform("i64", e.write(f"load i64, ptr {where}") if where else "0")
             k.fail((size < 0) | (size > capacity))
             if place is not None:
                 k.fail(place < 0)
 
     def reserve(self, size: Vec, dtype: np.dtype, shape: Sequence[int]) -> None:
-        """Make room for an element behind `size` others, in the lanes that are active."""
-        k, e = self._k, self._k.e
+        """Make room for so many elements, in the lanes that are active."""
         self.whole(dtype, shape)
-        capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
-        if size.varying:  # of the lanes that are active, the longest
-            size = size if k.mask is None else select(k.mask, size, e.constant("i64", -1))
-            size = e.extreme(size, True)
-        is_full = size >= capacity
-        with e.when(e.any(is_full) if is_full.varying else is_full):
-            most = e.extreme(k.both_or(size), True) if size.varying else size
-            count = (capacity * 2).greatest(FIRST).greatest(most + 1)
-            each = e.lanes if self._wide else 1
-            for extent in shape:
-                each *= extent
-            e.module.declare("realloc", "ptr", "ptr", "i64")
-            for name, kind in zip(self._pointers, kinds_of(dtype), strict=True):
-                old = e.write(f"load ptr, ptr {name}")
-                bytes_ = (count * (each * size_of(kind))).parts[0]
-                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
-                # The old memory is still there where there is no more to be had.
-                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
-                e.do(f"store ptr {new}, ptr {name}")
-            e.do(f"store i64 {count.parts[0]}, ptr {self._capacity}")
+        assert self._heap is not None
+        self._heap.reserve(size, shape)
 
 
 def _variable(k: Lowering, type_: str, first: str) -> str:
@@ -140,7 +161,7 @@ def append(k: Lowering, arena: Array, lists: Array, value: Array) -> Array:
     value = k.ready(value)
     (size,) = vecs(lists.at())
     arena.check(size)
-    arena.reserve(size, value.dtype, value.shape)
+    arena.reserve(size + 1, value.dtype, value.shape)
     whole = arena.whole(value.dtype, value.shape)
     strides = row_major(whole.shape)
     k.each(
@@ -184,7 +205,7 @@ def begun_with(k: Lowering, arena: Array, values: Array) -> Array:
     assert isinstance(arena, Arena)
     values = k.ready(values)
     size, shape = k.index(values.shape[0]), values.shape[1:]
-    arena.reserve(size - 1, values.dtype, shape)
+    arena.reserve(size, values.dtype, shape)
     whole = arena.whole(values.dtype, shape)
     strides = row_major(whole.shape)
     k.each(values.shape, lambda *i: whole.store(linear(i, strides), values.at(*i), k.mask))
@@ -227,7 +248,7 @@ def changed(
         short = is_short()
         known = length.get()
         with k.masked(short if short.varying else k.mask):
-            store.reserve(known, value.dtype, value.shape)
+            store.reserve(known + 1, value.dtype, value.shape)
             into = store.whole(value.dtype, value.shape)
             k.each(value.shape, lambda *i: into.store(linear((known, *i), strides), zero, k.mask))
         length.set(select(short, known + 1, known) if short.varying else known + 1)

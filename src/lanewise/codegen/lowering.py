@@ -19,10 +19,11 @@ from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape,
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.lists import Heap
 from lanewise.codegen.loops import FAR, UNROLLED, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
-from lanewise.codegen.sizes import Counted, is_long, room
+from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
 from lanewise.codegen.vector import Vec, is_within, known_span
 from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
@@ -297,9 +298,16 @@ class Lowering(Loops):
         It has a place for each lane if it is `wide`, by default where lanes run. The parts of
         complex numbers lie `beside` each other, as NumPy has them, or apart, as lanes want them.
         """
-        size = product(room(shape, self.e.counted))
         wide = self.in_lanes if wide is None else wide
         kinds = kinds_of(dtype)
+        try:
+            size = product(room(shape, self.e.counted))
+        except CannotCompile:
+            if beside or self._is_ahead or is_unknown(shape[1:]):
+                raise
+            heap = Heap(self, dtype, wide)
+            heap.reserve(self.index(shape[0]), shape[1:])
+            return Stored(self.e, dtype, tuple(shape), heap.buffer(), lambda: self.mask)
         count = len(kinds) if beside else 1
         bytes_of_part = size * (dtype.itemsize * count // len(kinds))
         bytes_of_part *= self.e.lanes if wide else 1
