@@ -139,17 +139,17 @@ class Grown:
         pairs = zip(self.store.arenas, self.entries, numbers, strict=True)
         return self._of([emit(list_append, *each) for each in pairs])
 
-    def without_last(self) -> Grown:
-        """Return the list without its last element, of those that there are."""
-        size = as_tensor(self._end - 1)
+    def without_last(self, one: Any) -> Grown:
+        """Return the list without its last element; `one` is 1, of lists that have elements."""
+        size = as_tensor(self._end - one)
         pairs = zip(self.store.arenas, self.entries, strict=True)
         return self._of([emit(list_cut, *each, size) for each in pairs])
 
-    def without_first(self) -> Grown:
-        """Return the list without its first element, of those that there are."""
+    def without_first(self, one: Any) -> Grown:
+        """Return the list without its first element; `one` is 1, of lists that have elements."""
         if self.start is None:  # branches and loops then hand on how many there are
-            return as_grown(self, Store(self.store.element, is_queue=True)).without_first()
-        return Grown(self.store, (*self.entries, self.start + 1))
+            return as_grown(self, Store(self.store.element, is_queue=True)).without_first(one)
+        return Grown(self.store, (*self.entries, self.start + one))
 
     @property
     def columns(self) -> list[Tensor]:

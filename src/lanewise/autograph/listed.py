@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -11,14 +11,17 @@ import optree
 from lanewise.autograph.calls import fn
 from lanewise.autograph.grown import Element, Grown, Store, as_grown, element_of, owned
 from lanewise.autograph.sequences import Items
+from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.tables import in_range
-from lanewise.autograph.values import choose, ensure, require, traced
+from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.mixed import is_mixed
+from lanewise.trace import tree
+from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
 from lanewise.trace.sizes import number_of
-from lanewise.trace.tensor import Tensor, weak
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
+from lanewise.trace.trace import require_trace
 
 
 def appended(items: Any, value: Any) -> Any:
@@ -45,9 +48,10 @@ def popped(items: Any, place: int = -1) -> tuple[Any, Any]:
         value = fn(items.pop)() if place == -1 else fn(items.pop)(place)
         return owned(items), value
     size = items.length
-    first = 0 if place == 0 else size - 1
-    value = items.at(ensure(first, size > 0, IndexError("pop from empty list")))
-    return items.without_first() if place == 0 else items.without_last(), value
+    # What is left depends on it, so it is seen to though nobody uses the element.
+    one = ensure(1, size > 0, IndexError("pop from empty list"))
+    value = items.at(one - 1 if place == 0 else size - one)
+    return items.without_first(one) if place == 0 else items.without_last(one), value
 
 
 def entry_of(items: Any, key: Any) -> Any:
@@ -81,14 +85,19 @@ class _Numbers(NamedTuple):
     def length(self) -> Any:
         return number_of(self.columns[0].shape[0])
 
+    def at(self, place: Any) -> Any:
+        """Return the element at a place that surely is one."""
+        leaves = self.element.whole([column[place] for column in self.columns])
+        return tree.unflatten(self.element.structure, leaves)
+
 
 def count_of(items: Any) -> Any:
     """``items`` as a condition: there are more elements than none."""
     return total_of(len, items)
 
 
-def _numbers(items: Any, use: str) -> tuple[Tensor, type | None]:
-    """Return the numbers of a list of numbers, as an array, and what Python numbers they are."""
+def _numbers(items: Any, use: str) -> tuple[list[Tensor], Kind]:
+    """Return the numbers of a list of numbers, with their codes, and of what kind they are."""
     element = items.store.element if type(items) is Grown else items.element
     if not optree.treespec_is_leaf(element.structure):
         raise UnsupportedError(
@@ -96,12 +105,48 @@ def _numbers(items: Any, use: str) -> tuple[Tensor, type | None]:
             "their numbers"
         )
     (kind,) = element.kinds
-    if kind.mixed is not None:
+    dtypes = {each.dtype for each in kind.classes}
+    if len(dtypes) > 1 and not dtypes.issubset(_WIDE):
         raise UnsupportedError(
-            f"{use} of a list whose length is data, of numbers of several kinds{at(here())}: what "
-            "kind it gives would be data. Append numbers of one kind, float(x)"
+            f"{use} of a list whose length is data, of {' and '.join(map(str, dtypes))}{at(here())}"
+            ": what they are together would be data. Append numbers of one dtype, float(x)"
         )
-    return items.columns[0], kind.weak
+    return items.columns, kind
+
+
+#: The dtypes that Python's numbers have: what they give together loses nothing by the others.
+_WIDE = frozenset(map(np.dtype, (bool, int, float, complex)))
+
+
+def _classed(
+    value: Any, columns: Sequence[Any], kind: Kind, rule: Callable[[Sequence[Class]], Class]
+) -> Any:
+    """Return a value of the class that a rule gives for the classes that a list's elements have."""
+    classes = kind.classes
+    codes = columns[1] if kind.mixed else np.zeros(columns[0].shape[0], int)
+    present = sum([(codes == i).any() * (1 << i) for i in range(len(classes))])
+    table = [
+        rule([each for i, each in enumerate(classes) if bits >> i & 1])
+        for bits in range(1 << len(classes))
+    ]
+    found = union(table)
+    dtype = np.result_type(*[each.dtype for each in found])
+    result = Tensor(require_trace("a list"), read(as_tensor(value.astype(dtype))))
+    weaks = [each.weak for each in found]
+    if None not in weaks:
+        result = weak(result, max(weaks, key=(bool, int, float, complex).index))
+    return note_mixed(result, found, as_tensor(np.array([*map(found.index, table)], CODE))[present])
+
+
+def _class_of_array(classes: Sequence[Class]) -> Class:
+    return Class(np.result_type(*[each.dtype for each in classes] or [float]))
+
+
+def _class_of_sum(classes: Sequence[Class]) -> Class:
+    kinds = [int, *[each.weak for each in classes if each.weak is not None]]
+    kind = max(kinds, key=(bool, int, float, complex).index)
+    dtypes = [each.dtype for each in classes if each.weak is None]
+    return Class(np.result_type(*dtypes, kind(0))) if dtypes else Class(WEAK_DTYPES[kind], kind)
 
 
 def _refuse(function: Any) -> NoReturn:
@@ -117,9 +162,12 @@ def array_of(function: Any, items: Any, has_dtype: bool) -> Any:
         return items
     if function not in (np.array, np.asarray):
         _refuse(function)
-    numbers, _ = _numbers(items, "np.array()")
-    if has_dtype or numbers.dtype == np.dtype(float):
+    columns, kind = _numbers(items, "np.array()")
+    numbers: Any = columns[0]
+    if has_dtype or {each.dtype for each in kind.classes} == {np.dtype(float)}:
         return numbers
+    if kind.mixed:
+        return _classed(numbers, columns, kind, _class_of_array)
     problem = UnsupportedError(
         f"np.array() of a list whose length is data, and which is empty{at(here())}: that gives "
         "floats, where others have another dtype. Give the dtype, np.array(items, dtype=int)"
@@ -137,20 +185,21 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
     if function not in (sum, max, min):
         _refuse(function)
     name = getattr(function, "__name__", "")
-    numbers, kind = _numbers(items, f"{name}()")
-    if function is sum:
-        if kind is bool:
-            numbers, kind = numbers.astype(int), int
-        found = fn(sum)(numbers)
-        if kind is int:
-            size = np.abs(numbers.astype(float)).sum()
-            problem = OverflowError("sum() of more than 63 bits while it is traced")
-            return weak(ensure(found, size < 2.0**62, problem), kind)
-        return choose(items.length > 0, found if kind is None else weak(found, kind), 0)
-    else:
+    columns, kind = _numbers(items, f"{name}()")
+    numbers: Any = columns[0]
+    if function is not sum:
         problem = ValueError(f"{name}() arg is an empty sequence")
         found = fn(function)(ensure(numbers, items.length > 0, problem))
-    return found if kind is None else weak(found, kind)
+        if kind.mixed:  # of the class of the first that is so
+            return items.at((numbers == found).argmax())
+        return found if kind.weak is None else weak(found, kind.weak)
+    numbers = numbers.astype(int) if numbers.dtype == bool else numbers
+    found = fn(sum)(numbers)
+    if {each.weak for each in kind.classes} <= {bool, int}:
+        size = np.abs(numbers.astype(float)).sum()
+        problem = OverflowError("sum() of more than 63 bits while it is traced")
+        found = ensure(found, size < 2.0**62, problem)
+    return _classed(found, columns, kind, _class_of_sum)
 
 
 class _Elements(Items):

@@ -215,15 +215,15 @@ def begun_with(k: Lowering, arena: Array, values: Array) -> Array:
 def elements(
     k: Lowering, arena: Array, lists: Array, dtype: np.dtype, shape: Sequence[Any]
 ) -> Array:
-    """Return the elements of lists as an array, read where they lie."""
+    """Return the elements of lists as an array: a copy, as the memory may change and move."""
     assert isinstance(arena, Arena)
     (size,) = vecs(lists.at())
     arena.check(size)
     arena.check(size - k.index(shape[0]))
     if arena.element is None:
         raise CannotCompile("a list is read before anything is appended")
-    arena.whole(dtype, shape[1:])
-    return k.lazy(dtype, tuple(shape), lambda *i: arena.whole(dtype, shape[1:]).at(*i), ready=True)
+    whole = arena.whole(dtype, shape[1:])
+    return k.materialized(k.lazy(dtype, tuple(shape), whole.at))
 
 
 def changed(
@@ -374,7 +374,8 @@ def _advances(op: Operation, stores: dict[Value, Any]) -> list[_Advance]:
     """Return the lists that go on in an operation, as its own operands."""
     if op.primitive.continues:
         store = stores.get(op.operands[0], (op.operands[0], ()))
-        return [_Advance(*store, op.operands[1], op.primitive.overwrites)]
+        whole = op.operands[1] if not op.operands[1].type.shape else None  # elements of a new one
+        return [_Advance(*store, whole, op.primitive.overwrites)]
     shift = 1 if op.primitive in BRANCHES else 0
     found: dict[_Advance, None] = {}
     for region in op.regions:

@@ -140,7 +140,7 @@ class Arena:
 
     def cut(self, lists: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return the lists of the first elements, of each list so many, which it has at least."""
-        return self._found(lists, size)
+        return self._found(lists, np.maximum(size, 0))
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """Return a list for each row of elements."""

@@ -98,9 +98,7 @@ def _is_defined_for(op: Operation, sizes: Mapping[str, int]) -> bool:
     return op.primitive.infer(given, replaced(op.params, sizes)) == wanted
 
 
-def always_fits(
-    op: Operation, if_filled: bool = False, endless: Collection[str] = ()
-) -> bool:
+def always_fits(op: Operation, if_filled: bool = False, endless: Collection[str] = ()) -> bool:
     """Return whether an operation without regions is defined for all that loops may count.
 
     With `if_filled` it is only asked where all operands have elements. `endless` are symbols that
