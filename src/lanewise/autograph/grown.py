@@ -230,10 +230,8 @@ def _converted(columns: Sequence[Tensor], old: Element, new: Element) -> list[Te
         codes = next(left) if before.mixed else None
         if after.mixed is not None:
             places = np.array([after.mixed.index(each) for each in before.classes], CODE)
-            rows = data.shape[:1]
-            found.append(
-                as_tensor(np.full(rows, places[0]) if codes is None else as_tensor(places)[codes])
-            )
+            codes = np.zeros_like(data, dtype=CODE) if codes is None else codes
+            found.append(as_tensor(as_tensor(places)[codes]))
     return found
 
 

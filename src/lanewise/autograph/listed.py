@@ -123,8 +123,10 @@ def _classed(
 ) -> Any:
     """Return a value of the class that a rule gives for the classes that a list's elements have."""
     classes = kind.classes
-    codes = columns[1] if kind.mixed else np.zeros(columns[0].shape[0], int)
-    present = sum([(codes == i).any() * (1 << i) for i in range(len(classes))])
+    has_any = [(columns[1] == i).any() for i in range(len(classes))] if kind.mixed else [
+        number_of(columns[0].shape[0]) > 0
+    ]  # fmt: skip
+    present = sum([has * (1 << i) for i, has in enumerate(has_any)])
     table = [
         rule([each for i, each in enumerate(classes) if bits >> i & 1])
         for bits in range(1 << len(classes))
