@@ -38,5 +38,6 @@ def test_like_the_loop(seed):
         for name in ("interpret", "native") if good else ():
             with backend(name):
                 got = lw.vmap(func)(*[batch[good] for batch in batches])
-            for column, want in zip(got, zip(*[wants[i][0] for i in good], strict=True), strict=True):
+            expected = zip(*[wants[i][0] for i in good], strict=True)
+            for column, want in zip(got, expected, strict=True):
                 np.testing.assert_allclose(column.astype(float), np.array(want, float), 1e-9)

@@ -1,4 +1,4 @@
-"""Random functions that append to lists, take from them and read them: as source, with arguments."""
+"""Random functions with lists that grow and shrink: as source, with arguments."""
 
 from __future__ import annotations
 
@@ -77,12 +77,21 @@ class Writer:
         for name in "ab":
             self.numbers[name] = self.rng.choice(kinds * 2 + mixed)
         first = [self.number("b") for _ in range(self.rng.randint(0, 2))]
-        self.lines = ["def f(x, n, k):", "    t = 0.0", "    a = []", f"    b = [{', '.join(first)}]"]
+        self.lines = [
+            "def f(x, n, k):",
+            "    t = 0.0",
+            "    a = []",
+            f"    b = [{', '.join(first)}]",
+        ]
         self.block("    ", 2)
         self.block("    ", 2)
         ends = ["len(a)", "len(b)", "t"]
         for name in "ab":
-            forms = [f"sum({name})", f"max({name}) if {name} else 0", f"{name}[-1] if {name} else -1"]
+            forms = [
+                f"sum({name})",
+                f"max({name}) if {name} else 0",
+                f"{name}[-1] if {name} else -1",
+            ]
             ends += self.rng.sample([*forms, f"np.array({name}, dtype=float).sum()"], 2)
         self.lines.append(f"    return {', '.join(ends)}")
         return "\n".join(self.lines) + "\n"

@@ -22,8 +22,8 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
-from lanewise.autograph.grown import alike, list_of_slot, owned
 from lanewise.autograph.keeping import keep, living
+from lanewise.autograph.lists.grown import alike, list_of_slot, owned
 from lanewise.autograph.merge import Merge
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates

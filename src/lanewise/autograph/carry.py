@@ -24,7 +24,7 @@ from lanewise.autograph.aliases import (
     settle,
     watch,
 )
-from lanewise.autograph.grown import Grown, alike, as_grown, is_own, list_of_slot, owned
+from lanewise.autograph.lists.grown import Grown, alike, as_grown, is_own, list_of_slot, owned
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,

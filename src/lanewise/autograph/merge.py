@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lanewise.autograph.grown import alike, is_own, owned
+from lanewise.autograph.lists.grown import alike, is_own, owned
 from lanewise.autograph.state import (
     BRANCHES,
     CODES,

@@ -1,9 +1,8 @@
-"""Lists that grow while a kernel runs: what a loop saves for its derivative.
+"""Memory that grows while a kernel runs: lists, and arrays of which no bound is known.
 
 In general a list may go on in several ways (`lanewise.ops.lists`). In a kernel each goes on in one:
 then a list is its length, and all the lists of an arena lie in one piece of memory, element after
-element, a place for each lane. It grows by doubling, is used again by the next block of examples,
-and is given back where the kernel ends.
+element, a place for each lane.
 """
 
 from __future__ import annotations
@@ -32,9 +31,10 @@ FIRST, MOST = 16, 1 << 40
 
 
 class Heap:
-    """Memory that grows while the kernel runs, for the parts of numbers: as they lie, in lanes too.
+    """Memory for numbers, in as many pieces as these have parts; of each lane its own, if `wide`.
 
-    It is used again by the next block of examples, and given back where the kernel ends.
+    It grows by doubling, is used again by the next block of examples, and is given back where the
+    kernel ends.
     """
 
     __slots__ = ("_k", "_pointers", "_wide", "capacity", "kinds")
@@ -45,7 +45,7 @@ class Heap:
         self.capacity = _variable(k, "i64", "0")
         k.arenas += self._pointers
 
-    def reserve(self, size: Vec, shape: Sequence[int] = ()) -> None:
+    def reserve(self, size: Vec, shape: Sequence[Any] = ()) -> None:
         """Make room for so many elements of a shape, in each of the lanes that are active."""
         k, e = self._k, self._k.e
         if size.varying:

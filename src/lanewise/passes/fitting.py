@@ -145,15 +145,14 @@ def _counts(name: str, where: object, is_endless: bool = False) -> Collection[in
     found, period = {0} if most is None else {0, most // 2, most}, 1
     for dim in dims_in(where):
         bends = _bends(dim, name)
-        if bends is None and most is None:
-            raise IndexError(f"what depends on the size {name} is not linear")
         if bends is None:
+            if most is None:
+                raise IndexError(f"what depends on the size {name} is not linear")
             return range(most + 1)
         found.update(bends[0])
         period = math.lcm(period, bends[1])
-    if most is None:
-        most = max(found) + 2 * (period + 2)
-        found.add(most)
+    most = max(found) + 2 * (period + 2) if most is None else most
+    found.add(most)
     if period > MOST_PERIOD:
         return range(most + 1)
     # Of each rest, what is counted in periods is linear up to a period before a bend, and from one

@@ -3,7 +3,7 @@
 ``path = []; path.append(v)`` in a loop that data end has as many elements as the data say. Where a
 function does nothing with a list but append to it, take its last or first element, look at it and
 make an array of it, nobody else can have it. Then it need not stay one object, and may become
-arrays (`lanewise.autograph.grown`) where branches and loops leave it longer or shorter.
+arrays (`lanewise.autograph.lists.grown`) where branches and loops leave it longer or shorter.
 """
 
 from __future__ import annotations

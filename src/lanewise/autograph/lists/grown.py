@@ -1,6 +1,6 @@
 """Lists of which the data say how long they are, as lists of the graph.
 
-Only lists of which all uses are known become such (`lanewise.autograph.growing`). A list stays
+Only lists of which all uses are known become such (`lanewise.autograph.lists.uses`). A list stays
 Python's until branches or iterations leave it longer or shorter than others. Then its elements lie
 in arenas (`lanewise.ops.lists`), one for each number of an element, and it is the entries in these:
 integers, which branches and loops hand on like any others.
@@ -243,7 +243,9 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
     """
     kinds = {type(end) for end in ends}
     stores = {id(end.store): end.store for end in ends if type(end) is Grown}
-    if not kinds <= {list, Grown} or (list not in kinds and len(stores) == 1):
+    if not kinds <= {list, Grown}:
+        return None
+    if list not in kinds and len(stores) == 1 and _is_known_around(*stores.values(), traces):
         return None
     lists = [end for end in ends if type(end) is list]
     if not stores and (len({len(end) for end in lists}) == 1 or not all(map(is_own, lists))):

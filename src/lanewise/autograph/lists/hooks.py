@@ -9,7 +9,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.calls import fn
-from lanewise.autograph.grown import Element, Grown, Store, as_grown, element_of, owned
+from lanewise.autograph.lists.grown import Element, Grown, Store, as_grown, element_of, owned
 from lanewise.autograph.sequences import Items
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem
@@ -134,8 +134,8 @@ def _classed(
     found = union(table)
     dtype = np.result_type(*[each.dtype for each in found])
     result = Tensor(require_trace("a list"), read(as_tensor(value.astype(dtype))))
-    weaks = [each.weak for each in found]
-    if None not in weaks:
+    weaks = [each.weak for each in found if each.weak is not None]
+    if len(weaks) == len(found):
         result = weak(result, max(weaks, key=(bool, int, float, complex).index))
     return note_mixed(result, found, as_tensor(np.array([*map(found.index, table)], CODE))[present])
 
