@@ -37,7 +37,7 @@ class Writer:
         if pick == 0:
             text = f"{name}.pop()"
         elif pick == 1:
-            text = f"t = {name}.pop({self.rng.choice(['', '0', '-1'])})"
+            text = f"t = {name}.pop({self.rng.choice(['', '0', '-1'])}) * 0.5 + t"
         elif pick == 2:
             text = f"t = t + {name}[{self.rng.choice(['0', '-1', 'n % 3', '-k'])}]"
         elif pick == 3:

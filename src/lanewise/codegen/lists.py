@@ -181,8 +181,6 @@ def element(
     arena.check(size)
     place = select(place < 0, place + size, place)
     k.fail((place < 0) | (place >= size))
-    if arena.element is None:
-        raise CannotCompile("a list is read before anything is appended")
     whole = arena.whole(dtype, shape)
     found = k.lazy(dtype, tuple(shape), lambda *i: whole.at(place, *i))
     # Now, as the memory may move.
@@ -220,8 +218,6 @@ def elements(
     (size,) = vecs(lists.at())
     arena.check(size)
     arena.check(size - k.index(shape[0]))
-    if arena.element is None:
-        raise CannotCompile("a list is read before anything is appended")
     whole = arena.whole(dtype, shape[1:])
     return k.materialized(k.lazy(dtype, tuple(shape), whole.at))
 
