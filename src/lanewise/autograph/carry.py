@@ -344,6 +344,7 @@ class Carry:
     def begin(self) -> tuple[Region, list[Value], tuple[Any, ...]]:
         """Open a region for a turn; return it, its inputs, and what the variables hold."""
         region = Region(require_trace("a loop").function)
+        region.is_turn = True
         inputs: list[Value] = []
         region.open()
         held = tuple([variable.begin(region, inputs) for variable in self.variables])

@@ -259,6 +259,9 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
     if store is None or not _is_known_around(store, traces):
         around = traces[-1].parent
         assert around is not None
+        # Branches around it are joined with others, which then need not copy it.
+        while isinstance(around, Region) and not around.is_turn and around.parent is not None:
+            around = around.parent
         with resumed(around):
             store = Store(element, is_queue)
     found = []
