@@ -499,6 +499,12 @@ def popped_though_nobody_uses_it(n):
     return len(stack)
 
 
+@program(N)
+def greatest_of_numbers_of_the_code_and_others(n):
+    out = [1, 4, n]
+    return max(out), min(out)
+
+
 @program(N[1:])
 def greatest_of_an_array(n):
     out = []

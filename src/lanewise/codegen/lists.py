@@ -7,16 +7,15 @@ element, a place for each lane.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lanewise.codegen.addresses import linear, size_of
-from lanewise.codegen.arrays import Array, Buffer, Stored, row_major
+from lanewise.codegen.addresses import linear
+from lanewise.codegen.arrays import Array, Heap, Stored, row_major
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.numbers import choose, convert, kinds_of, vecs
+from lanewise.codegen.numbers import choose, convert, vecs
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, LOOPS
@@ -25,52 +24,6 @@ from lanewise.ops.tables import list_tangents
 
 if TYPE_CHECKING:
     from lanewise.codegen.lowering import Lowering
-
-#: How many elements there is room for at first, and at most: their bytes have to be a number.
-FIRST, MOST = 16, 1 << 40
-
-
-class Heap:
-    """Memory for numbers, in as many pieces as these have parts; of each lane its own, if `wide`.
-
-    It grows by doubling, is used again by the next block of examples, and is given back where the
-    kernel ends.
-    """
-
-    __slots__ = ("_k", "_pointers", "_wide", "capacity", "kinds")
-
-    def __init__(self, k: Lowering, dtype: np.dtype, wide: bool) -> None:
-        self._k, self._wide, self.kinds = k, wide, kinds_of(dtype)
-        self._pointers = [_variable(k, "ptr", "null") for _ in self.kinds]
-        self.capacity = _variable(k, "i64", "0")
-        k.arenas += self._pointers
-
-    def reserve(self, size: Vec, shape: Sequence[Any] = ()) -> None:
-        """Make room for so many elements of a shape, in each of the lanes that are active."""
-        k, e = self._k, self._k.e
-        if size.varying:
-            size = size if k.mask is None else select(k.mask, size, e.constant("i64", 0))
-            size = e.extreme(size, True)
-        capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
-        with e.when(size > capacity):
-            k.fail(size > MOST)
-            count = (capacity * 2).greatest(FIRST).greatest(size)
-            each = math.prod(shape) * (e.lanes if self._wide else 1)
-            e.module.declare("realloc", "ptr", "ptr", "i64")
-            for name, kind in zip(self._pointers, self.kinds, strict=True):
-                old = e.write(f"load ptr, ptr {name}")
-                bytes_ = (count * (each * size_of(kind))).parts[0]
-                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
-                # The old memory is still there where there is no more to be had.
-                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
-                e.do(f"store ptr {new}, ptr {name}")
-            e.do(f"store i64 {count.parts[0]}, ptr {self.capacity}")
-
-    def buffer(self) -> Buffer:
-        """Return the memory as it lies now."""
-        k = self._k
-        places = tuple([k.e.write(f"load ptr, ptr {name}") for name in self._pointers])
-        return Buffer(places, self.kinds, self._wide, k.mask)
 
 
 class Arena(Array):
@@ -134,15 +87,6 @@ class Arena(Array):
         self.whole(dtype, shape)
         assert self._heap is not None
         self._heap.reserve(size, shape)
-
-
-def _variable(k: Lowering, type_: str, first: str) -> str:
-    """Return a variable of the function's frame that is set as the function begins."""
-    e = k.e
-    name = e.name()
-    e.entry.append(f"  {name} = alloca {type_}")
-    e.entry.append(f"  store {type_} {first}, ptr {name}")
-    return name
 
 
 def release(k: Lowering) -> None:

@@ -15,11 +15,10 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape, Stored
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Heap, Lazy, Shape, Stored
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lists import Heap
 from lanewise.codegen.loops import FAR, UNROLLED, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
