@@ -38,7 +38,7 @@ from lanewise.ir.dims import Dim, DimLike, product
 
 #: Of ints, and of Dims where a kernel is told of sizes.
 Shape = tuple[Any, ...]
-#: How many elements memory that grows has room for, at first and at most: its bytes are a number.
+#: For how many elements memory that grows has room at first, and of how many numbers at most.
 FIRST, MOST = 16, 1 << 40
 
 
@@ -250,9 +250,10 @@ class Heap:
             size = e.extreme(size, True)
         capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
         with e.when(size > capacity):
-            k.fail(size > MOST)
+            elements = math.prod(shape)
+            k.fail(size > MOST // max(elements, 1))
             count = (capacity * 2).greatest(FIRST).greatest(size)
-            each = math.prod(shape) * (e.lanes if self._wide else 1)
+            each = elements * (e.lanes if self._wide else 1)
             e.module.declare("realloc", "ptr", "ptr", "i64")
             for name, kind in zip(self._pointers, self.kinds, strict=True):
                 old = e.write(f"load ptr, ptr {name}")
