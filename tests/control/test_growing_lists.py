@@ -430,6 +430,90 @@ def looked_at_by_name(x, n):
     return len(locals()["out"]) + n
 
 
+@program(A, N)
+def of_several_kinds(x, n):
+    out = [0]
+    while n > 0:
+        out.append(n * 0.5)
+        if n > 3:
+            out.append(n > 4)
+        n -= 1
+    return out[-1] * 0.5 + out[0], (out[len(out) // 2] + out[0]) * 1.5, len(out)
+
+
+@program(N)
+def of_pairs_of_several_kinds(n):
+    out = [(0, 1.5)]
+    total = 0
+    while n > 0:
+        out.append((n * 0.5, n))
+        n -= 2
+    while out:
+        a, b = out.pop()
+        total = total * 0.5 + a - b
+    return total
+
+
+@program(A, N)
+def begun_again(x, n):
+    run, best = [], 0
+    while n > 0:
+        if n % 4 == 0:
+            run = []
+        run.append(x[n % 9])
+        best = max(best, len(run), run[0])
+        n -= 1
+    return best * 1.0
+
+
+@program(A, N)
+def array_of_a_list_that_goes_on(x, n):
+    out = [x[0]]
+    while n > 0:
+        out.append(x[n % 9])
+        n -= 1
+    before = np.array(out)
+    out.pop()
+    out.append(x[1] * 100)
+    return before.sum(), sum(out), np.array(out).max(), before.argmin()
+
+
+@program(A, N)
+def queue_that_is_filled(x, n):
+    queue, total = [n], 0
+    while queue and total < 60:
+        v = queue.pop(0)
+        total += v
+        if v > 1:
+            queue.append(v - 1)
+            queue.append(v // 2)
+    return total, len(queue), sum(queue)
+
+
+@program(N)
+def popped_though_nobody_uses_it(n):
+    stack = [1, 2, 3]
+    while n > 0:
+        stack.pop()
+        n -= 1
+    return len(stack)
+
+
+@program(N)
+def greatest_of_numbers_of_the_code_and_others(n):
+    out = [1, 4, n]
+    return max(out), min(out)
+
+
+@program(N[1:])
+def greatest_of_an_array(n):
+    out = []
+    while n > 3:
+        out.append(n * 0.5)
+        n -= 1
+    return np.array(out).max()
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     func, batches = PROGRAMS[name]
@@ -467,6 +551,30 @@ def test_sums_of_empty_lists_are_ints():
     assert_like_the_loop(func, N, A[:, 0], maps=False)
 
 
+def test_totals_have_the_kind_that_their_elements_say():
+    def func(n):
+        out = [True]
+        while n > 0:
+            out.append(n * 1.5 if n > 3 else n)
+            n -= 1
+        return sum(out), max(out), min(out), np.array(out).sum()
+
+    assert_like_the_loop(func, N, maps=False)
+
+
+def test_a_list_in_a_kernel_takes_memory_as_it_grows():
+    def func(n):
+        path, total = [], 0
+        while n > 0:
+            path.append(n)
+            n -= 1
+        for v in path:
+            total = total * 3 % 1001 + v
+        return total, sum(path)
+
+    assert_like_the_loop(func, np.array([3, 5000, 0, 17, 1]))
+
+
 # --- what is refused -----------------------------------------------------------------------------
 
 
@@ -486,24 +594,6 @@ def of_arrays(n):
     return len(out)
 
 
-def of_two_kinds(n):
-    out = [0]
-    while n > 0:
-        out.append(n * 0.5)
-        n -= 1
-    return len(out)
-
-
-def of_two_kinds_later(n):
-    out = []
-    while n > 0:
-        out.append(1)
-        if n > 3:
-            out.append(2.5)
-        n -= 1
-    return len(out)
-
-
 def known_elsewhere(n):
     out = []
     other = out
@@ -513,9 +603,7 @@ def known_elsewhere(n):
     return len(other)
 
 
-@pytest.mark.parametrize(
-    "func", [returned, of_arrays, of_two_kinds, of_two_kinds_later, known_elsewhere]
-)
+@pytest.mark.parametrize("func", [returned, of_arrays, known_elsewhere])
 def test_other_uses_are_refused(func):
     for call in (lambda: lw.vmap(func)(N), lambda: lw.function(func)(N[1])):
         with pytest.raises(ControlFlowError, match=r"list.*test_growing_lists\.py:"):

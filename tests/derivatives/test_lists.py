@@ -194,3 +194,57 @@ def test_tables_against_dictionaries() -> None:
             tables, known = old, expected
         if rng.random() < 0.1:  # one table repeated for all
             tables, known = np.repeat(tables[:1], 3), [known[0]] * 3
+
+
+# --- Python's lists, of as many elements as the data say ------------------------------------------
+
+
+def sum_of_a_path(x):
+    path = []
+    y = x
+    while y > 0.5:
+        path.append(y * y)
+        y = y * 0.7
+    return sum(path)
+
+
+def array_of_a_path_that_changes(x):
+    path = [x]
+    while path[-1] > 0.5:
+        path.append(np.sin(path[-1]) * 0.8)
+    last = path.pop()
+    path.append(last * 3)
+    return np.array(path).sum() + path[0] * last
+
+
+def sum_by_a_stack(x):
+    st, t = [x], 0.0
+    while st:
+        v = st.pop()
+        t = t + v * v
+        if v > 1.0:
+            st.append(v * 0.5)
+            st.append(v * 0.3)
+    return t
+
+
+def sum_by_a_queue(x):
+    st, t = [x], 0.0
+    while len(st) > 0:
+        v = st.pop(0)
+        t = t * 0.9 + v * v
+        if v > 1.0:
+            st.append(v * 0.5)
+            st.append(v * 0.3)
+    return t
+
+
+@pytest.mark.parametrize(
+    "func", [sum_of_a_path, array_of_a_path_that_changes, sum_by_a_stack, sum_by_a_queue]
+)
+def test_derivatives_of_lists_that_grow(func):
+    x = np.array([0.9, 3.0])
+    differences = np.array([(func(v + 1e-6) - func(v - 1e-6)) / 2e-6 for v in x])
+    np.testing.assert_allclose(lw.vmap(lw.grad(func))(x), differences, 1e-6)
+    one = [lw.jvp(func, (v,), (1.0,))[1] for v in x]
+    np.testing.assert_allclose(one, differences, 1e-6)

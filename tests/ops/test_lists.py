@@ -55,6 +55,10 @@ def test_any_history(seed):
             lists[rows] = arena.append(lists[rows], values[rows])
             for row in rows:
                 known[row].append(values[row].tolist())
+        elif rng.random() < 0.5:
+            sizes = np.array([rng.integers(len(row) + 1) for row in known])
+            lists = arena.cut(lists, sizes)
+            known = [row[:size] for row, size in zip(known, sizes, strict=True)]
         else:
             index = np.array([rng.integers(-len(row), len(row) + 3) for row in known])
             lists = arena.write(lists, index, values)
@@ -65,6 +69,7 @@ def test_any_history(seed):
         versions.append((lists, known))
         old, expected = versions[rng.integers(len(versions))]
         assert stacked(arena, old) == expected
+        assert [arena.elements(int(one)).tolist() for one in old] == expected
         full = [row for row in range(count) if expected[row]]
         if full:
             index = np.array([rng.integers(-len(expected[r]), len(expected[r])) for r in full])
@@ -72,6 +77,14 @@ def test_any_history(seed):
             assert got == [expected[r][i] for r, i in zip(full, index, strict=True)]
         if rng.random() < 0.2:
             lists, known = old, expected
+
+
+def test_lists_of_rows():
+    arena, rows = Arena(), np.arange(12.0).reshape(2, 3, 2)
+    lists = arena.append(arena.of(rows), np.zeros((2, 2)))
+    assert stacked(arena, lists) == [[*row.tolist(), [0.0, 0.0]] for row in rows]
+    assert stacked(arena, arena.of(rows[:, :0])) == [[], []]
+    assert arena.elements(0).shape[0] == 0
 
 
 def test_a_long_list():

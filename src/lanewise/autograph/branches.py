@@ -22,8 +22,8 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
-from lanewise.autograph.grown import alike, list_of, owned
 from lanewise.autograph.keeping import keep, living
+from lanewise.autograph.lists.grown import alike, list_of_slot, owned
 from lanewise.autograph.merge import Merge
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
@@ -146,7 +146,7 @@ class Fork:
     def _take_lists(self) -> None:
         """Leave lists that branches made longer or shorter in the variables that hold them."""
         slots = {key: slot for changes in self.changes for key, (slot, _) in changes.items()}
-        for key, items in [(key, list_of(slot)) for key, slot in slots.items()]:
+        for key, items in [(key, list_of_slot(slot)) for key, slot in slots.items()]:
             if items is None:
                 continue
             alive = [end for end in self.ends if end is not None]

@@ -342,7 +342,8 @@ def _extreme(name: str, is_better: Callable[[Any, Any], Any], far: float) -> Cal
                 best = at_best = size
                 continue
             if key is None and weak_kind(best) is weak_kind(own) is int:
-                best = at_best = weak(ufunc(best, own), int)
+                found = ufunc(best, own)
+                best = at_best = weak(found, int) if isinstance(found, Tensor) else int(found)
                 continue
             better = _decided(ufunc, own, at_best)
             if better is None:

@@ -24,7 +24,7 @@ from lanewise.autograph.aliases import (
     settle,
     watch,
 )
-from lanewise.autograph.grown import Grown, alike, is_own, list_of, owned
+from lanewise.autograph.lists.grown import Grown, alike, as_grown, is_own, list_of_slot, owned
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
@@ -250,7 +250,7 @@ class Variable:
         if now is self.entry or (self._can_unroll and type(now) is not Grown):
             return False
         found = alike([self.entry, now], [self.home, region], self.is_list)
-        if found is None or type(self.entry) is Grown:
+        if found is None or (type(self.entry) is Grown and self.entry.store is found[0].store):
             return False
         self.is_list = False
         self.entry = found[0]
@@ -259,10 +259,10 @@ class Variable:
 
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
-        if type(self.entry) is Grown and type(end) is list:
-            found = alike([self.entry, end], [self.home, trace])
-            return end if found is None else found[1]
-        return end
+        if type(self.entry) is not Grown or type(end) not in (list, Grown):
+            return end
+        with resumed(trace):
+            return as_grown(end, self.entry.store)
 
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""
@@ -394,6 +394,7 @@ class Carry:
         ``count`` says how many turns there were before.
         """
         region = Region(require_trace("a loop").function)
+        region.is_turn = True
         inputs: list[Value] = []
         region.open()
         self.turns.made = count(region)
@@ -436,7 +437,7 @@ class Carry:
 
     def _takes_list(self, region: Region, slot: Slot, value: Any) -> bool:
         """Whether a list that a turn made longer or shorter is a variable that holds it alone."""
-        items = list_of(slot)
+        items = list_of_slot(slot)
         if items is None or len(value) == len(items) or self._can_unroll:
             return False
         own = [variable for variable in self.variables if variable.entry is items]

@@ -17,8 +17,8 @@ from lanewise.autograph.build import (
 )
 from lanewise.autograph.desugar import desugar
 from lanewise.autograph.generators import Suspending, Whole, suspends
-from lanewise.autograph.growing import with_growing_lists
 from lanewise.autograph.jumps import RETURN_VALUE, Lowered, first_line
+from lanewise.autograph.lists.uses import with_growing_lists
 from lanewise.autograph.outline import Outline
 from lanewise.autograph.rewrite import Statements
 from lanewise.autograph.scopes import (

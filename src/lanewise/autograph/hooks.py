@@ -15,7 +15,7 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
-from lanewise.autograph.listed import (
+from lanewise.autograph.lists.hooks import (
     appended,
     array_of,
     count_of,

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lanewise.autograph.grown import alike
+from lanewise.autograph.lists.grown import alike, is_own, owned
 from lanewise.autograph.state import (
     BRANCHES,
     CODES,
@@ -167,15 +167,17 @@ class Merge:
                 refuse_structure(name, BRANCHES, first, end)
             rows.append(own)
         builders = [self._array(name, column)[0] for column in zip(*rows, strict=True)]
-        outer = [
+        are_own = all([is_own(end) for end in alive])
+        outer = [] if are_own else [
             container
             for region, end in zip(self.regions, ends, strict=True)
             for container in tree.containers(end)
             if id(container) not in sealed and not region.has_born(container)
-        ]
+        ]  # fmt: skip
 
         def whole(results: Sequence[Tensor]) -> Any:
             value = unflatten(structure, [build(results) for build in builders])
+            value = owned(value) if are_own else value
             own = [x for x in tree.containers(value) if id(x) not in sealed]
             if outer:
                 lend([*outer, *own], name)

@@ -299,6 +299,16 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
     return Kind(np.result_type(*parts), first.shape, None, mixed)
 
 
+def union_of(first: Kind, second: Kind) -> Kind:
+    """Return what numbers are that are one of two kinds, of one shape, and keep their values."""
+    if first.is_like(second) and first.classes == second.classes:
+        return first
+    dtype = np.result_type(first.dtype, second.dtype)
+    kinds = {first.weak, second.weak}
+    weak = None if None in kinds else max(kinds, key=_ORDER.index)
+    return Kind(dtype, first.shape, weak, union(first.classes, second.classes))
+
+
 def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
     """Return the kind with a dtype that Python numbers among the leaves fit into, as the default.
 

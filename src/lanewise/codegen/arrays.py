@@ -8,7 +8,8 @@ nobody else refers to its buffer; a `Buffer` counts who does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +31,15 @@ from lanewise.codegen.addresses import (
 )
 from lanewise.codegen.addresses import load as load_at
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.numbers import Number, of_vecs, vecs
+from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.sizes import spaced
-from lanewise.codegen.vector import Vec
+from lanewise.codegen.vector import Vec, select
 from lanewise.ir.dims import Dim, DimLike, product
 
 #: Of ints, and of Dims where a kernel is told of sizes.
 Shape = tuple[Any, ...]
+#: For how many elements memory that grows has room at first, and of how many numbers at most.
+FIRST, MOST = 16, 1 << 40
 
 
 def row_major(shape: Iterable[Any]) -> tuple[Any, ...]:
@@ -222,6 +225,59 @@ class Buffer:
     places: tuple[tuple[DimLike, DimLike], ...] = ()
     depth: int = 0
     beside: int = 1
+
+
+class Heap:
+    """Memory for numbers, in as many pieces as these have parts; of each lane its own, if `wide`.
+
+    It grows by doubling, is used again by the next block of examples, and is given back where the
+    kernel ends.
+    """
+
+    __slots__ = ("_k", "_pointers", "_wide", "capacity", "kinds")
+
+    def __init__(self, k: Any, dtype: np.dtype, wide: bool) -> None:
+        self._k, self._wide, self.kinds = k, wide, kinds_of(dtype)
+        self._pointers = [_variable(k, "ptr", "null") for _ in self.kinds]
+        self.capacity = _variable(k, "i64", "0")
+        k.arenas += self._pointers
+
+    def reserve(self, size: Vec, shape: Sequence[Any] = ()) -> None:
+        """Make room for so many elements of a shape, in each of the lanes that are active."""
+        k, e = self._k, self._k.e
+        if size.varying:
+            size = size if k.mask is None else select(k.mask, size, e.constant("i64", 0))
+            size = e.extreme(size, True)
+        capacity = e.uniform("i64", e.write(f"load i64, ptr {self.capacity}"))
+        with e.when(size > capacity):
+            elements = math.prod(shape)
+            k.fail(size > MOST // max(elements, 1))
+            count = (capacity * 2).greatest(FIRST).greatest(size)
+            each = elements * (e.lanes if self._wide else 1)
+            e.module.declare("realloc", "ptr", "ptr", "i64")
+            for name, kind in zip(self._pointers, self.kinds, strict=True):
+                old = e.write(f"load ptr, ptr {name}")
+                bytes_ = (count * (each * size_of(kind))).parts[0]
+                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
+                # The old memory is still there where there is no more to be had.
+                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
+                e.do(f"store ptr {new}, ptr {name}")
+            e.do(f"store i64 {count.parts[0]}, ptr {self.capacity}")
+
+    def buffer(self) -> Buffer:
+        """Return the memory as it lies now."""
+        k = self._k
+        places = tuple([k.e.write(f"load ptr, ptr {name}") for name in self._pointers])
+        return Buffer(places, self.kinds, self._wide, k.mask)
+
+
+def _variable(k: Any, type_: str, first: str) -> str:
+    """Return a variable of the function's frame that is set as the function begins."""
+    e = k.e
+    name = e.name()
+    e.entry.append(f"  {name} = alloca {type_}")
+    e.entry.append(f"  store {type_} {first}, ptr {name}")
+    return name
 
 
 class Stored(Array):

@@ -1,9 +1,8 @@
-"""Lists that grow while a kernel runs: what a loop saves for its derivative.
+"""Memory that grows while a kernel runs: lists, and arrays of which no bound is known.
 
 In general a list may go on in several ways (`lanewise.ops.lists`). In a kernel each goes on in one:
 then a list is its length, and all the lists of an arena lie in one piece of memory, element after
-element, a place for each lane. It grows by doubling, is used again by the next block of examples,
-and is given back where the kernel ends.
+element, a place for each lane.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lanewise.codegen.addresses import linear, size_of
-from lanewise.codegen.arrays import Array, Buffer, Stored, row_major
+from lanewise.codegen.addresses import linear
+from lanewise.codegen.arrays import Array, Heap, Stored, row_major
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.numbers import choose, convert, kinds_of, vecs
+from lanewise.codegen.numbers import choose, convert, vecs
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import BRANCHES, LOOPS
@@ -25,9 +24,6 @@ from lanewise.ops.tables import list_tangents
 
 if TYPE_CHECKING:
     from lanewise.codegen.lowering import Lowering
-
-#: How many elements there is room for at first.
-FIRST = 16
 
 
 class Arena(Array):
@@ -46,15 +42,14 @@ class Arena(Array):
         Whether numbers are looked at before they are used as lists and places.
     """
 
-    __slots__ = ("_capacity", "_is_checked", "_k", "_pointers", "_tangents", "element")
+    __slots__ = ("_heap", "_is_checked", "_k", "_tangents", "_wide", "element")
 
     def __init__(self, k: Lowering, is_checked: bool = False) -> None:
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
-        self._k = k
+        self._k, self._wide = k, k.in_lanes
         self.element: tuple[np.dtype, tuple[int, ...]] | None = None
-        self._pointers: list[str] = []
-        self._capacity = _variable(k, "i64", "0")
+        self._heap: Heap | None = None
         self._tangents: dict[int, Arena] = {}
 
     def tangents(self, order: int) -> Arena:
@@ -69,57 +64,29 @@ class Arena(Array):
 
     def whole(self, dtype: np.dtype, shape: Sequence[int]) -> Stored:
         """Return all elements as one array, as they lie now."""
-        k, e = self._k, self._k.e
-        if self.element is None:
+        k = self._k
+        if self._heap is None:
             self.element = dtype, tuple(shape)
-            self._pointers = [_variable(k, "ptr", "null") for _ in kinds_of(dtype)]
-            k.arenas += self._pointers
+            self._heap = Heap(k, dtype, self._wide)
         if self.element != (dtype, tuple(shape)):
             raise CannotCompile("elements of a list differ in dtype or shape")
-        places = tuple([e.write(f"load ptr, ptr {name}") for name in self._pointers])
-        buffer = Buffer(places, kinds_of(dtype), k.in_lanes, k.mask)
-        return Stored(e, dtype, (1 << 62, *shape), buffer, lambda: k.mask)
+        return Stored(k.e, dtype, (1 << 62, *shape), self._heap.buffer(), lambda: k.mask)
 
     def check(self, size: Vec, place: Vec | None = None) -> None:
         """Fail where a number cannot be a list of this arena's, or a place in one."""
         if self._is_checked:
             k, e = self._k, self._k.e
-            capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
+            where = None if self._heap is None else self._heap.capacity
+            capacity = e.uniform("i64", e.write(f"load i64, ptr {where}") if where else "0")
             k.fail((size < 0) | (size > capacity))
             if place is not None:
                 k.fail(place < 0)
 
     def reserve(self, size: Vec, dtype: np.dtype, shape: Sequence[int]) -> None:
-        """Make room for an element behind `size` others, in the lanes that are active."""
-        k, e = self._k, self._k.e
+        """Make room for so many elements, in the lanes that are active."""
         self.whole(dtype, shape)
-        capacity = e.uniform("i64", e.write(f"load i64, ptr {self._capacity}"))
-        is_full = size >= capacity
-        if is_full.varying and k.mask is not None:
-            is_full = is_full & k.mask
-        with e.when(e.any(is_full) if is_full.varying else is_full):
-            count = (capacity * 2).greatest(FIRST)
-            each = e.lanes if k.in_lanes else 1
-            for extent in shape:
-                each *= extent
-            e.module.declare("realloc", "ptr", "ptr", "i64")
-            for name, kind in zip(self._pointers, kinds_of(dtype), strict=True):
-                old = e.write(f"load ptr, ptr {name}")
-                bytes_ = (count * (each * size_of(kind))).parts[0]
-                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
-                # The old memory is still there where there is no more to be had.
-                k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
-                e.do(f"store ptr {new}, ptr {name}")
-            e.do(f"store i64 {count.parts[0]}, ptr {self._capacity}")
-
-
-def _variable(k: Lowering, type_: str, first: str) -> str:
-    """Return a variable of the function's frame that is set as the function begins."""
-    e = k.e
-    name = e.name()
-    e.entry.append(f"  {name} = alloca {type_}")
-    e.entry.append(f"  store {type_} {first}, ptr {name}")
-    return name
+        assert self._heap is not None
+        self._heap.reserve(size, shape)
 
 
 def release(k: Lowering) -> None:
@@ -138,7 +105,7 @@ def append(k: Lowering, arena: Array, lists: Array, value: Array) -> Array:
     value = k.ready(value)
     (size,) = vecs(lists.at())
     arena.check(size)
-    arena.reserve(size, value.dtype, value.shape)
+    arena.reserve(size + 1, value.dtype, value.shape)
     whole = arena.whole(value.dtype, value.shape)
     strides = row_major(whole.shape)
     k.each(
@@ -158,14 +125,45 @@ def element(
     arena.check(size)
     place = select(place < 0, place + size, place)
     k.fail((place < 0) | (place >= size))
-    if arena.element is None:
-        raise CannotCompile("a list is read before anything is appended")
     whole = arena.whole(dtype, shape)
     found = k.lazy(dtype, tuple(shape), lambda *i: whole.at(place, *i))
     # Now, as the memory may move.
     if k.is_small(shape):
         return k.elements(dtype, tuple(shape), k.items(found))
     return k.materialized(found)
+
+
+def cut(k: Lowering, arena: Array, lists: Array, size: Array) -> Array:
+    """Return the first elements of lists."""
+    assert isinstance(arena, Arena)
+    (length,), (kept,) = vecs(lists.at()), vecs(convert(size.at(), INTP))
+    arena.check(length, kept)
+    arena.check(kept)
+    return k.elements(INTP, (), [kept])
+
+
+def begun_with(k: Lowering, arena: Array, values: Array) -> Array:
+    """Return lists of the elements of an array, in the place of all others."""
+    assert isinstance(arena, Arena)
+    values = k.ready(values)
+    size, shape = k.index(values.shape[0]), values.shape[1:]
+    arena.reserve(size, values.dtype, shape)
+    whole = arena.whole(values.dtype, shape)
+    strides = row_major(whole.shape)
+    k.each(values.shape, lambda *i: whole.store(linear(i, strides), values.at(*i), k.mask))
+    return k.elements(INTP, (), [size])
+
+
+def elements(
+    k: Lowering, arena: Array, lists: Array, dtype: np.dtype, shape: Sequence[Any]
+) -> Array:
+    """Return the elements of lists as an array: a copy, as the memory may change and move."""
+    assert isinstance(arena, Arena)
+    (size,) = vecs(lists.at())
+    arena.check(size)
+    arena.check(size - k.index(shape[0]))
+    whole = arena.whole(dtype, shape[1:])
+    return k.materialized(k.lazy(dtype, tuple(shape), whole.at))
 
 
 def changed(
@@ -190,7 +188,7 @@ def changed(
         short = is_short()
         known = length.get()
         with k.masked(short if short.varying else k.mask):
-            store.reserve(known, value.dtype, value.shape)
+            store.reserve(known + 1, value.dtype, value.shape)
             into = store.whole(value.dtype, value.shape)
             k.each(value.shape, lambda *i: into.store(linear((known, *i), strides), zero, k.mask))
         length.set(select(short, known + 1, known) if short.varying else known + 1)
@@ -316,7 +314,8 @@ def _advances(op: Operation, stores: dict[Value, Any]) -> list[_Advance]:
     """Return the lists that go on in an operation, as its own operands."""
     if op.primitive.continues:
         store = stores.get(op.operands[0], (op.operands[0], ()))
-        return [_Advance(*store, op.operands[1], op.primitive.overwrites)]
+        whole = op.operands[1] if not op.operands[1].type.shape else None  # elements of a new one
+        return [_Advance(*store, whole, op.primitive.overwrites)]
     shift = 1 if op.primitive in BRANCHES else 0
     found: dict[_Advance, None] = {}
     for region in op.regions:

@@ -15,14 +15,14 @@ import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Lazy, Shape, Stored
+from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Heap, Lazy, Shape, Stored
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.loops import UNROLLED, Loops
+from lanewise.codegen.loops import FAR, UNROLLED, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
-from lanewise.codegen.sizes import Counted, is_long, room
+from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
 from lanewise.codegen.vector import Vec, is_within, known_span
 from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
@@ -139,14 +139,13 @@ class Lowering(Loops):
         count = count.to("i64")
         span, named = known_span(count), most_of(name)
         most = most if named is None else named
-        if most is None:
-            raise CannotCompile(f"how large {size} may be is not known")
-        if count.varying and not isinstance(most, int):
+        if count.varying and isinstance(most, Dim):
             raise CannotCompile("the lanes have arrays of different sizes, without a known bound")
         count = count - least if least else count
-        if not is_within(span, least, most + least + 1):
+        if most is None or not is_within(span, least, most + least + 1):
             # Memory is for no more: whoever made the graph may be wrong, the kernel may not.
-            self.fail(~((count >= 0) & (count <= self.index(most))))
+            end = FAR if most is None else self.index(most)
+            self.fail(~((count >= 0) & (count <= end)))
         self.e.counted[name] = Counted(count, most)
 
     def _fail_with(self, condition: Vec, error: str, message: str) -> None:
@@ -306,9 +305,16 @@ class Lowering(Loops):
         It has a place for each lane if it is `wide`, by default where lanes run. The parts of
         complex numbers lie `beside` each other, as NumPy has them, or apart, as lanes want them.
         """
-        size = product(room(shape, self.e.counted))
         wide = self.in_lanes if wide is None else wide
         kinds = kinds_of(dtype)
+        try:
+            size = product(room(shape, self.e.counted))
+        except CannotCompile:
+            if beside or self._is_ahead or is_unknown(shape[1:]):
+                raise
+            heap = Heap(self, dtype, wide)
+            heap.reserve(self.index(shape[0]), shape[1:])
+            return Stored(self.e, dtype, tuple(shape), heap.buffer(), lambda: self.mask)
         count = len(kinds) if beside else 1
         bytes_of_part = size * (dtype.itemsize * count // len(kinds))
         bytes_of_part *= self.e.lanes if wide else 1

@@ -78,11 +78,12 @@ def varies(size: DimLike, counted: Mapping[str, Counted]) -> bool:
 def spaced(shape: Sequence[DimLike], counted: Mapping[str, Counted]) -> Sequence[DimLike]:
     """Return the shape that places in memory are counted by, so that they are alike in all lanes.
 
-    A size that varies takes as much room as it may need.
+    A size that varies takes as much room as it may need; of the first axis no place depends on it.
     """
-    if not any([varies(size, counted) for size in shape]):
-        return shape
-    return [room([size], counted)[0] if varies(size, counted) else size for size in shape]
+    return [
+        room([size], counted)[0] if axis and varies(size, counted) else size
+        for axis, size in enumerate(shape)
+    ]
 
 
 def _largest(size: DimLike, counted: Mapping[str, Counted]) -> DimLike:
@@ -168,10 +169,13 @@ def check_sizes(k: Any, op: Operation) -> None:
     `k` is its `Lowering`. Where it is told of sizes that these depend on, it is called for such
     that fit.
     """
-    names = sorted(k.e.counted.keys() & symbols_of(op))
-    if not names or None in map(most_of, names) or always_fits(op):
+    counted, names = k.e.counted, symbols_of(op)
+    known = {name: None if name not in counted else counted[name].most for name in names}
+    endless = {name for name, most in known.items() if most is None and most_of(name) is None}
+    told = [name for name in counted.keys() & names - endless if most_of(name) is None]
+    if told or counted.keys().isdisjoint(names) or always_fits(op, endless=endless):
         return
-    if not always_fits(op, if_filled=True):
+    if not always_fits(op, if_filled=True, endless=endless):
         raise CannotCompile(f"{op.primitive.name} is not defined for all sizes that it may meet")
     for size in dict.fromkeys([size for value in op.operands for size in value.type.shape]):
         if is_counted(size, k.e.counted):

@@ -27,6 +27,7 @@ CALL_NS_OF = {
     Kind.REDUCTION: 2000.0,
     Kind.ALONG: 2000.0,
     Kind.CONTRACTION: 4700.0,
+    Kind.LISTS: 15000.0,
 }
 #: ... for one that gives a view, and for an operator on numbers.
 VIEW_NS, NUMBER_NS = 350.0, 50.0

@@ -8,6 +8,7 @@ integers. What was appended for a whole batch is written at once.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.types import array_type
 from lanewise.ops.derivatives import flat
 from lanewise.ops.facts import Held, Kind
+from lanewise.ops.movement import repeat_unmapped
 from lanewise.ops.registry import Batch, absent, op
 from lanewise.ops.tables import (
     INTP,
@@ -24,8 +26,8 @@ from lanewise.ops.tables import (
     flattened,
     longer,
     repeated_lists,
-    table_add,
     table_get,
+    table_of,
     table_put,
     table_rows,
     tangents_of,
@@ -135,6 +137,27 @@ class Arena:
         stored[first:last] = values
         self.count = last
         return np.where(counts > 0, starts + counts - 1, lists)
+
+    def cut(self, lists: np.ndarray, size: np.ndarray) -> np.ndarray:
+        """Return the lists of the first elements, of each list so many, which it has at least."""
+        return self._found(lists, np.maximum(size, 0))
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return a list for each row of elements."""
+        count, size = rows.shape[:2]
+        values = rows.reshape(count * size, *rows.shape[2:])
+        if not len(values):
+            return np.zeros(count, INTP)
+        return self._extend(np.zeros(count, INTP), values, np.full(count, size))
+
+    def elements(self, last: int) -> np.ndarray:
+        """Return the elements of one list."""
+        size = int(self.depth[last])
+        entries = np.arange(last - size + 1, last + 1)
+        if not (self.before[entries[1:]] == entries[:-1]).all():
+            for place in range(size - 1, -1, -1):
+                entries[place], last = last, int(self.before[last])
+        return self._values_at(entries)
 
     def stack(
         self, lists: np.ndarray, most: int | None = None, least: int = 0
@@ -279,10 +302,93 @@ class list_append:
 
     def jvp(d, tangents, results, arena, lists, value):
         known = d.zeros(lists) if tangents[1] is None else tangents[1]
-        if tangents[2] is None:
-            return known
+        t = d.zeros(value) if tangents[2] is None else tangents[2]
         place = d.emit(list_length, arena, lists)
-        return d.emit(table_add, tangents_of(d, arena), known, place, tangents[2])
+        return d.emit(table_put, tangents_of(d, arena), known, place, t)
+
+    samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
+
+
+@op
+class list_cut:
+    """The first elements of lists, `size` of each, which has as many at least."""
+
+    kind, conditions = Kind.LISTS, ""
+    continues = overwrites = tangent_of_last = True
+    may_fail = False
+
+    def type(arena, lists, size):
+        check_lists(lists, size)
+        return lists
+
+    def numpy(arena, lists, size):
+        return arena.cut(*flattened(lists, size)).reshape(np.shape(lists))[()]
+
+    def batch(b: Batch, arena, lists, size):
+        return list_cut(arena, *repeated_lists(b, lists, size))
+
+    def lanes(k, types, arena, lists, size):
+        return k.list_cut(arena, lists, size)
+
+    def jvp(d, tangents, results, arena, lists, size):
+        return tangents[1]  # what is behind the end of a list is put there before it is read
+
+    samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
+
+
+@op
+class list_of:
+    """A list of the elements along the first axis of an array; for each of `lead` axes in front."""
+
+    kind, conditions = Kind.LISTS, ""
+    continues = tangent_of_last = True
+    may_fail = False
+    any_size = True
+
+    def type(arena, values, *, lead: int = 0):
+        return array_type(INTP, values.shape[:lead])
+
+    def numpy(arena, values, *, lead):
+        shape = values.shape[:lead]
+        rows = values.reshape(math.prod(shape), *values.shape[lead:])
+        return arena.of(rows).reshape(shape)[()]
+
+    def batch(b: Batch, arena, values, *, lead):
+        return list_of(arena, *repeat_unmapped(Batch(b.size, b.mapped[1:]), values), lead=lead + 1)
+
+    def lanes(k, types, arena, values, *, lead):
+        return k.list_of(arena, values)
+
+    def jvp(d, tangents, results, arena, values, *, lead):
+        return d.emit(table_of, tangents_of(d, arena), tangents[1], values, rank=lead)
+
+    samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
+
+
+@op
+class list_array:
+    """The elements of one list as an array, of which the shape says how many there are."""
+
+    conditions = ""
+    may_fail = False
+    any_size = True
+
+    def type(arena, lists, *, dtype: np.dtype, shape: Shape):
+        check_lists(lists)
+        if lists.shape:
+            raise ValueError(f"{lists} are several lists")
+        return array_type(dtype, shape)
+
+    def numpy(arena, lists, *, dtype, shape):
+        return arena.elements(int(lists)).astype(dtype, copy=False).reshape(shape)
+
+    batch = absent("each example takes an array of its own size out")
+
+    def lanes(k, types, arena, lists, *, dtype, shape):
+        return k.list_array(arena, lists, dtype, shape)
+
+    def jvp(d, tangents, results, arena, lists, **params):
+        return d.emit(table_rows, tangents_of(d, arena), tangents[1], results)
 
     samples = absent("an arena is no array; tests/ops/test_lists.py runs it")
 

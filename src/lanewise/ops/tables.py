@@ -348,8 +348,8 @@ class table_put:
         return d.emit(table_put, tangents_of(d, store), *given)
 
     def transposed(d, ct, store, tables, place, value):
-        rest = d.emit(table_put, store, ct, place, d.zeros(value)) if is_linear(tables) else None
         part = _element(d, ct, store, tables, place, value)
+        rest = d.emit(table_put, store, ct, place, d.zeros(value)) if is_linear(tables) else None
         return None, kept_table(d, rest, store, tables), None, part
 
     samples = absent(_NO_SAMPLES)

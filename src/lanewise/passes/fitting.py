@@ -52,7 +52,12 @@ def _is_natural(size: DimLike, sizes: Mapping[str, int]) -> bool:
     return least is not None and least >= 0
 
 
-def _is_defined(op: Operation, sizes: Mapping[str, int], if_filled: bool = False) -> bool:
+def _is_defined(
+    op: Operation,
+    sizes: Mapping[str, int],
+    if_filled: bool = False,
+    endless: Collection[str] = (),
+) -> bool:
     if op.regions:
         if op.primitive is scan and not _is_natural(op.params["length"], sizes):
             return False
@@ -61,7 +66,7 @@ def _is_defined(op: Operation, sizes: Mapping[str, int], if_filled: bool = False
     if op.primitive.is_definition or not has_dim(where) or _is_aligned(op):
         return True
     names = sorted(symbols_in(where) - sizes.keys())
-    counts = [_counts(name, where) for name in names]
+    counts = [_counts(name, where, name in endless) for name in names]
     if math.prod(map(len, counts)) > MOST_COUNTS:
         return False
     rows = [{**sizes, **dict(zip(names, row, strict=True))} for row in itertools.product(*counts)]
@@ -93,10 +98,11 @@ def _is_defined_for(op: Operation, sizes: Mapping[str, int]) -> bool:
     return op.primitive.infer(given, replaced(op.params, sizes)) == wanted
 
 
-def always_fits(op: Operation, if_filled: bool = False) -> bool:
+def always_fits(op: Operation, if_filled: bool = False, endless: Collection[str] = ()) -> bool:
     """Return whether an operation without regions is defined for all that loops may count.
 
-    With `if_filled` it is only asked where all operands have elements.
+    With `if_filled` it is only asked where all operands have elements. `endless` are symbols that
+    may be any number.
 
     One of which other sizes are not known does not fit. What is linear between the bends of its
     sizes is asked for at their ends; what is not, for each count, if there are not too many.
@@ -111,7 +117,7 @@ def always_fits(op: Operation, if_filled: bool = False) -> bool:
     [True, False]
     """
     try:
-        return _is_defined(op, {}, if_filled)
+        return _is_defined(op, {}, if_filled, endless)
     except (ValueError, IndexError):  # what NumPy would raise
         return False
 
@@ -122,8 +128,11 @@ MOST_COUNTS = 4096
 MOST_PERIOD = 16
 
 
-def _counts(name: str, where: object) -> Collection[int]:
+def _counts(name: str, where: object, is_endless: bool = False) -> Collection[int]:
     """Return for which numbers to ask that a symbol may be.
+
+    Of one that is endless those do up to two periods behind the last bend: what is linear from
+    there on is as it is between two numbers.
 
     Raises
     ------
@@ -131,15 +140,19 @@ def _counts(name: str, where: object) -> Collection[int]:
         If it may be any.
     """
     most = most_of(name)
-    if most is None:
+    if most is None and not is_endless:
         raise IndexError(f"the size {name} is not known")
-    found, period = {0, most // 2, most}, 1
+    found, period = {0} if most is None else {0, most // 2, most}, 1
     for dim in dims_in(where):
         bends = _bends(dim, name)
         if bends is None:
+            if most is None:
+                raise IndexError(f"what depends on the size {name} is not linear")
             return range(most + 1)
         found.update(bends[0])
         period = math.lcm(period, bends[1])
+    most = max(found) + 2 * (period + 2) if most is None else most
+    found.add(most)
     if period > MOST_PERIOD:
         return range(most + 1)
     # Of each rest, what is counted in periods is linear up to a period before a bend, and from one

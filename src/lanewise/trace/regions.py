@@ -127,13 +127,13 @@ class Region(Watched):
         How many regions it stands in, and itself.
     """
 
-    __slots__ = ("counted", "counters", "depth", "guards", "is_trial", "seen")
+    __slots__ = ("counted", "counters", "depth", "guards", "is_trial", "is_turn", "seen")
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self.seen: dict[int, tuple[Tensor, Value]] = {}
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
-        self.is_trial = False
+        self.is_trial = self.is_turn = False
         self.depth = 1
         self.counters: set[Value] = set()
         self.counted: Any = None

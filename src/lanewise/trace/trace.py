@@ -153,7 +153,7 @@ class Trace(Builder):
         #: Of an outermost trace, by name: where sizes are known that are data, what has them, and
         #: what counts that.
         self.origins: dict[str, tuple[Trace, Any, Value | None]] = {}
-        #: Of no region: by id, lists of which all uses are known (`lanewise.autograph.growing`).
+        #: Of no region: by id, lists of which all uses are known (`lanewise.autograph.lists.uses`).
         self.own_lists: dict[int, list[Any]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0

@@ -83,6 +83,17 @@ class Algorithms(Rules):
     def list_append(self, arena: Array, whole: Array, value: Array) -> Array:
         return lists.append(self, arena, whole, value)
 
+    def list_cut(self, arena: Array, whole: Array, size: Array) -> Array:
+        return lists.cut(self, arena, whole, size)
+
+    def list_of(self, arena: Array, values: Array) -> Array:
+        return lists.begun_with(self, arena, values)
+
+    def list_array(
+        self, arena: Array, whole: Array, dtype: np.dtype, shape: Sequence[Any]
+    ) -> Array:
+        return lists.elements(self, arena, whole, dtype, shape)
+
     def list_element(
         self, arena: Array, whole: Array, index: Array, dtype: np.dtype, shape: Sequence[int]
     ) -> Array:

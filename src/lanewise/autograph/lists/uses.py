@@ -3,17 +3,17 @@
 ``path = []; path.append(v)`` in a loop that data end has as many elements as the data say. Where a
 function does nothing with a list but append to it, take its last or first element, look at it and
 make an array of it, nobody else can have it. Then it need not stay one object, and may become
-arrays (`lanewise.autograph.grown`) where branches and loops leave it longer or shorter.
+arrays (`lanewise.autograph.lists.grown`) where branches and loops leave it longer or shorter.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lanewise.autograph.build import Names, clone, hook, load, place, place_all, store
+from lanewise.autograph.build import Names, clone, hook, load, place, place_all, store, walrus
 from lanewise.autograph.scopes import Scope
 
 #: The functions of one list that give a number, and those that make an array of one.
@@ -80,6 +80,28 @@ def _called(node: Any) -> tuple[str, str, list[ast.expr]] | None:
         return name, method, args
     is_end = not args or (len(args) == 1 and ast.unparse(args[0]) in ("0", "-1"))
     return (name, method, args) if method == "pop" and is_end else None
+
+
+def _changes(node: ast.AST | None) -> Iterator[tuple[str, str, list[ast.expr]]]:
+    """Yield what a part of a statement changes lists by, where it surely does so, once."""
+    found = _called(node)
+    if found is not None:
+        yield found
+    parts: Iterable[Any] = () if node is None else ast.iter_child_nodes(node)
+    if isinstance(node, ast.BoolOp):
+        parts = node.values[:1]
+    elif isinstance(node, ast.IfExp):
+        parts = [node.test]
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, node.comparators[0]]
+    elif isinstance(node, (*_LATER, ast.NamedExpr)):
+        parts = ()
+    for part in parts:
+        yield from _changes(part)
+
+
+#: What is run later, or as often as something else says.
+_LATER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def _looked_at(node: Any) -> str | None:
@@ -165,14 +187,18 @@ class _Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        self._change(node.value)
+        self._change(node.value, is_statement=_called(node.value) is not None)
         self.generic_visit(node)
 
-    def _change(self, node: ast.expr) -> None:
-        found = _called(node)
-        if found is not None:
-            self._know(found[0])
-            self.grown.add(found[0])
+    def _change(self, node: ast.expr | None, is_statement: bool = False) -> None:
+        for found in _changes(node):
+            if found[1] == "pop" or is_statement:
+                self._know(found[0])
+                self.grown.add(found[0])
+
+    def visit_Return(self, node: ast.Return) -> None:
+        self._change(node.value)
+        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         self._know(_taken(node))
@@ -201,6 +227,8 @@ class _Uses(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> None:
         self._tested(node.test)
+        if isinstance(node, ast.If):
+            self._change(node.test)
         self.generic_visit(node)
 
     visit_While = visit_IfExp = visit_If  # noqa: N815
@@ -223,13 +251,11 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         found = _called(node.value)
-        if found is None or not self._is(found[0]):
+        if found is None or not self._is(found[0]) or found[1] != "append":
             return self.generic_visit(node)
-        name, method, args = found
-        if method == "append":
-            value = hook("appended", load(name), self.visit(args[0]))
-            return place_all([ast.Assign([store(name)], value)], node)
-        return self._popped(name, args, [store(self.names.fresh("value"))], node)
+        name, _, (value,) = found
+        made = ast.Assign([store(name)], hook("appended", load(name), self.visit(value)))
+        return place_all([made], node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         own = {id(made) for name, made in _stored(node) if self._is(name)}
@@ -240,10 +266,7 @@ class _Rewrite(ast.NodeTransformer):
                 parts = node.value.elts
                 node.value.elts = [self._owned(x) if id(x) in own else self.visit(x) for x in parts]
             return node
-        found = _called(node.value)
-        if found is None or not self._is(found[0]) or found[1] != "pop":
-            return self.generic_visit(node)
-        return self._popped(found[0], found[2], [self.visit(each) for each in node.targets], node)
+        return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if [name for name, _ in _stored(node) if self._is(name)] and node.value is not None:
@@ -262,25 +285,19 @@ class _Rewrite(ast.NodeTransformer):
                 appended = hook("appended", load(name), load(value))
                 made.append(ast.Assign([store(name)], appended))
             return place_all(made or [ast.Pass()], node)
-        found = _called(node.value)
-        if found is None or not self._is(found[0]) or found[1] != "pop":
-            return self.generic_visit(node)
-        value = self.names.fresh("value")
-        made = self._popped(found[0], found[2], [store(value)], node)
-        node.target, node.value = self.visit(node.target), place(load(value), node.value)
-        return [*made, node]
+        return self.generic_visit(node)
 
     def _owned(self, made: ast.expr) -> ast.expr:
         return place(hook("owned", self.generic_visit(made)), made)  # ty: ignore[invalid-argument-type]
 
-    def _popped(
-        self, name: str, args: list[ast.expr], targets: list[ast.expr], node: ast.stmt
-    ) -> list[ast.stmt]:
-        """Return statements that take an end of a list, and then assign it."""
-        value = self.names.fresh("value")
-        pair = ast.Tuple([store(name), store(value)], ast.Store())
-        taken = ast.Assign([pair], hook("popped", load(name), *args))
-        return place_all([taken, ast.Assign(targets, load(value))], node)
+    def _popped(self, name: str, args: list[ast.expr]) -> ast.expr:
+        """Return what takes an end of a list, and assigns what is left of it."""
+        pair = self.names.fresh("pair")
+        left, value = [ast.Subscript(load(pair), ast.Constant(i), ast.Load()) for i in (0, 1)]
+        # What is left is in one variable only, as loops hand on all.
+        steps = [walrus(pair, hook("popped", load(name), *args)), walrus(name, left)]
+        steps.append(walrus(pair, value))
+        return ast.Subscript(ast.Tuple(steps, ast.Load()), ast.Constant(2), ast.Load())
 
     def _seen(self, node: ast.expr) -> ast.expr:
         """Return ``x`` or ``x[a:b]`` of a list."""
@@ -291,6 +308,9 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
+        found = _called(node)
+        if found is not None and self._is(found[0]):
+            return place(self._popped(found[0], found[2]), node)
         if not self._is(_taken(node)):
             return self.generic_visit(node)
         seen = self._seen(node.args[0])

@@ -1,0 +1,43 @@
+"""Random functions with lists that grow as the data say, against plain Python."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
+from support import random_lists
+from support.backends import backend, outcome
+from support.comparing import define
+from support.everywhere import assert_like_the_loop
+
+REFUSED = (ControlFlowError, UnsupportedError, ConcretizationError)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_like_the_loop(seed):
+    func = define(random_lists.draw(seed), np=np)
+    batches = random_lists.arguments(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for row in zip(*batches, strict=True):
+            try:
+                lw.function(func)(*row)
+            except REFUSED as error:
+                pytest.skip(f"refused by name: {error}")
+            except Exception:
+                continue  # it is compared below
+        assert_like_the_loop(func, *batches, maps=False)
+        rows = list(zip(*batches, strict=True))
+        wants = [outcome(partial(func, *row)) for row in rows]
+        good = [i for i, (_, error) in enumerate(wants) if error is None]
+        for name in ("interpret", "native") if good else ():
+            with backend(name):
+                got = lw.vmap(func)(*[batch[good] for batch in batches])
+            expected = zip(*[wants[i][0] for i in good], strict=True)
+            for column, want in zip(got, expected, strict=True):
+                np.testing.assert_allclose(column.astype(float), np.array(want, float), 1e-9)

@@ -1,0 +1,110 @@
+"""Random functions with lists that grow and shrink: as source, with arguments."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Writer:
+    """Writes a function ``f(x, n, k)`` of a vector and two integers, with lists `a` and `b`."""
+
+    rng: random.Random
+    lines: list[str] = field(default_factory=list)
+    #: What is appended to each list: of one kind, or of several.
+    numbers: dict[str, list[str]] = field(default_factory=dict)
+
+    def name(self) -> str:
+        return self.rng.choice("ab")
+
+    def number(self, name: str) -> str:
+        return self.rng.choice(self.numbers[name])
+
+    def test(self) -> str:
+        a, b = self.name(), self.name()
+        return self.rng.choice(
+            [a, f"not {a}", f"len({a}) < n", f"len({a}) > len({b}) + 1", "n % 2 == 0", "t > k",
+             f"{a} and {a}[-1] > 0", "x[n % 5] > 0"]
+        )  # fmt: skip
+
+    def change(self, indent: str) -> None:
+        """Write a statement that changes a list or a number."""
+        name, pick = self.name(), self.rng.randrange(12)
+        text = f"{name}.append({self.number(name)})"
+        if pick == 0:
+            text = f"{name}.pop()"
+        elif pick == 1:
+            text = f"t = {name}.pop({self.rng.choice(['', '0', '-1'])}) * 0.5 + t"
+        elif pick == 2:
+            text = f"t = t + {name}[{self.rng.choice(['0', '-1', 'n % 3', '-k'])}]"
+        elif pick == 3:
+            text = f"{name} = []"
+        elif pick == 4:
+            text = f"t = t + len({name}) + sum({name})"
+        elif pick == 5:
+            text = f"{name} += [{self.number(name)}, {self.number(name)}]"
+        self.lines.append(indent + text)
+
+    def block(self, indent: str, depth: int) -> None:
+        """Write some statements."""
+        for _ in range(self.rng.randint(1, 3)):
+            form = self.rng.randrange(6 if depth else 2)
+            if form < 2:
+                self.change(indent)
+            elif form < 4:
+                self.lines.append(f"{indent}if {self.test()}:")
+                self.block(indent + "    ", depth - 1)
+                if self.rng.random() < 0.5:
+                    self.lines.append(f"{indent}else:")
+                    self.block(indent + "    ", depth - 1)
+            elif form == 4:
+                self.lines.append(f"{indent}for v in x:")
+                self.lines.append(f"{indent}    if v > t:")
+                self.block(indent + "        ", 0)
+            else:
+                counter = f"c{len(self.lines)}"
+                self.lines.append(f"{indent}{counter} = 0")
+                self.lines.append(f"{indent}while {counter} < n and ({self.test()}):")
+                self.lines.append(f"{indent}    {counter} = {counter} + 1")
+                self.block(indent + "    ", depth - 1)
+
+    def function(self) -> str:
+        kinds = [["n", "k", "3"], ["x[n % 5]", "x[k % 5] * 2"], ["n * 0.5", "0.25", "float(k)"]]
+        mixed = [["n", "x[0]", "True"], ["0", "0.5", "x[1]", "n > k"], ["1", "n * 0.5"]]
+        for name in "ab":
+            self.numbers[name] = self.rng.choice(kinds * 2 + mixed)
+        first = [self.number("b") for _ in range(self.rng.randint(0, 2))]
+        self.lines = [
+            "def f(x, n, k):",
+            "    t = 0.0",
+            "    a = []",
+            f"    b = [{', '.join(first)}]",
+        ]
+        self.block("    ", 2)
+        self.block("    ", 2)
+        ends = ["len(a)", "len(b)", "t"]
+        for name in "ab":
+            forms = [
+                f"sum({name})",
+                f"max({name}) if {name} else 0",
+                f"{name}[-1] if {name} else -1",
+            ]
+            ends += self.rng.sample([*forms, f"np.array({name}, dtype=float).sum()"], 2)
+        self.lines.append(f"    return {', '.join(ends)}")
+        return "\n".join(self.lines) + "\n"
+
+
+def draw(seed: int) -> str:
+    """Return the source of a function."""
+    return Writer(random.Random(seed)).function()
+
+
+def arguments(seed: int) -> list[np.ndarray]:
+    """Return some examples, among them numbers that are not."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(5, 5)).round(2)
+    x[1, rng.integers(5)] = np.nan
+    return [x, rng.integers(0, 6, size=5), rng.integers(0, 4, size=5)]
