@@ -275,7 +275,7 @@ class Counting:
         largest = max(arrays, key=count)
         price = self.price(arrays)
         axis = op.params.get(primitive.along) if isinstance(primitive.along, str) else None
-        is_across = self.lanes == 1 and axis == op.operands[0].type.ndim - 1
+        is_across = self.lanes == 1 and bool(op.operands) and axis == op.operands[0].type.ndim - 1
         if products:
             self.products(op, work, products / 2)
             return work
