@@ -162,16 +162,28 @@ def only_indexed(body: Graph, number: int) -> bool:
 
 def is_indexed(region: Graph, value: Value) -> bool:
     """Whether a region reads a value of its at places that are data, or that a turn decides."""
+    return _is_read(region, value, lambda op, place: place in op.primitive.reads_at_data) or (
+        is_sliced(region, value)
+    )
+
+
+def is_sliced(region: Graph, value: Value) -> bool:
+    """Whether a region reads or writes parts of a value of which a turn decides how large."""
+    kinds = (Kind.VIEW, Kind.UPDATE)
+    return _is_read(region, value, lambda op, _: op.primitive.kind in kinds and has_dim(op.params))
+
+
+def _is_read(region: Graph, value: Value, how: Callable[[Operation, int], bool]) -> bool:
+    """Whether an operation takes a value as some operand in such a way."""
     for op in region.operations:
         for place, operand in enumerate(op.operands):
             if operand is not value:
                 continue
-            is_slice = op.primitive.kind in (Kind.VIEW, Kind.UPDATE) and has_dim(op.params)
-            if place in op.primitive.reads_at_data or is_slice:
+            if how(op, place):
                 return True
             shift = 1 if op.primitive in BRANCHES else 0
             for inner in op.regions:
-                if place >= shift and is_indexed(inner, inner.inputs[place - shift]):
+                if place >= shift and _is_read(inner, inner.inputs[place - shift], how):
                     return True
     return False
 

@@ -16,7 +16,7 @@ import numpy as np
 from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
-from lanewise.codegen.choices import is_indexed
+from lanewise.codegen.choices import is_indexed, is_sliced
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.loops import UNROLLED, Variable
@@ -312,7 +312,7 @@ class Carried:
     others
         What else is carried, as far as it is there.
     moves
-        Whether it is read at places that a turn decides.
+        Whether parts of it are read of which a turn decides how large.
     """
 
     def __init__(
@@ -332,8 +332,8 @@ class Carried:
         self.variables: list[Variable] = []
         self.last: list[Variable] = []
         # What is read at the places of a turn would go from registers to memory in each.
-        moves &= x.size > UNROLLED and (varying or not k.in_lanes)
-        if moves or not k.is_small(x.shape):
+        moves &= varying or not k.in_lanes
+        if not k.is_small(x.shape) or (moves and x.size > UNROLLED):
             self.memory = k.owned(
                 x, *[other.memory for other in others if other.memory is not None]
             )
@@ -408,7 +408,7 @@ def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[boo
     with pinned(captures):
         state: list[Carried] = []
         for i, x in enumerate(operands[count:]):
-            moves = any([is_indexed(r, r.inputs[count + i]) for r in op.regions])
+            moves = any([is_sliced(r, r.inputs[count + i]) for r in op.regions])
             state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
         active = e.slot("b", True) if parts else None
         if active is not None:
@@ -476,7 +476,7 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
         state: list[Carried] = []
         (region,) = op.regions
         for i, x in enumerate(operands[first:last]):
-            moves = is_indexed(region, region.inputs[first + i])
+            moves = is_sliced(region, region.inputs[first + i])
             state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
         stacks = [
             k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
