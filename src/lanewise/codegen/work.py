@@ -69,14 +69,13 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
         return interpreting(op.regions[0], sizes, examples * count)
     if primitive is scan:
         return _size(params["length"], sizes) * interpreting(op.regions[0], sizes, examples)
-    if primitive is while_:
-        return TURNS * sum([interpreting(region, sizes, examples) for region in op.regions])
-    if primitive in BRANCHES:
-        # The examples of a side are gathered, and what they leave is scattered.
+    if primitive is while_ or primitive in BRANCHES:
+        regions = sum([interpreting(region, sizes, examples) for region in op.regions])
         rows = [v for v in op.results if examples > 1 and isinstance(v.type, ArrayType)]
-        nbytes = 2 * examples * sum([_count(v, sizes) * _itemsize(v) for v in rows])
-        sides = sum([interpreting(region, sizes, examples) for region in op.regions])
-        return CALL_NS + BYTE_NS * nbytes + sides
+        nbytes = examples * sum([_count(v, sizes) * _itemsize(v) for v in rows])
+        if primitive is while_:  # those that go on are gathered where others leave
+            return TURNS * regions + BYTE_NS * nbytes * min(examples, TURNS) / 2
+        return CALL_NS + regions + 2 * BYTE_NS * nbytes  # those of a side, and back
     kind = primitive.kind
     if kind in (Kind.SOURCE, Kind.VIEW):
         return VIEW_NS
