@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import lanewise as lw
 from lanewise.runtime.settings import COMPILE, INTERPRET, backend
 
 
@@ -21,3 +23,5 @@ def test_another_backend_is_refused(monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", "Native")
     with pytest.raises(ValueError, match="LANEWISE_BACKEND must be interpret or native"):
         backend()
+    with pytest.raises(ValueError, match="LANEWISE_BACKEND must be interpret or native"):
+        lw.vmap(lambda x: x * 3)(np.arange(4.0))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from lanewise.passes.survive import meant
+
 INTERPRET, COMPILE = "interpret", "native"
 #: What runs a call where the function that was traced is faster.
 PLAIN = "plain"
@@ -15,5 +17,6 @@ def backend() -> str | None:
     """Return what LANEWISE_BACKEND forces: ``interpret``, ``native``, or None for neither."""
     name = os.environ.get("LANEWISE_BACKEND") or None
     if name not in (None, INTERPRET, COMPILE):
-        raise ValueError(f"LANEWISE_BACKEND must be interpret or native, not {name!r}")
+        text = f"LANEWISE_BACKEND must be interpret or native, not {name!r}"
+        raise meant(ValueError(text))
     return name

@@ -108,6 +108,13 @@ class Tensor:
         """The shape of one example."""
         return self._type.shape
 
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise UnsupportedError(
+            f"setting the shape of a traced array{at(here())} is not followed. "
+            "Assign x.reshape(...)"
+        )
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
