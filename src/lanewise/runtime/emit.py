@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,6 +62,15 @@ MAX_DEPTH = 16
 #: Gives what runs an operation with regions, which may write to the operands at some positions: it
 #: takes the sizes of dimensions, then the operands.
 Runner = Callable[[Operation, Collection[int]], Callable[..., Any]]
+
+
+class At(NamedTuple):
+    """Where an operation is written: in a block, with these variables, and operands that die."""
+
+    memory: Memory
+    variables: dict[Value, str]
+    depth: int
+    dying: Sequence[Value]
 
 
 class Source:
@@ -199,7 +208,7 @@ class Source:
             elif op in filled:
                 self._line(depth, f"{variables[op.results[0]]} = {variables[op.operands[1]]}")
             else:
-                self._operation(op, memory, variables, depth, dying)
+                self._operation(op, At(memory, variables, depth, dying))
             if op is memory.first_lent and op.primitive not in CONTROL:
                 self.written = len(self._lines) + 1  # what it raises itself it raises before
             self._op = op
@@ -227,19 +236,13 @@ class Source:
         """Return the variable that has the NumPy scalar of one that may be an array."""
         return self._scalars.get(name, name)
 
-    def _operation(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-    ) -> None:
+    def _operation(self, op: Operation, at: At) -> None:
+        memory, variables, depth, _ = at
         if op.primitive in CONTROL and depth < MAX_DEPTH:
             branch = self._cond if op.primitive is cond else self._switch
             loop = self._while if op.primitive is while_ else self._scan
             write = branch if op.primitive in BRANCHES else loop
-            write(op, memory, variables, depth, dying)
+            write(op, at)
             self._learn_sizes(op, variables, depth)
             return
         arrays = [variables[value] for value in op.operands]
@@ -362,52 +365,32 @@ class Source:
             if not has_dim(index):
                 return f"{x}[{self._refer(python_slices(index))}] = {values}"
             return f"{x}[{self._sized_key(index)}] = {values}"
-        if op.primitive is scatter:
-            if op.params["fn"] is None:
-                return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
-            into = partial(scatter_into, **op.params)
-        elif has_dim(op.params):
-            self._needs_sizes = True
-            return f"{self._refer(sized(slice_into, op.params))}(sizes)({', '.join(operands)})"
-        else:
-            into = partial(slice_into, **op.params)
+        if op.primitive is scatter and op.params["fn"] is None:
+            return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
+        into = scatter_into if op.primitive is scatter else slice_into
         if has_dim(op.params):
             self._needs_sizes = True
-            return f"{self._refer(sized(into.func, op.params))}(sizes)({', '.join(operands)})"
-        return f"{self._refer(into)}({', '.join(operands)})"
+            return f"{self._refer(sized(into, op.params))}(sizes)({', '.join(operands)})"
+        return f"{self._refer(partial(into, **op.params))}({', '.join(operands)})"
 
     # --- control flow -----------------------------------------------------------------------------
 
-    def _cond(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-    ) -> None:
-        self._line(depth, f"if {self._scalar(variables[op.operands[0]])}:")
-        self._branch(op, 0, memory, variables, depth + 1, dying)
+    def _cond(self, op: Operation, at: At) -> None:
+        self._line(at.depth, f"if {self._scalar(at.variables[op.operands[0]])}:")
+        self._branch(op, 0, at, at.depth + 1)
         self._op = op
-        self._line(depth, "else:")
-        self._branch(op, 1, memory, variables, depth + 1, dying)
+        self._line(at.depth, "else:")
+        self._branch(op, 1, at, at.depth + 1)
 
-    def _switch(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-    ) -> None:
+    def _switch(self, op: Operation, at: At) -> None:
         index = self._fresh()
         # Looked up in a list, for Python's sense of negative indices and its error.
         choices = self._refer(list(range(len(op.regions))))
-        self._line(depth, f"{index} = {choices}[{self._scalar(variables[op.operands[0]])}]")
+        self._line(at.depth, f"{index} = {choices}[{self._scalar(at.variables[op.operands[0]])}]")
 
         def choose(low: int, high: int, depth: int) -> None:
             if high - low == 1:
-                self._branch(op, low, memory, variables, depth, dying)
+                self._branch(op, low, at, depth)
                 return
             middle = (low + high) // 2
             self._op = op
@@ -417,18 +400,11 @@ class Source:
             self._line(depth, "else:")
             choose(middle, high, depth + 1)
 
-        choose(0, len(op.regions), depth)
+        choose(0, len(op.regions), at.depth)
 
-    def _branch(
-        self,
-        op: Operation,
-        number: int,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-    ) -> None:
+    def _branch(self, op: Operation, number: int, at: At, depth: int) -> None:
         """Write one region of a `cond` or `switch`, and put its outputs into the results."""
+        memory, variables, _, dying = at
         region = op.regions[number]
         operands = op.operands[1:]
         names = [variables[value] for value in operands]
@@ -471,16 +447,9 @@ class Source:
             ]
             self._drop(depth, [name for name in left if name not in targets])
 
-    def _enter_loop(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-        carried: int,
-    ) -> list[str]:
+    def _enter_loop(self, op: Operation, at: At, carried: int) -> list[str]:
         """Put the initial carry of a loop into the variables of its results; return those."""
+        memory, variables, depth, dying = at
         first = op.params["captures"]
         names = [variables[value] for value in op.results[:carried]]
         carry = op.operands[first : first + carried]
@@ -493,13 +462,7 @@ class Source:
         return names
 
     def _body(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        inputs: Sequence[str],
-        carry: Sequence[str],
+        self, op: Operation, at: At, inputs: Sequence[str], carry: Sequence[str]
     ) -> dict[Value, str]:
         """Write one turn of a loop, up to the change of the carry; return its variables."""
         body = op.regions[-1]
@@ -517,19 +480,13 @@ class Source:
                 if last.get(old, -1) < position + (not maker.regions):
                     wanted[value] = name
         dropped = {value for value in own if value not in body.outputs}
-        self._block(body, memory.regions[op][-1], inner, depth, dropped, wanted)
+        self._block(body, at.memory.regions[op][-1], inner, at.depth + 1, dropped, wanted)
         return inner
 
-    def _while(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-    ) -> None:
+    def _while(self, op: Operation, at: At) -> None:
+        memory, variables, depth, _ = at
         test, body = op.regions
-        carry = self._enter_loop(op, memory, variables, depth, dying, len(op.results))
+        carry = self._enter_loop(op, at, len(op.results))
         captured = [
             self._scalar(variables[value]) for value in op.operands[: op.params["captures"]]
         ]
@@ -538,20 +495,14 @@ class Source:
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
         self._op = op
         self._line(depth + 1, f"if not {inner[test.outputs[0]]}: break")
-        inner = self._body(op, memory, variables, depth + 1, [*captured, *carry], carry)
+        inner = self._body(op, at, [*captured, *carry], carry)
         self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
 
-    def _scan(
-        self,
-        op: Operation,
-        memory: Memory,
-        variables: dict[Value, str],
-        depth: int,
-        dying: Sequence[Value],
-    ) -> None:
+    def _scan(self, op: Operation, at: At) -> None:
+        _, variables, depth, _ = at
         (body,) = op.regions
         first, carried = op.params["captures"], op.params["carry"]
-        carry = self._enter_loop(op, memory, variables, depth, dying, carried)
+        carry = self._enter_loop(op, at, carried)
         captured = [self._scalar(variables[value]) for value in op.operands[:first]]
         stacks = [variables[value] for value in op.results[carried:]]
         for name, value in zip(stacks, op.results[carried:], strict=True):
@@ -568,7 +519,7 @@ class Source:
         many = f"zip({', '.join(sources)})" if len(sources) > 1 else sources[0]
         self._line(depth, f"for {', '.join(slices)} in {many}:")
         slices = slices[len(slices) - len(xs) :]
-        inner = self._body(op, memory, variables, depth + 1, [*captured, *carry, *slices], carry)
+        inner = self._body(op, at, [*captured, *carry, *slices], carry)
         self._op = op
         for name, value in zip(stacks, body.outputs[carried:], strict=True):
             self._line(depth + 1, f"{name}[{turn}] = {inner[value]}")
