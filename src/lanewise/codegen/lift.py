@@ -56,11 +56,9 @@ def _liftable(graph: Graph) -> list[Signature]:
 
 
 def _constants(graph: Graph) -> Iterator[Signature]:
-    for op in graph.operations:
+    for op in graph.walk():
         if op.primitive is constant and _may_change(op.params):
             yield op.signature
-        for region in op.regions:
-            yield from _constants(region)
 
 
 def _may_change(params: dict[str, Any]) -> bool:

@@ -44,7 +44,7 @@ class Arena(Array):
 
     __slots__ = ("_heap", "_is_checked", "_k", "_tangents", "_wide", "element")
 
-    def __init__(self, k: Lowering, is_checked: bool = False) -> None:
+    def __init__(self, k: Lowering, is_checked: bool) -> None:
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
         self._k, self._wide = k, k.in_lanes
@@ -244,16 +244,8 @@ def table_element(
 
 def check(graph: Graph) -> None:
     """Raise `CannotCompile` if a list goes on in more than one way, or is used when it changed."""
-    if any(op.primitive is list_arena for op in _all(graph)):
+    if any(op.primitive is list_arena for op in graph.walk()):
         _advanced(graph)
-
-
-def _all(graph: Graph) -> list[Operation]:
-    found = list(graph.operations)
-    for op in graph.operations:
-        for region in op.regions:
-            found += _all(region)
-    return found
 
 
 class _Advance(NamedTuple):

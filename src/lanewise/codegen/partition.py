@@ -17,7 +17,8 @@ from lanewise.codegen.kernel_cache import kernel_of
 from lanewise.codegen.lift import lift
 from lanewise.codegen.numbers import is_supported
 from lanewise.codegen.sizes import is_few
-from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
+from lanewise.codegen.work import count_operations
+from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value, current_builder
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import iota
 from lanewise.ops.facts import Kind, is_plain_view
@@ -81,25 +82,22 @@ def partition(
     report
         Told of each operation under a map that is left to NumPy, and why.
     """
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
     whole: dict[Value, Value] = {}
     known = unknown_sizes(Graph(graph.inputs, (), ()))
-    for op in graph.operations:
+
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | None:
         obstacle = _obstacle_of_map(op, known) if op.primitive is map_ else ""
         if obstacle is None:
-            operands = [values[value] for value in op.operands]
+            operands, builder = [values[value] for value in op.operands], current_builder()
             found = _split(builder, op, operands, kernels, report or _ignore)
-            if _is_single(op):
-                found = [_with_batch(builder, value, whole) for value in found]
-            values.update(zip(op.results, found, strict=True))
-        elif op.primitive is reshape and _is_known(op, values, whole):
-            values[op.results[0]] = whole[values[op.operands[0]]]
-        else:
-            builder.copy(op, values)
-            if obstacle and report:
-                report(Refused(op, obstacle, op))
-    return builder.finish([values[value] for value in graph.outputs])
+            return [_with_batch(builder, v, whole) for v in found] if _is_single(op) else found
+        if op.primitive is reshape and _is_known(op, values, whole):
+            return [whole[values[op.operands[0]]]]
+        if obstacle and report:
+            report(Refused(op, obstacle, op))
+        return None
+
+    return graph.rewritten(rule)
 
 
 def _ignore(refused: Refused) -> None:
@@ -258,14 +256,10 @@ class _Split:
 
 def _obstacle(op: Operation) -> tuple[str, Operation] | None:
     """Return why an operation has no native form, if a type in it says so, and where that is."""
-    for value in (*op.operands, *op.results):
-        if not _is_plain(value):
-            return f"{value.type} is not an array of numbers", op
-    for region in op.regions:
-        for inner in region.operations:
-            found = _obstacle(inner)
-            if found is not None:
-                return found
+    for inner in Graph((), [op], ()).walk():
+        for value in (*inner.operands, *inner.results):
+            if not _is_plain(value):
+                return f"{value.type} is not an array of numbers", inner
     return None
 
 
@@ -430,16 +424,11 @@ def _pieces(split: _Split, stage: dict[Operation, int]) -> dict[tuple[int, int],
         piece = count = 0
         for index, member in enumerate(members):
             # Where one ends does not depend on other cuts, so that kernels stay what they are.
-            before, count = count, count + _count(member)
+            before, count = count, count + count_operations(Graph((), [member], ()))
             is_cut = before // MOST_OPERATIONS < count // MOST_OPERATIONS or member in split.cuts
             piece += index > 0 and is_cut and not is_whole
             pieces.setdefault((number, piece), []).append(member)
     return pieces
-
-
-def _count(op: Operation) -> int:
-    """Return how many operations one is, with those in its regions."""
-    return 1 + sum([_count(inner) for region in op.regions for inner in region.operations])
 
 
 def _uses_lists(op: Operation) -> bool:

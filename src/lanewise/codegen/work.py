@@ -144,6 +144,4 @@ def compiling(graph: Graph, lines: int | None = None) -> float:
 
 def count_operations(graph: Graph) -> int:
     """Return how many operations there are, in all regions."""
-    return sum(
-        [1 + sum([count_operations(region) for region in op.regions]) for op in graph.operations]
-    )
+    return len([*graph.walk()])

@@ -8,7 +8,7 @@ so what it needs from outside stands among the operands of the operation that ho
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -150,6 +150,10 @@ class Operation:
         signature = Signature(known.primitive, known.params, known.types, regions, False)
         return self.with_operands(self.operands, signature)
 
+    def map_regions(self, change: Callable[[Graph], Graph]) -> Operation:
+        """Return the same operation with what becomes of its regions; itself if it has none."""
+        return self.with_regions(tuple(map(change, self.regions))) if self.regions else self
+
     @property
     def has_effect(self) -> bool:
         return any(isinstance(value.type, TokenType) for value in self.results)
@@ -196,10 +200,38 @@ class Graph:
     def has_effects(self) -> bool:
         return any(op.has_effect for op in self.operations)
 
+    def walk(self) -> Iterator[Operation]:
+        """Give all operations, each before those in its regions."""
+        for op in self.operations:
+            yield op
+            for region in op.regions:
+                yield from region.walk()
+
     @property
     def defines(self) -> frozenset[str]:
         """The symbols of sizes that its operations, and those in regions, say the meaning of."""
         return frozenset().union(*[op.signature.defines for op in self.operations])
+
+    def rewritten(
+        self, rule: Callable[[Operation, dict[Value, Value]], Sequence[Value] | Operation | None]
+    ) -> Graph:
+        """Return the graph with operations as a rule records them in the current builder.
+
+        The rule is told what values have become, and gives the results of an operation, or an
+        operation to copy in its place; None where it stays.
+        """
+        builder = Builder()
+        values = {value: builder.input(value.type) for value in self.inputs}
+        with building(builder):
+            for op in self.operations:
+                builder.location = op._place
+                found = rule(op, values)
+                if found is None or isinstance(found, Operation):
+                    new = found or op
+                    builder.copy(new, values)
+                    found = [values[value] for value in new.results]
+                values.update(zip(op.results, found, strict=True))
+        return builder.finish([values[value] for value in self.outputs])
 
 
 class Builder:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
@@ -41,18 +41,16 @@ def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
     """
     if not any(map(is_batch, graph.operations)):
         return change(graph, False)
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
-    for op in graph.operations:
+
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
         if not is_batch(op):
-            builder.copy(op, values)
-            continue
+            return None
         region = change(op.regions[0], op.params["fastmath"])
-        builder.location = op._place
         operands = tuple([values[value] for value in op.operands])
-        results = builder.emit(map_, operands, {**op.params, "order": SEQUENTIAL}, (region,))
-        values.update(zip(op.results, results, strict=True))
-    return builder.finish([values[value] for value in graph.outputs])
+        params = {**op.params, "order": SEQUENTIAL}
+        return current_builder().emit(map_, operands, params, (region,))
+
+    return graph.rewritten(rule)
 
 
 # --- what there is in a graph ---------------------------------------------------------------------
@@ -60,32 +58,25 @@ def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
 
 def may_spread(graph: Graph) -> bool:
     """Whether a graph has a loop, or an array, that is long enough to be spread over lanes."""
-    for op in graph.operations:
-        if op.primitive is scan and expected(op.params["length"]) >= FEWEST:
-            return True
-        if is_large(op) or any(may_spread(region) for region in op.regions):
-            return True
-    return False
+    return any(
+        (op.primitive is scan and expected(op.params["length"]) >= FEWEST) or is_large(op)
+        for op in graph.walk()
+    )
 
 
 def has_kernels(graph: Graph) -> bool:
     """Whether there is a native map in a graph."""
-    return any(
-        op.params.get("order") == NATIVE or any(map(has_kernels, op.regions))
-        for op in graph.operations
-    )
+    return any(op.params.get("order") == NATIVE for op in graph.walk())
 
 
 def holds_map(region: Graph) -> bool:
     """Whether there is a map in a graph, or in its regions."""
-    return any(op.primitive is map_ or any(map(holds_map, op.regions)) for op in region.operations)
+    return any(op.primitive is map_ for op in region.walk())
 
 
 def count_maps(graph: Graph) -> int:
     """Return how many maps there are in a graph, and in all its regions."""
-    return sum(
-        [(op.primitive is map_) + sum(map(count_maps, op.regions)) for op in graph.operations]
-    )
+    return sum([op.primitive is map_ for op in graph.walk()])
 
 
 def is_in_turn(op: Operation) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, Shape, dim_max, product
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ir.types import array_type
 from lanewise.ops.control import CONTROL
 from lanewise.ops.creation import constant
@@ -67,8 +67,7 @@ def over_elements(graph: Graph, fastmath: bool = False) -> Graph:
                 _Map(builder, values, split, step).record(fastmath)
                 continue
             if step.primitive in CONTROL:
-                regions = [over_elements(region, fastmath) for region in step.regions]
-                step = step.with_regions(tuple(regions))
+                step = step.map_regions(lambda region: over_elements(region, fastmath))
             builder.copy(step, values)
     return builder.finish([values[value] for value in graph.outputs])
 
@@ -82,23 +81,19 @@ def _in_rows(graph: Graph) -> tuple[Graph, set[Operation]]:
     found: set[Operation] = set()
     if not any([is_inside(op, makers) for op in graph.operations]):
         return graph, found
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
-    with building(builder):
-        for op in graph.operations:
-            if not is_inside(op, makers):
-                builder.copy(op, values)
-                continue
-            builder.location = op._place
-            base, new = [values[value] for value in op.operands]
-            first, *rest = op.params["index"]
-            outside = (first, *[None] * len(rest))
-            rows = base if first is None else slice_(base, index=outside)
-            rows = update_slice(rows, new, index=(None, *rest))
-            found.add(builder.operations[-1])
-            result = rows if first is None else update_slice(base, rows, index=outside)
-            values[op.results[0]] = result
-    return builder.finish([values[value] for value in graph.outputs]), found
+
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | None:
+        if not is_inside(op, makers):
+            return None
+        base, new = [values[value] for value in op.operands]
+        first, *rest = op.params["index"]
+        outside = (first, *[None] * len(rest))
+        rows = base if first is None else slice_(base, index=outside)
+        rows = update_slice(rows, new, index=(None, *rest))
+        found.add(current_builder().operations[-1])
+        return [rows if first is None else update_slice(base, rows, index=outside)]
+
+    return graph.rewritten(rule), found
 
 
 @dataclass(slots=True)

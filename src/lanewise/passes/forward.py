@@ -34,10 +34,7 @@ def forwarded(graph: Graph) -> Graph:
 
     The graph, of which all outputs are needed, is one that `direct` gave.
     """
-    regions = [
-        op.with_regions(tuple([forwarded(region) for region in op.regions])) if op.regions else op
-        for op in graph.operations
-    ]
+    regions = [op.map_regions(forwarded) for op in graph.operations]
     graph = merge_repeated(Graph(graph.inputs, regions, graph.outputs))
     found = merge_repeated(eliminate_dead(_read(graph)))
     found = eliminate_dead(_under_masks(eliminate_dead(_overwritten(found))))

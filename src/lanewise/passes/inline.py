@@ -49,7 +49,7 @@ def _inlined(graph: Graph, numbers: Mapping[Any, int]) -> Graph:
             results = builder.inline(region, [values[value] for value in op.operands])
             values.update(zip(op.results, results, strict=True))
         elif _holds_any(op, numbers):
-            builder.copy(op.with_regions(tuple([_inlined(r, numbers) for r in op.regions])), values)
+            builder.copy(op.map_regions(lambda region: _inlined(region, numbers)), values)
         else:
             builder.copy(op, values)
     return builder.finish([values[value] for value in graph.outputs])

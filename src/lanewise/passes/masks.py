@@ -33,10 +33,7 @@ _INTP = np.dtype(np.intp)
 
 def under_masks(graph: Graph) -> Graph:
     """Return the graph with sums and writes of what masks choose taken of whole arrays."""
-    operations = [
-        op.with_regions(tuple([under_masks(region) for region in op.regions])) if op.regions else op
-        for op in graph.operations
-    ]
+    operations = [op.map_regions(under_masks) for op in graph.operations]
     if any([new is not op for new, op in zip(operations, graph.operations, strict=True)]):
         graph = Graph(graph.inputs, operations, graph.outputs)
     for op in graph.operations:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.elementwise import where
@@ -96,22 +96,15 @@ def _rewritten(
     recorded: Callable[[Operation, Mapping[Value, Value]], Value | None],
 ) -> Graph:
     """Return the graph with large arrays as a rule records them, where it does, and its regions."""
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
-    with building(builder):
-        for op in graph.operations:
-            if op.regions:
-                op = op.with_regions(tuple([within(region) for region in op.regions]))
-            builder.location = op._place
-            found = None
-            # What is written may be of an unknown size: then it is not kept in registers either.
-            if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
-                found = recorded(op, values)
-            if found is None:
-                builder.copy(op, values)
-            else:
-                values[op.results[0]] = found
-    return eliminate_dead(builder.finish([values[value] for value in graph.outputs]))
+
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
+        op, found = op.map_regions(within), None
+        # What is written may be of an unknown size: then it is not kept in registers either.
+        if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
+            found = recorded(op, values)
+        return op if found is None else [found]
+
+    return eliminate_dead(graph.rewritten(rule))
 
 
 def _count(value: Value) -> int:

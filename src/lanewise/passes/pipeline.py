@@ -123,7 +123,7 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
 def outlined(graph: Graph, target: Target) -> Graph:
     """Return a graph with kernels for its maps, also within control flow, and for the rest."""
     inner = [
-        op.with_regions(tuple([outlined(region, target) for region in op.regions]))
+        op.map_regions(lambda region: outlined(region, target))
         if op.primitive in CONTROL and any(map(holds_map, op.regions))
         else op
         for op in graph.operations
@@ -137,7 +137,7 @@ def outlined_in_turn(graph: Graph, target: Target) -> Graph:
     if not any(map(is_in_turn, graph.operations)):
         return outlined(graph, target)
     operations = [
-        op.with_regions((outlined(op.regions[0], target),)) if is_in_turn(op) else op
+        op.map_regions(lambda region: outlined(region, target)) if is_in_turn(op) else op
         for op in graph.operations
     ]
     return Graph(graph.inputs, operations, graph.outputs)

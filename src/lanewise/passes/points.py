@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, Shape
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import constant, dimension
 from lanewise.ops.indexing import gather, scatter
@@ -24,20 +24,13 @@ _INT = np.dtype(np.int64)
 
 def pointed(graph: Graph) -> Graph:
     """Return the graph with slices of one place as indices, in all regions."""
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
     makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
-    with building(builder):
-        for op in graph.operations:
-            if op.regions:
-                op = op.with_regions(tuple([pointed(region) for region in op.regions]))
-            builder.location = op._place
-            found = _written(op, values, makers) or _read(op, values, makers)
-            if found is None:
-                builder.copy(op, values)
-            else:
-                values[op.results[0]] = found
-    return builder.finish([values[value] for value in graph.outputs])
+
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
+        found = _written(op, values, makers) or _read(op, values, makers)
+        return op.map_regions(pointed) if found is None else [found]
+
+    return graph.rewritten(rule)
 
 
 def integer(value: DimLike) -> Value:

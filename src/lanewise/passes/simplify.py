@@ -24,8 +24,7 @@ def merge_repeated(graph: Graph) -> Graph:
     known: dict[Hashable, tuple[Value, ...]] = {}
     kept: list[Operation] = []
     for op in graph.operations:
-        if op.regions:
-            op = op.with_regions(tuple([merge_repeated(region) for region in op.regions]))
+        op = op.map_regions(merge_repeated)
         operands = tuple([first.get(value, value) for value in op.operands])
         key = (op.signature.key, operands)
         if not op.must_run and key in known:

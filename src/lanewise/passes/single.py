@@ -122,10 +122,8 @@ def _is_of_few(op: Operation) -> bool:
 
 def _is_of_arrays(op: Operation) -> bool:
     """Whether all that an operation and its regions compute with are arrays."""
-    values = (*op.operands, *op.results)
-    return all([isinstance(value.type, ArrayType) for value in values]) and all(
-        [_is_of_arrays(inner) for region in op.regions for inner in region.operations]
-    )
+    members = Graph((), [op], ()).walk()
+    return all(isinstance(v.type, ArrayType) for m in members for v in (*m.operands, *m.results))
 
 
 def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Operation]:

@@ -156,22 +156,17 @@ def bounded_for(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     """
     names: dict[str, DimLike] = {}
 
-    def enter(region: Graph) -> None:
-        for op in region.operations:
-            if op.primitive.is_definition:
-                (name,) = symbols(op.params["size"])
-                most = op.params["most"]
-                end = None if most is None else bounds(substitute(most, {**sizes, **names}))[1]
-                if most_of(name) is not None:
-                    continue
-                if end is None:
-                    raise IndexError(f"how far {name} goes is not known")
-                known = bounds(names.get(name, 0))[1] or 0
-                names[name] = Dim.bounded(name, max(end, known))
-            for inner in op.regions:
-                enter(inner)
-
-    enter(graph)
+    for op in graph.walk():
+        if op.primitive.is_definition:
+            (name,) = symbols(op.params["size"])
+            most = op.params["most"]
+            end = None if most is None else bounds(substitute(most, {**sizes, **names}))[1]
+            if most_of(name) is not None:
+                continue
+            if end is None:
+                raise IndexError(f"how far {name} goes is not known")
+            known = bounds(names.get(name, 0))[1] or 0
+            names[name] = Dim.bounded(name, max(end, known))
     return specialized(graph, names) if names else graph
 
 
@@ -194,8 +189,7 @@ def symbols_of(op: Operation) -> frozenset[str]:
 
 def all_symbols_of(op: Operation) -> frozenset[str]:
     """Return the symbols in an operation and in its regions."""
-    inner = [all_symbols_of(other) for region in op.regions for other in region.operations]
-    return symbols_of(op).union(*inner)
+    return frozenset().union(*map(symbols_of, Graph((), [op], ()).walk()))
 
 
 def has_own_sizes(op: Operation) -> bool:

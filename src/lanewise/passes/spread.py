@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lanewise.ir.dims import DimLike, dim_min, never_below, product
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Builder, Graph, Operation, Value, current_builder
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.control import LOOPS, scan
@@ -84,25 +84,18 @@ def _spread(graph: Graph, fastmath: bool, totals: bool, is_repeated: bool = Fals
     What `is_repeated`, in the turns of a loop, becomes maps only where each is much work: that loop
     cannot be in a kernel then.
     """
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
-    with building(builder):
-        for op in graph.operations:
+
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
+        is_worth_it = not is_repeated or _work(op) >= MUCH
+        if op.primitive is scan and _is_long(op) and is_worth_it:
             operands = [values[value] for value in op.operands]
-            found = None
-            is_worth_it = not is_repeated or _work(op) >= MUCH
-            if op.primitive is scan and _is_long(op) and is_worth_it:
-                found = _Loop(builder, op, operands, fastmath, totals).mapped()
-            if found is None:
-                if op.regions:
-                    inner = totals and op.primitive is not map_
-                    again = is_repeated or op.primitive in LOOPS
-                    regions = [_spread(region, fastmath, inner, again) for region in op.regions]
-                    op = op.with_regions(tuple(regions))
-                builder.copy(op, values)
-            else:
-                values.update(zip(op.results, found, strict=True))
-    return builder.finish([values[value] for value in graph.outputs])
+            found = _Loop(current_builder(), op, operands, fastmath, totals).mapped()
+            if found is not None:
+                return found
+        inner, again = totals and op.primitive is not map_, is_repeated or op.primitive in LOOPS
+        return op.map_regions(lambda region: _spread(region, fastmath, inner, again))
+
+    return graph.rewritten(rule)
 
 
 def _work(op: Operation) -> int:

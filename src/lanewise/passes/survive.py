@@ -145,11 +145,5 @@ def _report(step: str, graph: Graph | None, error: Exception) -> None:
 
 def _first_place(graph: Graph) -> Location | None:
     """Return the first place in the user's code that a graph was recorded at."""
-    for op in graph.operations:
-        if op._place is not None:
-            return Location(*op._place)
-        for region in op.regions:
-            place = _first_place(region)
-            if place is not None:
-                return place
-    return None
+    places = [op._place for op in graph.walk() if op._place is not None]
+    return Location(*places[0]) if places else None

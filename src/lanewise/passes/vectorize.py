@@ -46,23 +46,18 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
         If an operation has no batching rule and its map does not allow falling back, or a result
         that was announced as the same for all examples varies.
     """
-    builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
-    with building(builder):
-        for op in graph.operations:
-            if not op.regions or (op.primitive is map_ and op.params["order"] == NATIVE):
-                builder.copy(op, values)
-                continue
-            builder.location = op.location
-            operands = tuple([values[value] for value in op.operands])
-            regions = tuple([vectorize(region, report) for region in op.regions])
-            params = op.params
-            if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
-                results = _lower_map(params, operands, regions[0], report)
-            else:
-                results = builder.emit(op.primitive, operands, params, regions)
-            values.update(zip(op.results, results, strict=True))
-    return builder.finish([values[value] for value in graph.outputs])
+
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
+        if not op.regions or (op.primitive is map_ and op.params["order"] == NATIVE):
+            return None
+        operands = tuple([values[value] for value in op.operands])
+        regions = tuple([vectorize(region, report) for region in op.regions])
+        params = op.params
+        if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
+            return _lower_map(params, operands, regions[0], report)
+        return current_builder().emit(op.primitive, operands, params, regions)
+
+    return graph.rewritten(rule)
 
 
 def _lower_map(
