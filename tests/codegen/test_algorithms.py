@@ -79,7 +79,7 @@ def test_conjugates():
 def test_places_of_a_mask_stand_one_behind_the_other(chosen, monkeypatch):
     made = []
     places_of = places.places_of
-    monkeypatch.setattr(places, "places_of", lambda *args: made.append(1) or places_of(*args))
+    monkeypatch.setattr(Algorithms, "places_of", lambda *args: made.append(1) or places_of(*args))
     rows = np.full((5, 9 + 3 * len(chosen) + sum(chosen)), -1.0)  # a kernel of its own for each
     rows[:, list(chosen)] = 1.0
     rows[4] *= -1  # the others are chosen

@@ -10,10 +10,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from lanewise.codegen.elementwise.driver import compile_all
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.numbers import Complex, constant
 from support.adversarial import loops, operands, same
+from support.driver import compile_all
 from support.ulp import EXAMPLES, PRECISION, error
 
 DTYPES = [np.dtype(np.complex64), np.dtype(np.complex128)]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from lanewise.codegen.elementwise.driver import compile_elementwise
 from lanewise.codegen.mathlib import arithmetic, exponential
 from support import ulp
+from support.driver import compile_elementwise
 
 #: The largest error of each function in ULP, for float64 and float32.
 BOUNDS = {

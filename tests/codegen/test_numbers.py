@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from lanewise.codegen import llvm, support
-from lanewise.codegen.elementwise.driver import compile_all, compile_elementwise
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.numbers import (
@@ -28,6 +27,7 @@ from lanewise.codegen.numbers import (
     vecs,
 )
 from support.adversarial import DTYPES, numbers, same
+from support.driver import compile_all, compile_elementwise
 
 is_x86 = platform.machine().lower() in ("x86_64", "amd64")
 

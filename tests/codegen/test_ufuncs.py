@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lanewise.codegen.elementwise.driver import compile_all, compile_elementwise
 from lanewise.codegen.elementwise.integer_ufuncs import NEGATIVE_POWER
 from lanewise.codegen.elementwise.ufuncs import ROWS, SCIPY, lookup
 from lanewise.codegen.numbers import constant
 from lanewise.ops.ufuncs import ROWS as KNOWN
 from lanewise.ops.ufuncs import instructions
 from support.adversarial import loops, operands, same, steps
+from support.driver import compile_all, compile_elementwise
 
 #: NumPy's ufuncs.
 NAMES = [row.name for row in KNOWN]

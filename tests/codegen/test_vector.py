@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lanewise.codegen.elementwise.driver import compile_all
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.vector import Vec, is_float, is_signed, known_span, select, span_of
+from support.driver import compile_all
 
 FLOATS = np.array([1.5, -2.5, 0.0, -0.0, np.inf, -np.inf, np.nan, 7.0])
 OTHERS = np.array([2.0, -2.5, -0.0, 3.0, np.inf, 1.0, 0.5, np.nan])

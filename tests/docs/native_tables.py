@@ -21,9 +21,10 @@ import lanewise  # noqa: F401  (fills the registry)
 from codegen import test_mathlib_exponential as exponential
 from codegen import test_mathlib_hyperbolic as hyperbolic
 from codegen import test_mathlib_power as power
+from codegen import test_mathlib_special as special
+from codegen import test_mathlib_trigonometric as trigonometric
 from lanewise.codegen.algorithms import sorting
 from lanewise.codegen.elementwise import ufuncs
-from lanewise.codegen.mathlib import special, trigonometric
 from lanewise.ops import lapack
 from lanewise.ops.registry import REGISTRY, Absent
 

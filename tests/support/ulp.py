@@ -15,8 +15,8 @@ import mpmath
 import numpy as np
 from mpmath import mpf
 
-from lanewise.codegen.elementwise.driver import compile_elementwise
 from support.draws import examples
+from support.driver import compile_elementwise
 
 #: Points of each measurement. More look for worse ones: LANEWISE_EXAMPLES=100000.
 EXAMPLES = examples(1000)

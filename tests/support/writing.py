@@ -9,10 +9,10 @@ import numpy as np
 
 from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.arrays import Elements
-from lanewise.codegen.elementwise.driver import compile_elementwise
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.numbers import Number, dtype_of, vecs
 from lanewise.codegen.vector import Vec
+from support.driver import compile_elementwise
 
 FLOAT = np.dtype(np.float64)
 

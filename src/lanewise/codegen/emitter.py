@@ -307,30 +307,51 @@ class Emitter:
         For long code that is seldom run: inlined, it would only make compiling slow. ``name`` names
         the function together with the operands' types.
         """
+        return self.called(name, lambda *given: (function(*given),), *operands)[0]
+
+    def called(
+        self, name: str, function: Callable[..., Sequence[Vec]], *operands: Vec
+    ) -> list[Vec]:
+        """Do what `call` does for a function that gives several Vecs."""
         varying = any([x.varying for x in operands])
-        if varying:
-            operands = tuple([x.spread() for x in operands])
+        taken = [x.spread_if(varying) for x in operands]
+        types = [self.type(x.kind, varying) for x in operands]
         width = f"x{self.group}" if varying else ""
         full = f"lw.{name}.{'.'.join([x.kind for x in operands])}{width}"
         if full not in self.module.functions:
             self.module.functions[full] = ""  # a function that calls itself would be an endless one
             inner = Emitter(self.module, self.group, 1, self.flags.strip())
             given = [Vec(inner, x.kind, varying, (f"%a{i}",)) for i, x in enumerate(operands)]
-            result = function(*given)
-            inner.do(f"ret {inner.type(result.kind, varying)} {result.spread_if(varying).parts[0]}")
-            arguments = [f"{inner.type(x.kind, varying)} %a{i}" for i, x in enumerate(operands)]
+            results = [x.spread_if(varying) for x in function(*given)]
+            whole = self._together([x.kind for x in results], varying)
+            value = results[0].parts[0] if len(results) == 1 else "poison"
+            for place, x in enumerate(results if len(results) > 1 else ()):
+                part = f"{self.type(x.kind, varying)} {x.parts[0]}"
+                value = inner.write(f"insertvalue {whole} {value}, {part}, {place}")
+            inner.do(f"ret {whole} {value}")
+            arguments = [f"{type_} %a{i}" for i, type_ in enumerate(types)]
             self.module.functions[full] = inner.finish(
-                full, f"internal {inner.type(result.kind, varying)}", arguments, "noinline cold"
+                full, f"internal {whole}", arguments, "noinline cold"
             )
-            self.module.declarations[f"kind of {full}"] = f"; {full}: {result.kind}"
-        kind = self.module.declarations[f"kind of {full}"].rsplit(" ", 1)[1]
-        types = [self.type(x.kind, varying) for x in operands]
+            kinds = " ".join([x.kind for x in results])
+            self.module.declarations[f"kinds of {full}"] = f"; {full}: {kinds}"
+        kinds = self.module.declarations[f"kinds of {full}"].rsplit(": ", 1)[1].split()
+        whole = self._together(kinds, varying)
+        found: list[list[str]] = [[] for _ in kinds]
+        for parts in zip(*[x.parts for x in taken], strict=True):
+            text = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
+            value = self.write(f"call {whole} @{full}({text})")
+            for place, names in enumerate(found):
+                is_one = len(kinds) == 1
+                names.append(
+                    value if is_one else self.write(f"extractvalue {whole} {value}, {place}")
+                )
+        return [Vec(self, k, varying, tuple(names)) for k, names in zip(kinds, found, strict=True)]
 
-        def call(*parts: str) -> str:
-            given = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
-            return f"call {self.type(kind, varying)} @{full}({given})"
-
-        return self.map(kind, operands, call)
+    def _together(self, kinds: Sequence[str], varying: bool) -> str:
+        """Return the type of what a function gives, of several results a structure."""
+        types = [self.type(kind, varying) for kind in kinds]
+        return types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
 
     def call_each(self, name: str, function: Callable[..., Vec], mask: Vec, *operands: Vec) -> Vec:
         """Call `function`, written once in the module for uniform values, for each lane of a mask.

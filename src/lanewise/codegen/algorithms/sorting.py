@@ -229,7 +229,7 @@ def sorted_along(
     type_: Any,
     x: Array,
     axis: int,
-    places: bool,
+    places: bool = False,
     kth: Sequence[DimLike] | None = None,
 ) -> Array:
     """Return the rows along an axis sorted, or the `places` that they had.

@@ -14,7 +14,6 @@ from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.mathlib import bessel
 from lanewise.codegen.numbers import Number, vecs
 from lanewise.codegen.rules import Rules
-from lanewise.ir.dims import DimLike
 from lanewise.ir.types import array_type
 
 
@@ -25,93 +24,25 @@ class Algorithms(Rules):
         super().__init__(e)
         self.factors = linalg.Known()
 
+    inv, det, slogdet = linalg.inv, linalg.det, linalg.slogdet
+    qr, eigvalsh, svdvals = orthogonal.qr, orthogonal.eigvalsh, orthogonal.svdvals
+    sorted_along, places_of = sorting.sorted_along, places.places_of
+    searchsorted, interp = sorting.searchsorted, sorting.interp
+    gufunc_call, ufunc_call = library.gufunc_call, library.ufunc_call
+    python_call = python_calls.python_call
+    list_append, list_cut, list_of = lists.append, lists.cut, lists.begun_with
+    list_array, list_element = lists.elements, lists.element
+    list_tangents = staticmethod(lists.Arena.tangents)
+    table_changed, table_element = lists.changed, lists.table_element
+
     def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
         return linalg.cholesky(self, self.factors, type_, x, upper)
 
     def solve(self, type_: Any, a: Array, b: Array) -> Array:
         return linalg.solve(self, self.factors, type_, a, b)
 
-    def inv(self, type_: Any, x: Array) -> Array:
-        return linalg.inv(self, type_, x)
-
-    def det(self, type_: Any, x: Array) -> Array:
-        return linalg.det(self, type_, x)
-
-    def slogdet(self, types: Any, x: Array) -> list[Array]:
-        return linalg.slogdet(self, types, x)
-
-    def qr(self, types: Any, x: Array, mode: str) -> list[Array]:
-        return orthogonal.qr(self, types, x, mode)
-
-    def eigvalsh(self, type_: Any, x: Array, uplo: str) -> Array:
-        return orthogonal.eigvalsh(self, type_, x, uplo)
-
-    def svdvals(self, type_: Any, x: Array) -> Array:
-        return orthogonal.svdvals(self, type_, x)
-
-    def sorted_along(
-        self,
-        type_: Any,
-        x: Array,
-        axis: int,
-        places: bool = False,
-        kth: Sequence[DimLike] | None = None,
-    ) -> Array:
-        return sorting.sorted_along(self, type_, x, axis, places, kth)
-
-    def searchsorted(self, type_: Any, x: Array, values: Array, side: str) -> Array:
-        return sorting.searchsorted(self, type_, x, values, side)
-
-    def places_of(self, mask: Array, length: DimLike) -> Array:
-        return places.places_of(self, mask, length)
-
-    def interp(self, type_: Any, *operands: Array) -> Array:
-        return sorting.interp(self, type_, *operands)
-
-    def gufunc_call(self, types: Any, *given: Any, **how: Any) -> list[Array]:
-        return library.gufunc_call(self, types, *given, **how)
-
-    def ufunc_call(self, types: Any, *given: Any, **how: Any) -> list[Array]:
-        return library.ufunc_call(self, types, *given, **how)
-
-    def python_call(self, type_: Any, operands: Sequence[Array], fn: str, rows: bool) -> Array:
-        return python_calls.python_call(self, type_, operands, fn, rows)
-
-    def list_arena(self, is_checked: bool = False) -> Array:
+    def list_arena(self, is_checked: bool) -> Array:
         return lists.Arena(self, is_checked)
-
-    def list_append(self, arena: Array, whole: Array, value: Array) -> Array:
-        return lists.append(self, arena, whole, value)
-
-    def list_cut(self, arena: Array, whole: Array, size: Array) -> Array:
-        return lists.cut(self, arena, whole, size)
-
-    def list_of(self, arena: Array, values: Array) -> Array:
-        return lists.begun_with(self, arena, values)
-
-    def list_array(
-        self, arena: Array, whole: Array, dtype: np.dtype, shape: Sequence[Any]
-    ) -> Array:
-        return lists.elements(self, arena, whole, dtype, shape)
-
-    def list_element(
-        self, arena: Array, whole: Array, index: Array, dtype: np.dtype, shape: Sequence[int]
-    ) -> Array:
-        return lists.element(self, arena, whole, index, dtype, shape)
-
-    def list_tangents(self, arena: Array, order: int) -> Array:
-        assert isinstance(arena, lists.Arena)
-        return arena.tangents(order)
-
-    def table_changed(
-        self, store: Array, tables: Array, place: Array, value: Array, adding: bool
-    ) -> Array:
-        return lists.changed(self, store, tables, place, value, adding)
-
-    def table_element(
-        self, store: Array, tables: Array, place: Array, dtype: np.dtype, shape: Sequence[int]
-    ) -> Array:
-        return lists.table_element(self, store, tables, place, dtype, shape)
 
     def i0(self, x: Number, dtype: np.dtype) -> Number:
         return bessel.i0(*vecs(self.convert(x, dtype)))

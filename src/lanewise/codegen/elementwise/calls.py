@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.numbers import Complex, vecs
 from lanewise.codegen.vector import Vec, select
 
@@ -18,7 +17,7 @@ def patched(
 
 
 def patched_pair(
-    usual: tuple[Vec, Vec], mask: Vec, rare: Callable[[], tuple[Vec, ...]]
+    usual: tuple[Vec, Vec], mask: Vec, rare: Callable[[], Sequence[Vec]]
 ) -> tuple[Vec, Vec]:
     """Do what `Emitter.patched` does for two Vecs, which vary if the mask does."""
     e = mask.e
@@ -35,47 +34,9 @@ def patched_pair(
 def called(name: str, function: Callable[..., Complex], *operands: Complex) -> Complex:
     """Return what a function out of line gives."""
 
-    def write(*flat: Vec) -> tuple[Vec, Vec]:
+    def write(*flat: Vec) -> tuple[Vec, ...]:
         pairs = zip(flat[::2], flat[1::2], strict=True)
-        found = function(*[Complex(re, im) for re, im in pairs])
-        return found.re, found.im
+        return vecs(function(*[Complex(re, im) for re, im in pairs]))
 
     flat = [part for x in operands for part in vecs(x)]
-    return Complex(*call_pair(f"complex.{name}", write, *flat))
-
-
-def call_pair(
-    name: str, function: Callable[..., tuple[Vec, Vec]], *operands: Vec
-) -> tuple[Vec, Vec]:
-    """Do what `Emitter.call` does for a function that gives two Vecs of its first operand's kind.
-
-    ``name`` names the function together with the operands' types.
-    """
-    e, kind = operands[0].e, operands[0].kind
-    varying = any([x.varying for x in operands])
-    operands = tuple([x.spread_if(varying) for x in operands])
-    types = [e.type(x.kind, varying) for x in operands]
-    pair = f"{{ {types[0]}, {types[0]} }}"
-    width = f"x{e.group}" if varying else ""
-    full = f"lw.{name}.{'.'.join([x.kind for x in operands])}{width}"
-    if full not in e.module.functions:
-        e.module.functions[full] = ""  # holds the place before the functions that this one calls
-        inner = Emitter(e.module, e.group, 1, e.flags.strip())
-        given = [Vec(inner, x.kind, varying, (f"%a{i}",)) for i, x in enumerate(operands)]
-        result = "poison"
-        for place, vec in enumerate(function(*given)):
-            part = vec.spread_if(varying).parts[0]
-            result = inner.write(f"insertvalue {pair} {result}, {types[0]} {part}, {place}")
-        inner.do(f"ret {pair} {result}")
-        arguments = [f"{type_} %a{i}" for i, type_ in enumerate(types)]
-        e.module.functions[full] = inner.finish(
-            full, f"internal {pair}", arguments, "noinline cold"
-        )
-    found: tuple[list[str], list[str]] = ([], [])
-    for parts in zip(*[x.parts for x in operands], strict=True):
-        text = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
-        both = e.write(f"call {pair} @{full}({text})")
-        for place, names in enumerate(found):
-            names.append(e.write(f"extractvalue {pair} {both}, {place}"))
-    first, second = (Vec(e, kind, varying, tuple(names)) for names in found)
-    return first, second
+    return Complex(*flat[0].e.called(f"complex.{name}", write, *flat))

@@ -402,7 +402,7 @@ def power(x: Complex, y: Complex) -> Complex:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(power, (complex, complex))([1j, 2, 0], [2, -1, 0.5])
     array([-1. +0.j,  0.5+0.j,  0. +0.j])
     """

@@ -35,7 +35,7 @@ def divide(x: Complex, y: Complex) -> Complex:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(divide, (complex, complex))([1, 1e300], [1j, 1e300 + 1e300j])
     array([0. -1.j , 0.5-0.5j])
     """

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lanewise.codegen.elementwise.calls import call_pair, patched_pair
+from lanewise.codegen.elementwise.calls import patched_pair
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
 Rounding = Callable[[Vec], Vec]
@@ -46,7 +46,7 @@ def floor_divide_int(a: Vec, b: Vec) -> Vec:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(floor_divide_int, (int, int))([7, -7, 7, -7, 1], [2, 2, -2, -2, 0])
     array([ 3, -4, -4,  3,  0])
     """
@@ -180,19 +180,19 @@ def _by_integers(a: Vec, b: Vec, rounding: str) -> Vec:
 def floor_divide(a: Vec, b: Vec) -> Vec:
     """Return ``a // b`` of floats: a whole number."""
     (quotient, _), rare = _floored(a, b)
-    return a.e.patched(quotient, rare, lambda: call_pair("divmod", _divmod_rare, a, b)[0])
+    return a.e.patched(quotient, rare, lambda: a.e.called("divmod", _divmod_rare, a, b)[0])
 
 
 def remainder(a: Vec, b: Vec) -> Vec:
     """Return ``a % b`` of floats: it has the sign of `b`."""
     (_, rest), rare = _floored(a, b)
-    return a.e.patched(rest, rare, lambda: call_pair("divmod", _divmod_rare, a, b)[1])
+    return a.e.patched(rest, rare, lambda: a.e.called("divmod", _divmod_rare, a, b)[1])
 
 
 def divmod_(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     """Return ``a // b`` and ``a % b`` of floats."""
     found, rare = _floored(a, b)
-    return patched_pair(found, rare, lambda: call_pair("divmod", _divmod_rare, a, b))
+    return patched_pair(found, rare, lambda: a.e.called("divmod", _divmod_rare, a, b))
 
 
 def _floored(a: Vec, b: Vec) -> tuple[tuple[Vec, Vec], Vec]:
@@ -232,7 +232,7 @@ def fmod(a: Vec, b: Vec) -> Vec:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(fmod, (float, float))([7.5, -7.5, 1e300], [2.0, 2.0, 7.0])
     array([ 1.5, -1.5,  1. ])
     """

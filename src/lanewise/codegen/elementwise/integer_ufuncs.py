@@ -112,7 +112,7 @@ def gcd(x: Vec, y: Vec) -> Vec:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(gcd, (int, int))([12, -12, 0, 7], [18, 18, 5, 0])
     array([6, 6, 5, 7])
     """

@@ -130,7 +130,7 @@ def frexp(x: Vec) -> tuple[Vec, Vec]:
 
     Examples
     --------
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(frexp, (float,))([10.0, -0.5, 0.0])
     (array([ 0.625, -0.5  ,  0.   ]), array([4, 0, 0], dtype=int32))
     """

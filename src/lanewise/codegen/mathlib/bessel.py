@@ -67,7 +67,7 @@ def i0(x: Vec) -> Vec:
     Of infinity it is NaN, as NumPy and SciPy have it.
 
     >>> import numpy as np
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(i0, (float,))(np.array([0.0, 1.0, -20.0]))
     array([1.00000000e+00, 1.26606588e+00, 4.35582826e+07])
     """

@@ -249,7 +249,7 @@ def erf(x: Vec) -> Vec:
     """Return the error function, within 1.1 ULP (1 ULP in single precision).
 
     >>> import numpy as np
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(erf, (float,))(np.array([-np.inf, 0.0, 0.5]))
     array([-1.        ,  0.        ,  0.52049988])
     """

@@ -11,7 +11,7 @@ Coefficients are minimax fits (``tests/support/minimax.py``); the comments give 
 error of each.
 
 >>> import numpy as np
->>> from lanewise.codegen.elementwise.driver import compile_elementwise
+>>> from support.driver import compile_elementwise
 >>> compile_elementwise(exp, (np.float64,))(np.array([0.0, 1.0]))
 array([1.        , 2.71828183])
 """

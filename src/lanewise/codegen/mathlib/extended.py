@@ -39,7 +39,7 @@ def exp_of_sum(high: Vec, low: Vec) -> Vec:
     """Return ``exp(high + low)``, for float64, within 1 ULP; 0 and infinity far outside.
 
     >>> import numpy as np
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(exp_of_sum, (float, float))(np.array([1.0]), np.array([1e-17]))
     array([2.71828183])
     """

@@ -105,7 +105,7 @@ def gamma(x: Vec) -> Vec:
     """Return the gamma function, within 4 ULP (1 ULP in single precision).
 
     >>> import numpy as np
-    >>> from lanewise.codegen.elementwise.driver import compile_elementwise
+    >>> from support.driver import compile_elementwise
     >>> compile_elementwise(gamma, (float,))(np.array([0.5, 5.0, 171.0, -0.5]))
     array([ 1.77245385e+000,  2.40000000e+001,  7.25741562e+306, -3.54490770e+000])
     """

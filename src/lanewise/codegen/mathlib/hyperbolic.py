@@ -6,7 +6,7 @@ cancellation for small x, no overflow before the result. tanh comes from exp(2x)
 are logarithms of 1 + u with a u that is exact for small arguments (W. Kahan, Branch Cuts, 1987).
 
 >>> import numpy as np
->>> from lanewise.codegen.elementwise.driver import compile_elementwise
+>>> from support.driver import compile_elementwise
 >>> compile_elementwise(tanh, (np.float64,))(np.array([0.0, 40.0]))
 array([0., 1.])
 """

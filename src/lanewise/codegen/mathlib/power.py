@@ -6,7 +6,7 @@ multiplies its error by up to 1075 (J.-M. Muller, Handbook of Floating-Point Ari
 they, and negative bases, are put in if a lane needs them; nothing else branches.
 
 >>> import numpy as np
->>> from lanewise.codegen.elementwise.driver import compile_elementwise
+>>> from support.driver import compile_elementwise
 >>> compile_elementwise(cbrt, (np.float64,))(np.array([8.0, -27.0]))
 array([ 2., -3.])
 """
