@@ -114,8 +114,8 @@ class Emitter:
         """End a block; where that closes a loop, it stays one for LLVM too if `rolled`."""
         self.do(f"br label %{label}{', !llvm.loop !2' if rolled else ''}")
 
-    def branch(self, condition: Vec, then: str, otherwise: str, weights: str = "") -> None:
-        self.do(f"br i1 {condition.parts[0]}, label %{then}, label %{otherwise}{weights}")
+    def branch(self, condition: Vec, then: str, otherwise: str) -> None:
+        self.do(f"br i1 {condition.parts[0]}, label %{then}, label %{otherwise}")
 
     def finish(self, name: str, result: str, arguments: Sequence[str], attributes: str = "") -> str:
         """Return the function's text; the last block must have ended."""
@@ -198,7 +198,7 @@ class Emitter:
         rows = zip(*[x.parts for x in operands], strict=True)
         return Vec(self, kind, varying, tuple([self.write(instruction(*row)) for row in rows]))
 
-    def intrinsic(self, name: str, *operands: Vec, kind: str | None = None) -> Vec:
+    def intrinsic(self, name: str, *operands: Vec) -> Vec:
         """Write a call of an LLVM intrinsic that is overloaded by the type of its first operand."""
         first = operands[0]
         varying = any([x.varying for x in operands])
@@ -207,7 +207,7 @@ class Emitter:
         )
         suffix = f"v{self.group}{scalar}" if varying else scalar
         full = f"llvm.{name}.{suffix}"
-        result = self.type(kind or first.kind, varying)
+        result = self.type(first.kind, varying)
         types = [self.type(x.kind, varying) for x in operands]
         self.module.declare(full, result, *types)
 
@@ -215,7 +215,7 @@ class Emitter:
             given = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
             return f"call {result} @{full}({given})"
 
-        return self.map(kind or first.kind, operands, call)
+        return self.map(first.kind, operands, call)
 
     def any(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in some lane."""
@@ -251,10 +251,10 @@ class Emitter:
     # --- control flow -------------------------------------------------------------------------
 
     @contextmanager
-    def when(self, condition: Vec, weights: str = "") -> Generator[None]:
+    def when(self, condition: Vec) -> Generator[None]:
         """Write what the block writes under a uniform condition."""
         then, after = self.label("then"), self.label("after")
-        self.branch(condition, then, after, weights)
+        self.branch(condition, then, after)
         self.begin(then)
         yield
         self.jump(after)

@@ -125,14 +125,14 @@ def _initialize() -> None:
     binding.set_option("lanewise", f"-dag-maps-huge-region={COMPARED}")
 
 
-def target_machine(level: int = GENERATE) -> Any:
+def target_machine() -> Any:
     """Return an LLVM target machine for the processor that code is made for."""
     made = machine()
     # Without "pic", indexed loads of constant tables have addresses that the loader cannot place.
     return binding.Target.from_triple(made.triple).create_target_machine(
         cpu=made.name,
         features=made.features,
-        opt=level,
+        opt=GENERATE,
         jit=True,
         codemodel="default",
         reloc="pic",

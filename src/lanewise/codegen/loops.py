@@ -237,6 +237,18 @@ class Loops:
         rolled: bool = False,
     ) -> Generator[Any]:
         """Write the turns of a loop, or of a part of one that has these ends."""
+        start, stop = ends
+        with self._counting(first, last, step, rolled) as (at, _):
+            if isinstance(start, (int, Dim)) and isinstance(stop, (int, Dim)):
+                at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
+            with self.scope():
+                yield at
+
+    @contextmanager
+    def _counting(
+        self, first: Index, last: Index, step: int, rolled: bool = False
+    ) -> Generator[tuple[Vec, Vec]]:
+        """Write a loop over a counter, in which the block stands; give the counter and its end."""
         e = self.e
         counter = e.slot("i64", False)
         counter.set(self.index(first))
@@ -247,11 +259,7 @@ class Loops:
         bound = self.index(last)
         e.branch(at < bound if step > 0 else at > bound, body, done)
         e.begin(body)
-        start, stop = ends
-        if isinstance(start, (int, Dim)) and isinstance(stop, (int, Dim)):
-            at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
-        with self.scope():
-            yield at
+        yield at, bound
         counter.set(e.uniform("i64", at.parts[0]) + step)
         e.jump(head, rolled=rolled)
         e.begin(done)
@@ -293,26 +301,15 @@ class Loops:
     def lane_loop(self, start: Index, stop: Index) -> Generator[Affine]:
         """Write a loop whose turns are the lanes: a block of them at a time."""
         e, lanes = self.e, self.e.lanes
-        counter = e.slot("i64", False)
-        counter.set(self.index(start))
-        head, body, done = e.label("head"), e.label("body"), e.label("done")
-        e.jump(head)
-        e.begin(head)
-        at = counter.get()
-        bound = self.index(stop)
-        e.branch(at < bound, body, done)
-        e.begin(body)
-        outer = self.mask, self.in_lanes
-        index = Affine(e, at, 1)
         whole = isinstance(start, int) and isinstance(stop, int) and (stop - start) % lanes == 0
-        self.in_lanes = True
-        self.mask = None if whole else e.lane_index() < bound - at
-        with self.scope():
-            yield index
-        self.mask, self.in_lanes = outer
-        counter.set(at + lanes)
-        e.jump(head)
-        e.begin(done)
+        with self._counting(start, stop, lanes) as (at, bound):
+            outer = self.mask, self.in_lanes
+            index = Affine(e, at, 1)
+            self.in_lanes = True
+            self.mask = None if whole else e.lane_index() < bound - at
+            with self.scope():
+                yield index
+            self.mask, self.in_lanes = outer
 
     @contextmanager
     def ahead(self, once: bool = True) -> Generator[None]:

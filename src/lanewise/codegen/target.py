@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lanewise.codegen.choices import runs_in_lanes
-from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.partition import Report, partition
 from lanewise.ir.graph import Graph
@@ -19,14 +17,10 @@ class Native:
     ----------
     report
         Told of each operation that is left to NumPy, and why.
-    kernels
-        Those that were written, by what decides them; new ones are entered.
     """
 
-    def __init__(
-        self, report: Report | None = None, kernels: dict[Any, Kernel | None] = KERNELS
-    ) -> None:
-        self._report, self._kernels = report, kernels
+    def __init__(self, report: Report | None = None) -> None:
+        self._report = report
 
     def runs_in_lanes(self, region: Graph, in_dims: Sequence[int | None]) -> bool:
         """Whether the kernel of a region has an example in each lane."""
@@ -34,4 +28,4 @@ class Native:
 
     def partition(self, graph: Graph) -> Graph:
         """Return a graph with native maps for all that kernels can do of its parallel ones."""
-        return partition(graph, self._kernels, self._report)
+        return partition(graph, KERNELS, self._report)

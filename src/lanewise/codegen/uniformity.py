@@ -35,9 +35,9 @@ def varying_outputs(graph: Graph, inputs: Sequence[bool], sizes: Set[str] = NO_S
     return [varies[value] for value in graph.outputs]
 
 
-def varying_values(graph: Graph, inputs: Sequence[bool], sizes: Set[str] = NO_SIZES) -> list[Value]:
+def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
     """Return the results of operations that vary, in all regions; see `varying_outputs`."""
-    return [value for op, rows, _ in _walked(graph, inputs, sizes)
+    return [value for op, rows, _ in _walked(graph, inputs, NO_SIZES)
             for value, varies in zip(op.results, rows, strict=True) if varies]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ from lanewise.passes.specialize import has_sizes
 
 #: Integers that count with the turns stay below this, so that none overflows.
 MOST = 2**62
-#: A symbol of sizes is less: kernels are not told of more.
+#: A symbol of sizes is less, so that sums of a few fit as well: kernels are not told of more.
 MOST_SYMBOL = 2**48
 #: Constants of at most so many elements are written into the turns that need them.
 FEW = 64

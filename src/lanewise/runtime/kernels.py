@@ -26,6 +26,7 @@ from lanewise.ops.regions import NATIVE
 from lanewise.passes.fitting import fits
 from lanewise.passes.specialize import replaced, unknown_sizes
 from lanewise.passes.survive import INTERNAL, survives
+from lanewise.passes.turns import MOST_SYMBOL
 from lanewise.runtime.binding import of_any_size
 from lanewise.runtime.failed import KernelFailed, NotCompiled
 from lanewise.runtime.interpret import RUNNERS, MapRunner
@@ -49,8 +50,6 @@ MOST_VARIANTS = 4
 MOST_SIZES = 256
 #: Sizes that a kernel is told of, and what it computes of them, are below this.
 MOST_SIZE = 1 << 62
-#: A symbol is less, so that sums of a few and numbers fit into integers of the machine.
-MOST_SYMBOL = 1 << 48
 #: Bytes that are copied in a second.
 COPIED = 4e9
 NOTHING: Mapping[Value, np.ndarray] = MappingProxyType({})
