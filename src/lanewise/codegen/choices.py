@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.costs import each_ns
-from lanewise.codegen.counting import expected_turns, work_of
+from lanewise.codegen.counting import Counting, expected_turns, work_of
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
@@ -225,11 +225,11 @@ def shape_of_lanes(
             if axis is None and count(value) == 1
         }
         live, mapped = pressure(body, numbers), [axis is not None for axis in in_dims]
-        vectors = _in_flight(body, mapped, live) if live <= MOST_LIVE else 1
+        vectors = _in_flight(body, mapped, live, group) if live <= MOST_LIVE else 1
         return group, max(vectors, ABREAST) if _only_streams(body, columns) else vectors
     if any(_fills_lanes(op) for op in body.operations):
         inner = max([op.regions[0] for op in body.operations if op.regions], key=instructions)
-        return group, _in_flight(inner, [True] * len(inner.inputs), pressure(inner))
+        return group, _in_flight(inner, [True] * len(inner.inputs), pressure(inner), group)
     longest = max([value.type.shape[-1] for value in _values(body) if count(value) > 1], default=1)
     return group, 2 if longest > group else 1
 
@@ -244,7 +244,7 @@ def _only_streams(body: Graph, columns: Sequence[bool]) -> bool:
     return bool(large) and instructions(body) <= _LITTLE * sum(large)
 
 
-def _in_flight(body: Graph, mapped: Sequence[bool], live: int) -> int:
+def _in_flight(body: Graph, mapped: Sequence[bool], live: int, group: int) -> int:
     """Return how many vectors are in flight, given how many numbers are `live` at once.
 
     Two, mostly: what comes next does not wait for them. But a turn of a loop waits for the one
@@ -255,15 +255,17 @@ def _in_flight(body: Graph, mapped: Sequence[bool], live: int) -> int:
     inputs = [value for value, is_mapped in zip(body.inputs, mapped, strict=True) if is_mapped]
     if max([count(value) for value in (*inputs, *varying)], default=1) > IN_REGISTERS:
         return 2
+    counting = Counting(group, (), varying)
+    counting.region(body)
     loop = _main_loop(body)
     if loop is None:
-        time = _cycles(body, dict.fromkeys(body.inputs, 0.0))
+        time = counting.time(body, body.inputs)
         work = max(instructions(body, varying), 1.0)
         wanted = math.ceil(2 * time / work) if time > IN_SIGHT else 2
     else:
         turn, first = loop.regions[-1], loop.params["captures"]
         starts = turn.inputs[first : first + loop.params.get("carry", len(turn.inputs))]
-        time = _cycles(turn, dict.fromkeys(starts, 0.0))
+        time = counting.time(turn, starts)
         work = max(sum([instructions(region, varying) for region in loop.regions]), 1.0)
         # Where lanes leave one by one, more of them share what a wrong guess of that costs.
         wanted = math.ceil(2 * time / work) + (loop.primitive is while_)
@@ -290,26 +292,6 @@ def _turn(op: Operation) -> float:
 
 def _all_turns(op: Operation) -> float:
     return expected_turns(op) * _turn(op)
-
-
-def _cycles(region: Graph, ready: dict[Value, float]) -> float:
-    """Return about how many cycles a region takes from some of its inputs to its results.
-
-    Of floats each instruction waits for four; a function is a chain of about half of its own.
-    """
-    for op in region.operations:
-        given = [ready[value] for value in op.operands if value in ready]
-        if not given or not op.results:
-            continue
-        if op.regions:
-            whole = [_cycles(r, dict.fromkeys(r.inputs, 0.0)) for r in op.regions]
-            time = expected_turns(op) * max(whole)
-        else:
-            cost = work_of(op)
-            is_integer = op.results[0].type.dtype.kind in "biu"
-            time = cost if is_integer or not cost else max(4.0, 2 * cost)
-        ready.update(dict.fromkeys(op.results, max(given) + time))
-    return max([ready[value] for value in region.outputs if value in ready], default=0.0)
 
 
 def _group(body: Graph, in_dims: Sequence[int | None]) -> int:

@@ -224,6 +224,12 @@ class Counting:
             times = [ready.get(v, 0.0) for v in body.outputs[: len(starts)]]
         return max(max(times, default=0.0) - before, 0.0)
 
+    def time(self, body: Graph, starts: Iterable[Value]) -> float:
+        """Return how many cycles a region takes from some of its inputs to its results."""
+        ready = dict.fromkeys(starts, 0.0)
+        self.path(body, ready)
+        return max([ready[v] for v in body.outputs if v in ready], default=0.0)
+
     def path(self, body: Graph, ready: dict[Value, float]) -> None:
         """Enter when results are there, given when some of the inputs are."""
         for op in body.operations:
