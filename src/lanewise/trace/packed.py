@@ -86,7 +86,7 @@ class Packed:
             self.data = emit(box, x)
             return
         if place is None or place.shape != tuple(room) or place.dtype != x.dtype:
-            place = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))  # ty: ignore[invalid-argument-type]
+            place = as_tensor(np.zeros(tuple(map(int, room)), x.dtype))
         data: Any = place
         data[self._front(x.shape)] = x
         self.data = data
