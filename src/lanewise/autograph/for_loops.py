@@ -19,6 +19,7 @@ from lanewise.ir.location import here
 from lanewise.ir.types import array_type
 from lanewise.ops.control import cond
 from lanewise.ops.creation import define_size, iota
+from lanewise.trace import tree
 from lanewise.trace.limits import check_time
 from lanewise.trace.provenance import Counter, depth_of
 from lanewise.trace.regions import (
@@ -147,10 +148,15 @@ class For:
             yield from self._record(sequence, 0, length)
             return
         may_record = length > SHORT and sequence.can_roll
+        #: What the variables held when the recording failed: they may settle, as histories fill.
+        failed: Any = None
         position = -1
         while (position := position + 1) < sequence.length:  # a list may grow on the way
             check_time()
             self._before = self.state
+            # Rarely, as lists may be as long as there were turns.
+            looks = failed is not None and position & (position + 1) == 0
+            held = tree.flatten(self.state)[1] if looks else None
             trace = state.trace
             assert trace is not None
             before = len(trace.operations)
@@ -158,6 +164,8 @@ class For:
             if self._is_done:
                 return
             rest = sequence.length - position - 1
+            if looks and rest >= LONG and held != failed:
+                may_record |= held == tree.flatten(self.state)[1]
             has_left = state.trace is not trace  # a part of the examples, to a handler
             if may_record and rest >= SHORT and (has_left or len(trace.operations) > before):
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY
@@ -165,6 +173,7 @@ class For:
                     continue
                 position = yield from self._try(sequence, position + 1, sequence.length)
                 may_record = self._apart is not None
+                failed = None if may_record else tree.flatten(self.state)[1]
 
     def _each(self, items: Iterator[Any]) -> Iterator[Any]:
         """Take the items of an iterator one by one."""
