@@ -230,4 +230,6 @@ def test_processes_know_the_cells(outputs):
 def test_a_plain_function_is_sent_without_its_source(outputs):
     error = raised(outputs["processes_plain"])
     assert error.ename == "ConcretizationError"
-    assert "It came from a notebook: send what lw.vmap or lw.function made of it" in error.evalue
+    assert (
+        "It came from another process: send what lw.vmap or lw.function made of it" in error.evalue
+    )

@@ -37,6 +37,7 @@ from lanewise.passes.spread import spread
 from lanewise.passes.target import Target
 from lanewise.passes.turns import Turns
 from lanewise.passes.vectorize import Mapper, vectorize
+from lanewise.passes.written_parts import write_parts
 from support.cases import Case, cases_beside
 from support.steps import check, operations
 
@@ -301,6 +302,7 @@ STEPS = {
     "under_masks": under_masks,
     "vectorize": vectorize,
     "with_axis_first": _with_axis_first,
+    "write_parts": write_parts,
 }
 
 

@@ -324,3 +324,54 @@ class fold:  # noqa: N801
 
     def result(self, values):
         return self.call(values)
+
+
+def owned(items):
+    return items
+
+
+def appended(items, value):
+    items.append(value)
+    return items
+
+
+def popped(items, *place):
+    value = items.pop(*place)
+    return items, value
+
+
+def entry_of(items, key):
+    return items[key]
+
+
+def with_entry(items, key, value, before=None):
+    items[key] = value
+    return items
+
+
+def part(items, *ends):
+    return items[slice(*ends)]
+
+
+def plain(items):
+    return items
+
+
+def has_any(items):
+    return items
+
+
+def given(function, items, has_dtype=False):
+    return items, items
+
+
+def total_of(function, items):
+    return function(items)
+
+
+def items_of(items):
+    return items
+
+
+def items_for(function, items):
+    return items

@@ -108,3 +108,53 @@ def arguments(seed: int) -> list[np.ndarray]:
     x = rng.normal(size=(5, 5)).round(2)
     x[1, rng.integers(5)] = np.nan
     return [x, rng.integers(0, 6, size=5), rng.integers(0, 4, size=5)]
+
+
+#: What iterations of counted loops do to a list of numbers, to one of arrays, and to variables.
+_TURNS = [
+    "a.append({n})", "a.append({n})", "a.append(a[-1] * 0.5 + {n})", "a += [{n}, -v]",
+    "a.extend([v, {n}])", "a[-1] += 1.0", "a[0] = {n}", "a.pop()", "a.pop(0)", "t = t + sum(a)",
+    "t = t + a[len(a) // 2]", "t = t + np.mean(a[-3:])", "t = t + len(a) * max(a)",
+    "rows.append(y)", "rows.append(y.copy())", "rows.append(np.array([v, t]))",
+    "rows.append(rows[-1] + v)", "rows[-1][0] = v", "rows[0] = y", "y = rows[-1]",
+    "y = y * 0.5 + v", "y[0] += v", "y += 1", "y = np.array([t, v])", "t = t + y[1]",
+    "pairs.append((i, {n}))", "pairs.append((v, {n}))", "t = t + pairs[-1][1]", "b = a",
+    "b = a[1:]", "b = list(a)", "b.append(v)", "t = 0.9 * t + v",
+    "for w in a:\n            t = t + 0.1 * w", "for w in x[:3]:\n            a.append(w + v)",
+    "if v > 0:\n            t = t + v", "if v > 0:\n            a.append(v)",
+    "if i % 3 == 0:\n            a.append({n})", "a = []", "row = []\n        for w in x[:18]:"
+    "\n            row.append(w * v)\n        a.append(max(row))",
+]  # fmt: skip
+#: What is made of the lists in the end.
+_ENDS = [
+    "np.array(a)", "np.mean(a)", "np.median(a)", "sum(a)", "max(a) - min(a)", "np.array(rows)",
+    "np.stack(rows)[-1]", "rows[-1]", "rows[0] + rows[-1]", "np.array(pairs)", "a[-1]", "len(a)",
+    "np.array([p[1] for p in pairs])", "sum([u * v for u, v in zip(a, a[1:])])", "sorted(a)[0]",
+    "[float(w) for w in a]", "np.diff(a)", "np.concatenate(rows)", "len(b)", "np.array(b)", "y",
+    "t",
+]  # fmt: skip
+
+
+def draw_counted(seed: int) -> str:
+    """Return the source of a function with lists that grow in loops whose lengths are known."""
+    rng = random.Random(seed)
+    lines = [
+        "def f(x):",
+        "    t, i, v = 0.0, 0, x[0]",
+        "    y = np.array([1.0, 2.0])",
+        f"    a = [{rng.choice(['', '0', '1.5', 'x[0], x[1]'])}]",
+        f"    rows = [{rng.choice(['', 'y', 'np.zeros(2)'])}]",
+        f"    pairs = [{rng.choice(['', '(0, x[1])', '(0.5, 1.0)'])}]",
+        "    b = []",
+    ]
+    for _ in range(rng.randint(1, 2)):
+        lines.append(f"    for i, v in enumerate({rng.choice(['x', 'x[1:]', 'x[::-1]'])}):")
+        chosen = [_TURNS[0], "rows.append(y)", "pairs.append((i, {n}))"]
+        chosen = rng.sample(chosen, rng.randint(1, 3)) + rng.sample(_TURNS, rng.randint(1, 4))
+        rng.shuffle(chosen)
+        numbers = ["v", "t", "v * 2", "i", "x[i]"]
+        lines += [f"        {turn.format(n=rng.choice(numbers))}" for turn in chosen]
+        after = ["y[0] = 9.0", "rows[-1][1] = 7.0", "a[1] = 3.0", "a.append(t)", "", "", "", ""]
+        lines.append(f"    {rng.choice(after)}")
+    lines.append(f"    return {', '.join(rng.sample(_ENDS, 4))}")
+    return "\n".join(lines) + "\n"

@@ -43,14 +43,16 @@ def reduced(made: Any, func: Any, state: tuple[Any, ...]) -> Any:
     elif name is not None and _held(module, name) is made and not _is_by_value(module):
         return name
     sources = sources_of(func) if _is_by_value("__main__") else {}
-    return _blank, (type(made), sources) if sources else (type(made),), state
+    if not sources:
+        return object.__new__, (type(made),), state
+    return object.__new__, (type(made),), (sources, state), None, None, _set_state
 
 
-def _blank(kind: type, sources: Sources | None = None) -> Any:
-    """Return an object that its state is still to be given to."""
-    if sources:
-        receive(sources)
-    return object.__new__(kind)
+def _set_state(made: Any, sent: tuple[Sources, tuple[Any, ...]]) -> None:
+    """Give an object its state, which came with the sources of functions."""
+    sources, state = sent
+    receive(sources, state)
+    made.__setstate__(state)
 
 
 def _held(module: Any, name: str) -> Any:

@@ -112,7 +112,7 @@ class Shared:
         self.hidden_roots = dict(zip(map(id, roots), roots, strict=True))
         self.places = places
         self.own = own
-        self.must_not = must_not
+        self.must_not = must_not or repeating(roots)
         self.apart: dict[int, Tensor] = {}
         self.home = state.trace
         self._seen = None if own is None else own._value
@@ -293,6 +293,12 @@ def may_overlap(first: Tensor, second: Tensor) -> bool:
     return False
 
 
+def repeating(arrays: Iterable[Tensor]) -> str:
+    """Return `REPEATS` if parts of one of the arrays may be one array; else nothing."""
+    guards = [sharing(root) for root in all_roots(arrays)]
+    return REPEATS if any(each is not None and each.must_not is REPEATS for each in guards) else ""
+
+
 def make_stale(root: Tensor, name: str, writer: Tensor | None = None) -> None:
     """Let every further use of an array raise, since nobody knows what it holds."""
     set_guard(root, Stale(name, writer))
@@ -379,6 +385,8 @@ def left_by(region: Region) -> dict[Any, tuple[Slot, Any]]:
 
 #: What is said of an array that several variables may be.
 MAY_BE_ANOTHER = "may be (a view of) another array"
+#: What is said of a list whose elements are arrays of which it may hold one twice.
+REPEATS = "some of its elements may be one array"
 
 
 def mark_aliases(
@@ -420,8 +428,9 @@ def mark_aliases(
         outer = [r for r in roots[position].values() if r._trace is not region]
         inner = [key for key, root in roots[position].items() if root._trace is region]
         is_shared = any(len(users[key]) > 1 for key in inner)
-        if outer or is_shared:
+        must_not = repeating(before) or (MAY_BE_ANOTHER if is_shared else "")
+        if outer or must_not:
             for tensor in fresh:
-                watch(tensor, Shared(name, outer, must_not=MAY_BE_ANOTHER if is_shared else ""))
+                watch(tensor, Shared(name, outer, must_not=must_not))
         groups.append(fresh)
     set_apart(groups, together)

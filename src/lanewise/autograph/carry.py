@@ -20,11 +20,21 @@ from lanewise.autograph.aliases import (
     make_stale,
     mark_aliases,
     pairs_together,
+    repeating,
     set_apart,
     settle,
     watch,
 )
-from lanewise.autograph.lists.grown import Grown, alike, as_grown, is_own, list_of_slot, owned
+from lanewise.autograph.lists.grown import (
+    Grown,
+    alike,
+    as_stepping,
+    in_form_of,
+    is_like,
+    is_own,
+    list_of_slot,
+    owned,
+)
 from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
@@ -107,6 +117,8 @@ class Variable:
         self._rooms: dict[int, tuple[Trace, Value]] = {}
         #: By id, what it may be a view of after a turn, and so at the beginning of the next.
         self.later: dict[int, Tensor] = {}
+        #: Why a turn must not write to it, from what another one left.
+        self.must_not = ""
         #: Whether it holds arrays of a size that only the turn knows: the next has no use of them.
         self.is_lost = False
         #: Whether a value that is missing is None, rather than not assigned.
@@ -128,13 +140,18 @@ class Variable:
     def step(self, before: Any, turns: int, made: TurnsMade) -> None:
         """Hold arrays that a turn made longer or shorter, if so many more turns do so too.
 
-        It held `before` in front of that turn.
+        It held `before` in front of that turn: of a list that can be arrays, how long it was.
         """
-        if self.is_known and not self.is_maybe and not self.is_list:
-            self.packing = stepping(before, self.entry, turns, made)
-            self._is_stepped = bool(self.packing)
-            if self._is_stepped:
-                self._begin_with(False, True)
+        if not self.is_known or self.is_maybe:
+            return
+        entry = self.entry
+        if self.is_list:
+            before, entry = as_stepping(before, entry)
+        self.packing = stepping(before, entry, turns, made)
+        self._is_stepped = bool(self.packing)
+        if self._is_stepped:
+            self.is_list, self.entry = False, entry
+            self._begin_with(False, True)
 
     def _apart(self, end: Any) -> tuple[Any, Any]:
         """Return whether the variable has a value, and that."""
@@ -250,7 +267,7 @@ class Variable:
         if now is self.entry or (self._can_unroll and type(now) is not Grown):
             return False
         found = alike([self.entry, now], [self.home, region], self.is_list)
-        if found is None or (type(self.entry) is Grown and self.entry.store is found[0].store):
+        if found is None or is_like(self.entry, found[0]):
             return False
         self.is_list = False
         self.entry = found[0]
@@ -259,10 +276,8 @@ class Variable:
 
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
-        if type(self.entry) is not Grown or type(end) not in (list, Grown):
-            return end
         with resumed(trace):
-            return as_grown(end, self.entry.store)
+            return in_form_of(self.entry, end)
 
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""
@@ -411,7 +426,7 @@ class Carry:
                 if tensor.shape:
                     entries = [entry] if type(entry) is Tensor else []
                     shown = [*entries, *variable.shown, *variable.later.values()]
-                    watch(tensor, Shared(variable.name, shown))
+                    watch(tensor, Shared(variable.name, shown, must_not=variable.must_not))
         set_apart([variable.given() for variable in holders], self.together)
         return region, inputs, held
 
@@ -457,6 +472,9 @@ class Carry:
                     if root._trace is not region and id(root) not in known:
                         variable.later[id(root)] = root
                         stable = False
+                must_not = repeating(arrays_in(value))
+                stable &= must_not == variable.must_not
+                variable.must_not = must_not or variable.must_not
         for key, (tensor, _, guard) in region.guards.items():
             is_new = key not in self.stale and tensor._trace is not region
             if is_new and isinstance(guard, Stale):

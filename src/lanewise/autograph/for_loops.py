@@ -153,7 +153,8 @@ class For:
         position = -1
         while (position := position + 1) < sequence.length:  # a list may grow on the way
             check_time()
-            self._before = self.state
+            # A list is changed itself.
+            self._before = tuple([len(x) if type(x) is list else x for x in self.state])
             # Rarely, as lists may be as long as there were turns.
             looks = failed is not None and position & (position + 1) == 0
             held = tree.flatten(self.state)[1] if looks else None

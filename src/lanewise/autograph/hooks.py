@@ -15,16 +15,19 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
+from lanewise.autograph.lists.grown import owned
 from lanewise.autograph.lists.hooks import (
     appended,
-    array_of,
-    count_of,
     entry_of,
+    given,
+    has_any,
+    items_for,
     items_of,
-    owned,
     part,
+    plain,
     popped,
     total_of,
+    with_entry,
 )
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
@@ -55,14 +58,12 @@ __all__ = [
     "Undefined",
     "and_",
     "appended",
-    "array_of",
     "born",
     "branches",
     "changing",
     "class_of",
     "closure",
     "compare",
-    "count_of",
     "deferred",
     "defined",
     "delattr",
@@ -74,10 +75,13 @@ __all__ = [
     "following",
     "for_",
     "getitem",
+    "given",
+    "has_any",
     "ifexp",
     "in_",
     "is_instance",
     "is_none",
+    "items_for",
     "items_of",
     "managed",
     "not_",
@@ -86,6 +90,7 @@ __all__ = [
     "owned",
     "part",
     "percent",
+    "plain",
     "popped",
     "print_",
     "raise_",
@@ -100,6 +105,7 @@ __all__ = [
     "total_of",
     "try_",
     "while_",
+    "with_entry",
 ]
 
 while_ = While

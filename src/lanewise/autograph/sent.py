@@ -7,6 +7,7 @@ that of the functions that it calls.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from functools import partial
 from types import CodeType, FunctionType, MethodType
@@ -15,8 +16,8 @@ from typing import Any
 from lanewise.autograph.source import find
 from lanewise.ir.location import CELLS, ELSEWHERE, cell_of, origin, texts
 
-#: By the origin of a function: the lines it was read from, and what the cell is called.
-Sources = dict[tuple[str, str, int], tuple[list[str], str | None]]
+#: By the origin of a function and its digest: the lines it was read from, and its cell.
+Sources = dict[tuple[str, str, int, int], tuple[list[str], str | None]]
 #: A container that a function refers to is looked into up to this length.
 LONGEST = 1000
 
@@ -24,28 +25,58 @@ LONGEST = 1000
 def sources_of(func: Any) -> Sources:
     """Return the source of a function and of those that it may call, if they are of `__main__`."""
     found: Sources = {}
-    left, seen = [func], set()
+    for each in _functions(func):
+        _add(found, each.__code__)
+    return found
+
+
+def receive(sources: Sources, held: Any) -> None:
+    """Keep the sources that came with functions, which `held` holds.
+
+    Picklers may send code without the name of its file; it is given that again.
+    """
+    files = {}
+    for (file, name, line, digest), (lines, cell) in sources.items():
+        ELSEWHERE[file, name, line] = lines
+        files[name, line, digest] = file
+        if cell is not None:
+            CELLS[file] = cell
+    for func in _functions(held):
+        code = func.__code__
+        file = files.get((code.co_qualname, code.co_firstlineno, _digest(code)), code.co_filename)
+        if file != code.co_filename:
+            func.__code__ = _in_file(code, file)
+
+
+def _functions(value: Any) -> Iterator[FunctionType]:
+    """Yield the functions of `__main__` that a value holds, and those that they may call."""
+    left, seen = [value], set()
     while left:
         value = left.pop()
         if id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, FunctionType):
-            code = value.__code__
-            if value.__module__ == "__main__":
-                _add(found, code)
-                left += _referred(value)
-        else:
+        if not isinstance(value, FunctionType):
             left += _within(value)
-    return found
+        elif value.__module__ == "__main__":
+            yield value
+            left += _referred(value)
 
 
-def receive(sources: Sources) -> None:
-    """Keep the sources that came with a function."""
-    for place, (lines, cell) in sources.items():
-        ELSEWHERE[place] = lines
-        if cell is not None:
-            CELLS[place[0]] = cell
+def _digest(code: CodeType) -> int:
+    """Return a number that tells code from other code of one name and line."""
+    constants = [part for part in code.co_consts if not isinstance(part, CodeType)]
+    constants = [sorted(map(repr, x)) if isinstance(x, frozenset) else x for x in constants]
+    told = code.co_code, code.co_names, code.co_varnames, constants
+    return zlib.crc32(repr(told).encode())
+
+
+def _in_file(code: CodeType, file: str) -> CodeType:
+    """Return code, and that within it, as of another file."""
+    parts = [
+        _in_file(part, file) if isinstance(part, CodeType) else part for part in code.co_consts
+    ]
+    return code.replace(co_filename=file, co_consts=tuple(parts))
 
 
 def _add(found: Sources, code: CodeType) -> None:
@@ -54,7 +85,7 @@ def _add(found: Sources, code: CodeType) -> None:
     if known is None:
         return
     for each in _codes(code):
-        found[origin(each)] = known, cell_of(each.co_filename)
+        found[*origin(each), _digest(each)] = known, cell_of(each.co_filename)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -17,7 +17,7 @@ from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.reductions import Reductions
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown, varies
 from lanewise.codegen.vector import Vec, is_within, known_span, select, span_of
-from lanewise.ir.dims import DimLike, never_below
+from lanewise.ir.dims import Dim, DimLike, never_below
 from lanewise.ops.paths import step_shape
 
 #: Numbers are picked from at most so many by comparing; from more in memory.
@@ -299,10 +299,12 @@ class Rules(Reductions):
         ``place(i)[0]`` is where the value at index `i` goes. With `index` all places are known.
         """
         is_known = index is not None and not is_unknown(shape)
+        is_known = is_known and all([s is None or type(s[0]) is int for s in index])
         if self.is_small(x.shape) and (is_known or is_few((*x.shape, *shape), COMPARED)):
             items, strides = list(self.items(x)), row_major(x.shape)
             for i, value in zip(np.ndindex(*shape), self.items(values), strict=True):
-                self._set(items, linear(place(i)[0], strides), value, fn)
+                where = linear(place(i)[0], strides)
+                self._set(items, self.index(where) if isinstance(where, Dim) else where, value, fn)
             return self.elements(x.dtype, x.shape, items)
         if is_empty(shape):
             return x

@@ -106,8 +106,12 @@ def lines_around(code: CodeType) -> list[str]:
     return ELSEWHERE.get(origin(code)) or linecache.getlines(code.co_filename)
 
 
-#: What to call cells by their files: under magics, and those of another process.
-CELLS = {"<timed exec>": "cell under %%time", "<magic-timeit>": "cell under %%timeit"}
+#: What to call cells by their files: under magics, and what cloudpickle brings of another process.
+CELLS = {
+    "<timed exec>": "cell under %%time",
+    "<magic-timeit>": "cell under %%timeit",
+    "<dynamic-code>": "code of another process",
+}
 _CELL = re.compile(
     r".*[/\\]ipykernel_\d+[/\\]\d+\.py|(?:<|.*[/\\])ipython-input-(\d+)-\w+(?:>|\.py)"
 )

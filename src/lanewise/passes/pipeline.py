@@ -42,6 +42,7 @@ from lanewise.passes.spread import spread
 from lanewise.passes.steps import Pipeline, Step
 from lanewise.passes.target import Target
 from lanewise.passes.vectorize import vectorize
+from lanewise.passes.written_parts import write_parts
 
 
 def one_by_one(graph: Graph) -> Graph:
@@ -57,6 +58,7 @@ def partition(graph: Graph, target: Target) -> Graph:
 RECORDED = Pipeline(
     "recorded",
     Step(inline),
+    Step(write_parts),
 )
 INTERPRETED = Pipeline(
     "interpreted",

@@ -35,14 +35,14 @@ class TurnsMade:
 class Stepped:
     """How long an axis is that each turn of a loop makes longer, or shorter, by as much."""
 
-    first: int
+    first: DimLike
     step: int
     most: int
     turns: TurnsMade
 
     def size(self, later: int = 0) -> Any:
         """Return how long it is now, or so many turns later."""
-        return self.first + self.step * (self.turns.made + later)
+        return number_of(self.first) + self.step * (self.turns.made + later)
 
 
 class Packed:
@@ -176,12 +176,14 @@ def stepping(before: Any, after: Any, turns: int, made: TurnsMade) -> Packing:
         first, second = [x.shape for x in column]
         axes: dict[int, Most] = {}
         for axis, (size, then) in enumerate(zip(first, second, strict=False)):
-            if isinstance(size, Dim) or isinstance(then, Dim) or size == then:
+            step = then - size
+            if not isinstance(step, int) or not step:
                 continue
-            last = then + (then - size) * turns
-            axes[axis] = Stepped(then, then - size, max(then, last), made)
-            if last < 0:
+            ends = [bounds(end) for end in (then, then + step * turns)]
+            longest = [m for least, m in ends if least is not None and least >= 0 and m is not None]
+            if len(longest) < len(ends):
                 return {}
+            axes[axis] = Stepped(then, step, max(longest), made)
         if axes and len(first) == len(second):
             found[position] = axes
     return found if len(rows[0]) == len(rows[1]) else {}

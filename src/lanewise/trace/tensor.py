@@ -390,8 +390,8 @@ def _not_converted(place: Location) -> str:
         )
     elif cell_of(code.co_filename) is not None:
         why += (
-            " It came from a notebook: send what lw.vmap or lw.function made of it, which takes "
-            "the source along, or define it in a module."
+            " It came from another process: send what lw.vmap or lw.function made of it, which "
+            "takes the source along, or define it in a module."
         )
     return why
 

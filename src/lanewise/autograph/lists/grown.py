@@ -9,12 +9,13 @@ integers, which branches and loops hand on like any others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import optree
 
-from lanewise.autograph.state import Kind, kind_of, union_of, values_of
+from lanewise.autograph.lists.columns import Columns, Element, columns_of, element_of
+from lanewise.autograph.state import Kind
 from lanewise.ops.lists import (
     INTP,
     list_append,
@@ -24,51 +25,17 @@ from lanewise.ops.lists import (
     list_length,
     list_of,
     list_read,
+    list_write,
 )
 from lanewise.trace import tree
-from lanewise.trace.mixed import CODE, note_mixed
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.sizes import size_of
 from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import Trace, require_trace, state
 
-
-class Element(NamedTuple):
-    """What all elements of a list are: a tree of numbers of these kinds."""
-
-    structure: Any
-    kinds: tuple[Kind, ...]
-
-    def __str__(self) -> str:
-        return str(self.kinds[0]) if len(self.kinds) == 1 else f"{len(self.kinds)} numbers"
-
-    @property
-    def types(self) -> list[tuple[np.dtype, tuple[Any, ...]]]:
-        """The dtype and shape of each number, and of the code of one of which the class varies."""
-        found = []
-        for kind in self.kinds:
-            found += [(kind.dtype, kind.shape), *([(CODE, ())] if kind.mixed else [])]
-        return found
-
-    def joined(self, other: Element | None) -> Element | None:
-        """Return what elements are that are this or another; None where they have no like form."""
-        if other is None or other.structure != self.structure:
-            return None
-        pairs = list(zip(self.kinds, other.kinds, strict=True))
-        if any([a.shape != b.shape for a, b in pairs]):
-            return None
-        return Element(self.structure, tuple([union_of(a, b) for a, b in pairs]))
-
-    def whole(self, numbers: Sequence[Tensor]) -> list[Tensor]:
-        """Return the leaves of an element, or of all, of the numbers of `types`."""
-        left, leaves = iter(numbers), []
-        for kind in self.kinds:
-            leaf = next(left)
-            leaves.append(leaf if kind.weak is None else weak(leaf, kind.weak))
-            if kind.mixed is not None:
-                note_mixed(leaves[-1], kind.mixed, next(left))
-        return leaves
+#: The dtypes that Python's numbers have: what they give together loses nothing by the others.
+WIDE = frozenset(map(np.dtype, (bool, int, float, complex)))
 
 
 class Store:
@@ -102,6 +69,11 @@ class Grown:
         self.start = parts[count] if store.is_queue else None
 
     @property
+    def element(self) -> Element:
+        """What all elements are."""
+        return self.store.element
+
+    @property
     def parts(self) -> tuple[Any, ...]:
         """What a branch or a loop hands on."""
         return self.entries if self.start is None else (*self.entries, self.start)
@@ -121,23 +93,36 @@ class Grown:
     def at(self, place: Any) -> Any:
         """Return the element at a place that surely is one."""
         place = place if self.start is None else place + self.start
-        element = self.store.element
         numbers = [
             emit(list_read, arena, entry, as_tensor(place), dtype=dtype, shape=shape)
             for arena, entry, (dtype, shape) in self._lists()
         ]
-        return tree.unflatten(element.structure, element.whole(numbers))
+        return tree.unflatten(self.element.structure, self.element.whole(numbers))
 
     def with_last(self, value: Any) -> Grown:
         """Return the list with an element more, which is one of the store's."""
-        leaves, trace = tree.flatten(value)[0], require_trace("a list")
-        numbers = [
-            Tensor(trace, number)
-            for leaf, kind in zip(leaves, self.store.element.kinds, strict=True)
-            for number in values_of(leaf, kind)
-        ]
+        numbers = self.element.numbers(value)
         pairs = zip(self.store.arenas, self.entries, numbers, strict=True)
         return self._of([emit(list_append, *each) for each in pairs])
+
+    def with_one(self, place: Any, value: Any) -> Grown:
+        """Return the list with another element at a place that surely is one."""
+        place = place if self.start is None else place + self.start
+        numbers = self.element.numbers(value)
+        triples = zip(self.store.arenas, self.entries, numbers, strict=True)
+        return self._of([
+            emit(list_write, arena, entry, as_tensor(place), number)
+            for arena, entry, number in triples
+        ])  # fmt: skip
+
+    @property
+    def has_surely(self) -> bool:
+        """Whether it is known to have elements."""
+        return False
+
+    def part(self, key: slice) -> Columns:
+        """Return the list of some of the elements."""
+        return Columns(self.element, self.columns).part(key)
 
     def without_last(self, one: Any) -> Grown:
         """Return the list without its last element; `one` is 1, of lists that have elements."""
@@ -174,20 +159,9 @@ optree.register_pytree_node(
 )
 
 
-def element_of(value: Any) -> Element | None:
-    """Return what a value is as an element; None if no array can hold such."""
-    leaves, structure = tree.flatten(value)
-    kinds = [kind_of(leaf) for leaf in leaves]
-    if tree.containers(value):  # somebody may change it
-        return None
-    if not kinds or any([kind is None or kind.shape for kind in kinds]):
-        return None
-    return Element(structure, tuple(kinds))  # ty: ignore[invalid-argument-type]
-
-
 def _element_of_all(lists: Sequence[Any]) -> Element | None:
     """Return what the elements of lists are; None if they have no like form."""
-    found: list[Element | None] = [each.store.element for each in lists if type(each) is Grown]
+    found: list[Element | None] = [x.element for x in lists if type(x) in (Grown, Columns)]
     found += [element_of(item) for each in lists if type(each) is list for item in each]
     result = found[0] if found else None
     for other in found[1:]:
@@ -200,59 +174,47 @@ def as_grown(items: Any, store: Store) -> Grown:
     trace = require_trace("a list")
     if type(items) is Grown and items.store is store:
         return items
-    if type(items) is Grown:
-        columns = _converted(items.columns, items.store.element, store.element)
+    if type(items) in (Grown, Columns):
+        columns = items.element.converted(items.columns, store.element)
     elif not items:
         zero = Tensor(trace, trace.scalar(0, INTP))
         return Grown(store, [zero] * len(store.arenas) + [0] * store.is_queue)
     else:
-        rows = [tree.flatten(item)[0] for item in items]
-        numbers = [
-            [x for leaf, kind in zip(row, store.element.kinds, strict=True)
-             for x in values_of(leaf, kind)]
-            for row in rows
-        ]  # fmt: skip
-        columns = [
-            as_tensor(np.stack([Tensor(trace, x) for x in column]))
-            for column in zip(*numbers, strict=True)
-        ]
+        columns = columns_of(items, store.element).columns
     pairs = zip(store.arenas, columns, strict=True)
     entries = [emit(list_of, arena, column, lead=0) for arena, column in pairs]
     return Grown(store, entries + [0] * store.is_queue)
 
 
-def _converted(columns: Sequence[Tensor], old: Element, new: Element) -> list[Tensor]:
-    """Return the numbers of all elements as those of others, which hold them too."""
-    left, found = iter(columns), []
-    for before, after in zip(old.kinds, new.kinds, strict=True):
-        data: Any = next(left)
-        found.append(as_tensor(data.astype(after.dtype)))
-        codes = next(left) if before.mixed else None
-        if after.mixed is not None:
-            places = np.array([after.mixed.index(each) for each in before.classes], CODE)
-            codes = np.zeros_like(data, dtype=CODE) if codes is None else codes
-            found.append(as_tensor(as_tensor(places)[codes]))
-    return found
-
-
 def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) -> list[Any] | None:
     """Return what branches or turns leave in a variable, all lists as such; None for others.
 
-    That is so where they are of different lengths, or `always`, and only known uses are made of
-    them.
+    Lists of different lengths, or `always`, become lists of the graph, and those of one length
+    arrays where some are. Only known uses are made of them.
     """
     kinds = {type(end) for end in ends}
     stores = {id(end.store): end.store for end in ends if type(end) is Grown}
-    if not kinds <= {list, Grown}:
+    if not kinds <= {list, Columns, Grown}:
         return None
-    if list not in kinds and len(stores) == 1 and _is_known_around(*stores.values(), traces):
+    if kinds == {Grown} and len(stores) == 1 and _is_known_around(*stores.values(), traces):
         return None
-    lists = [end for end in ends if type(end) is list]
-    if not stores and (len({len(end) for end in lists}) == 1 or not all(map(is_own, lists))):
+    sizes = {_size(end) for end in ends if type(end) is not Grown}
+    is_long = bool(stores) or len(sizes) > 1 or (always and kinds == {list})
+    if not is_long and Columns not in kinds:
+        return None
+    if not stores and not all([is_own(end) for end in ends if type(end) is list]):
         return None
     element = _element_of_all(ends)
-    if element is None:
+    if element is None or (is_long and element.has_arrays):
         return None
+    if not is_long and all([type(end) is Columns and end.element == element for end in ends]):
+        return None
+    if not is_long:
+        found = []
+        for end, trace in zip(ends, traces, strict=True):
+            with resumed(trace):
+                found.append(columns_of(end, element))
+        return found
     is_queue = any([each.is_queue for each in stores.values()])
     fitting = [x for x in stores.values() if x.element == element and x.is_queue == is_queue]
     store = fitting[0] if fitting else None
@@ -269,6 +231,46 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
         with resumed(trace):
             found.append(as_grown(end, store))
     return found
+
+
+def as_stepping(before: int, items: list[Any]) -> tuple[Any, Any]:
+    """Return a list as it was when it had so many elements, and as it is: as arrays if it grew.
+
+    Both are lists of Python's where that cannot be, or where NumPy's dtype of all of the elements
+    depends on how many there are.
+    """
+    element = None if before >= len(items) else _element_of_all([items])
+    if element is None or any([_is_narrow(kind) for kind in element.kinds]):
+        return items, items
+    now = columns_of(items, element)
+    return now.part(slice(before)), now
+
+
+def _is_narrow(kind: Kind) -> bool:
+    dtypes = {each.dtype for each in kind.classes}
+    return len(dtypes) > 1 and not dtypes <= WIDE
+
+
+def in_form_of(entry: Any, items: Any) -> Any:
+    """Return a list as a loop hands it on that began with one; anything else as it is."""
+    if type(entry) is Grown and type(items) in (list, Columns, Grown):
+        return as_grown(items, entry.store)
+    if type(entry) is Columns and type(items) is Columns:
+        return items.as_elements(entry.element)
+    return items
+
+
+def is_like(items: Any, others: Any) -> bool:
+    """Whether lists lie alike, so that one may take the place of the other."""
+    if type(items) is not type(others):
+        return False
+    if type(items) is Grown:
+        return items.store is others.store
+    return type(items) is Columns and items.element == others.element
+
+
+def _size(items: Any) -> Any:
+    return len(items) if type(items) is list else items.arrays[0].shape[0]
 
 
 def _is_known_around(store: Store, traces: Sequence[Trace]) -> bool:
@@ -300,6 +302,12 @@ def owned(items: Any) -> Any:
     """Return a list, of which is noted that only known uses are made of it."""
     if type(items) is list:
         _own_lists()[id(items)] = items
+    return items
+
+
+def disowned(items: list[Any]) -> list[Any]:
+    """Return a list, of which is noted that anything may be done with it."""
+    _own_lists().pop(id(items), None)
     return items
 
 

@@ -3,119 +3,160 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import optree
 
+from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
-from lanewise.autograph.lists.grown import Element, Grown, Store, as_grown, element_of, owned
+from lanewise.autograph.lists.columns import Columns, Element, element_of
+from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned
 from lanewise.autograph.sequences import Items
 from lanewise.autograph.state import Kind
-from lanewise.autograph.subscripts import getitem
+from lanewise.autograph.subscripts import getitem, setitem
 from lanewise.autograph.tables import in_range
 from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
+from lanewise.trace.regions import born
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace
 
+#: What lists are that are no longer Python's.
+TRACED = (Columns, Grown)
+
 
 def appended(items: Any, value: Any) -> Any:
     """``items.append(value)``; returns the list."""
-    if type(items) is not Grown:
+    if type(items) not in TRACED:
         fn(items.append)(value)
-        return owned(items)
-    element = element_of(value)
-    joined = items.store.element.joined(element)
-    if joined is None:
+        return items
+    return _fitting(items, value, "appended").with_last(value)
+
+
+def _fitting(items: Any, value: Any, done: str) -> Any:
+    """Return a list with elements of which a value may be one."""
+    element = element_of(settle(value))
+    joined = items.element.joined(element)
+    if joined is None or (type(items) is Grown and joined.has_arrays):
         raise ControlFlowError(
-            f"a list that grows where the data steer holds {items.store.element}, and "
-            f"{'something else' if element is None else element} is appended{at(here())}: its "
+            f"a list that grows where the data steer holds {items.element}, and "
+            f"{'something else' if element is None else element} is {done}{at(here())}: its "
             "elements must be numbers, or tuples of as many"
         )
-    if joined != items.store.element:  # what branches and loops then hand on
-        items = as_grown(items, Store(joined, items.store.is_queue))
-    return items.with_last(value)
+    if joined == items.element:
+        return items
+    if type(items) is Columns:
+        return items.as_elements(joined)
+    return as_grown(items, Store(joined, items.store.is_queue))  # branches and loops hand that on
 
 
 def popped(items: Any, place: int = -1) -> tuple[Any, Any]:
     """``items.pop(place)`` of an end; returns the list, and the element."""
-    if type(items) is not Grown:
+    if type(items) not in TRACED:
         value = fn(items.pop)() if place == -1 else fn(items.pop)(place)
-        return owned(items), value
-    size = items.length
-    # What is left depends on it, so it is seen to though nobody uses the element.
-    one = ensure(1, size > 0, IndexError("pop from empty list"))
+        return items, value
+    size, one = items.length, 1
+    if not items.has_surely:
+        # What is left depends on it, so it is seen to though nobody uses the element.
+        one = ensure(1, size > 0, IndexError("pop from empty list"))
     value = items.at(one - 1 if place == 0 else size - one)
     return items.without_first(one) if place == 0 else items.without_last(one), value
 
 
 def entry_of(items: Any, key: Any) -> Any:
     """``items[key]``."""
-    if type(items) is not Grown:
+    if type(items) not in TRACED:
         return getitem(items, key)
-    place = traced(key)
+    return items.at(_place_in(items, key, "list index out of range"))
+
+
+def _place_in(items: Any, key: Any, message: str) -> Any:
+    """Return an index into a list counted from the front, which surely is a place."""
+    place, size = traced(key), items.length
     if place is None:
         place = key.__index__()
+        if type(size) is int and -size <= place < size:
+            return place % size
     elif place.ndim or place.dtype.kind not in "iu" or is_mixed(place):
         raise TypeError("list indices must be integers or slices")
     else:
         place = weak(place, int)
-    return items.at(in_range(place, items.length, "list index out of range"))
+    return in_range(place, size, message)
+
+
+def with_entry(items: Any, key: Any, value: Any, before: Any = None) -> Any:
+    """``items[key] = value``; returns the list.
+
+    Of ``items[key] += 1``, `before` is what stood there: an array that was written to in place.
+    """
+    if type(value) is Tensor and value is before:
+        return items
+    if type(items) not in TRACED:
+        setitem(items, key, value)
+        return items
+    place = _place_in(items, key, "list assignment index out of range")
+    return _fitting(items, value, "put there").with_one(place, value)
 
 
 def part(items: Any, *ends: Any) -> Any:
     """``items[start:stop:step]``."""
-    if type(items) is not Grown:
+    if type(items) not in TRACED:
         return getitem(items, slice(*ends))
-    return _Numbers(items.store.element, [x[slice(*ends)] for x in items.columns])
+    return items.part(slice(*ends))
 
 
-class _Numbers(NamedTuple):
-    """The elements of a list, or some of them: an array for each of their numbers."""
-
-    element: Element
-    columns: list[Tensor]
-
-    @property
-    def length(self) -> Any:
-        return number_of(self.columns[0].shape[0])
-
-    def at(self, place: Any) -> Any:
-        """Return the element at a place that surely is one."""
-        leaves = self.element.whole([column[place] for column in self.columns])
-        return tree.unflatten(self.element.structure, leaves)
+def plain(items: Any) -> Any:
+    """A list where nobody knows what is done with it: one of Python's from there on."""
+    return disowned(listed(items)) if type(items) in (list, *TRACED) else items
 
 
-def count_of(items: Any) -> Any:
-    """``items`` as a condition: there are more elements than none."""
-    return total_of(len, items)
+def listed(items: Any) -> Any:
+    """A list where its elements are taken out, as a list of Python's."""
+    if type(items) not in TRACED:
+        return items
+    if type(size := items.length) is not int:
+        raise UnsupportedError(
+            f"a list whose length is data is used{at(here())} where its elements are asked for one "
+            "by one. What can be done with it: append, pop, index, slice, len, sum, max, min, a "
+            "for loop, and NumPy's functions"
+        )
+    found = [items.at(i) for i in range(size)]
+    born(found)
+    return found
 
 
-def _numbers(items: Any, use: str) -> tuple[list[Tensor], Kind]:
-    """Return the numbers of a list of numbers, with their codes, and of what kind they are."""
-    element = items.store.element if type(items) is Grown else items.element
+def has_any(items: Any) -> Any:
+    """``items`` as a condition, to be compared with False: whether there are elements."""
+    if type(items) in TRACED:
+        return items.length > 0
+    return items if traced(items) is not None else bool(items)
+
+
+def _one_kind(items: Any, use: str) -> Kind:
+    """Return what the elements of a list of numbers are, which are numbers or arrays."""
+    element = items.element
     if not optree.treespec_is_leaf(element.structure):
         raise UnsupportedError(
             f"{use} of a list of tuples whose length is data{at(here())}. Keep a list for each of "
             "their numbers"
         )
-    (kind,) = element.kinds
-    dtypes = {each.dtype for each in kind.classes}
-    if len(dtypes) > 1 and not dtypes.issubset(_WIDE):
+    return _joining(element.kinds, use)
+
+
+def _joining(kinds: Sequence[Kind], use: str) -> Kind:
+    """Return the first of several kinds; raise where the dtype of all would be data."""
+    dtypes = {each.dtype for kind in kinds for each in kind.classes}
+    if len(dtypes) > 1 and not dtypes <= WIDE and any([kind.mixed for kind in kinds]):
         raise UnsupportedError(
             f"{use} of a list whose length is data, of {' and '.join(map(str, dtypes))}{at(here())}"
             ": what they are together would be data. Append numbers of one dtype, float(x)"
         )
-    return items.columns, kind
-
-
-#: The dtypes that Python's numbers have: what they give together loses nothing by the others.
-_WIDE = frozenset(map(np.dtype, (bool, int, float, complex)))
+    return kinds[0]
 
 
 def _classed(
@@ -158,36 +199,106 @@ def _refuse(function: Any) -> NoReturn:
     )
 
 
-def array_of(function: Any, items: Any, has_dtype: bool) -> Any:
-    """What ``np.array(items)`` takes; of no elements it gives floats."""
-    if type(items) not in (Grown, _Numbers):
-        return items
-    if function not in (np.array, np.asarray):
-        _refuse(function)
-    columns, kind = _numbers(items, "np.array()")
-    numbers: Any = columns[0]
-    if has_dtype or {each.dtype for each in kind.classes} == {np.dtype(float)}:
+#: Builtins that look at the elements of a list and do not keep it.
+_LOOKING = frozenset((sorted, tuple, list, set, frozenset, any, all, dict))
+#: Functions of NumPy's for which a list is not what an array of its elements is.
+_NOT_ARRAYS = frozenset((np.block,))
+
+
+def given(function: Any, items: Any, has_dtype: bool = False) -> tuple[Any, Any]:
+    """A list as the argument of a function.
+
+    Returns what the variable that holds the list is from there on, and what the function is given.
+    """
+    if type(items) is list and (function in _LOOKING or _is_numpy(function)):
+        return items, items
+    if type(items) not in TRACED:
+        return (found := plain(items)), found
+    if _is_numpy(function):
+        return items, _array(function, items, has_dtype)
+    if function in _LOOKING:
+        return items, listed(items)
+    return (found := plain(items)), found
+
+
+def _is_numpy(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return str(module).partition(".")[0] == "numpy" and function not in _NOT_ARRAYS
+
+
+def _array(function: Any, items: Any, has_dtype: bool) -> Any:
+    """Return the array that a function of NumPy's makes of a list; of no elements it has floats."""
+    name = f"np.{getattr(function, '__name__', 'array')}()"
+    try:
+        return _array_of(items, name, has_dtype)
+    except UnsupportedError:
+        if type(items.length) is not int:
+            raise
+        return listed(items)
+
+
+def _array_of(items: Any, use: str, has_dtype: bool) -> Any:
+    columns, kinds = items.columns, items.element.kinds
+    dtypes = {each.dtype for kind in kinds for each in kind.classes}
+    if _is_row(items.element):
+        _joining(kinds, use)
+        if any([kind.mixed for kind in kinds]) and len(dtypes) > 1:
+            raise UnsupportedError(
+                f"{use} of a list of tuples of which the data choose the dtype{at(here())}. Append "
+                "numbers of one dtype, float(x)"
+            )
+        numbers, kind = np.stack(_without_codes(columns, kinds), 1), kinds[0]
+    else:
+        kind = _one_kind(items, use)
+        numbers = columns[0]
+    numbers: Any = numbers
+    if has_dtype or dtypes == {np.dtype(float)}:
         return numbers
-    if kind.mixed:
+    if kind.mixed and len(dtypes) > 1:
         return _classed(numbers, columns, kind, _class_of_array)
+    if items.has_surely:
+        return numbers
     problem = UnsupportedError(
-        f"np.array() of a list whose length is data, and which is empty{at(here())}: that gives "
+        f"{use} of a list whose length is data, and which is empty{at(here())}: that gives "
         "floats, where others have another dtype. Give the dtype, np.array(items, dtype=int)"
     )
     require(items.length > 0, problem)
     return numbers
 
 
+def _is_row(element: Element) -> bool:
+    """Whether elements are tuples of numbers, so that a list of them is a matrix."""
+    whole = tree.unflatten(element.structure, list(element.kinds))
+    return type(whole) is tuple and len(whole) == len(element.kinds) and (
+        len({kind.shape for kind in element.kinds}) == 1
+    )  # fmt: skip
+
+
+def _without_codes(columns: Sequence[Any], kinds: Sequence[Kind]) -> list[Any]:
+    rest = iter(columns)
+    found = []
+    for kind in kinds:
+        found.append(next(rest))
+        if kind.mixed is not None:
+            next(rest)
+    return found
+
+
 def total_of(function: Callable[..., Any], items: Any) -> Any:
     """``len(items)``, ``sum(items)``, ``max(items)`` or ``min(items)``."""
-    if type(items) not in (Grown, _Numbers):
+    if type(items) not in TRACED:
         return fn(function)(items)
     if function is len:
         return items.length
     if function not in (sum, max, min):
         _refuse(function)
+    if type(items) is Columns and (
+        not optree.treespec_is_leaf(items.element.structure) or items.element.has_arrays
+    ):
+        return fn(function)(listed(items))
     name = getattr(function, "__name__", "")
-    columns, kind = _numbers(items, f"{name}()")
+    kind = _one_kind(items, f"{name}()")
+    columns = items.columns
     numbers: Any = columns[0]
     if function is not sum:
         problem = ValueError(f"{name}() arg is an empty sequence")
@@ -205,12 +316,12 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
 
 
 class _Elements(Items):
-    """The elements of a list whose length is data."""
+    """The elements of a list that is no longer Python's."""
 
     __slots__ = ("items",)
     stands_for = "list"
 
-    def __init__(self, items: Grown) -> None:
+    def __init__(self, items: Any) -> None:
         self.items = items
         super().__init__(items.length)
 
@@ -220,4 +331,15 @@ class _Elements(Items):
 
 def items_of(items: Any) -> Any:
     """What a ``for`` loop over a list goes through."""
-    return _Elements(items) if type(items) is Grown else items
+    return _Elements(items) if type(items) in TRACED else items
+
+
+#: Builtins that go through a list as a ``for`` loop does.
+_PASSING = frozenset((enumerate, zip, reversed))
+
+
+def items_for(function: Any, items: Any) -> Any:
+    """What ``zip(items, ...)`` and its like go through."""
+    if type(items) in TRACED and function not in _PASSING:
+        _refuse(function)
+    return items_of(items)

@@ -1,37 +1,37 @@
-"""Lists of which all uses are known: statements that change one assign the variable as well.
+"""Lists that a function makes and changes: statements that change one assign the variable as well.
 
-``path = []; path.append(v)`` in a loop that data end has as many elements as the data say. Where a
-function does nothing with a list but append to it, take its last or first element, look at it and
-make an array of it, nobody else can have it. Then it need not stay one object, and may become
-arrays (`lanewise.autograph.lists.grown`) where branches and loops leave it longer or shorter.
+``path = []; path.append(v)`` in a loop has as many elements as the loop has iterations, or as the
+data say. While a function does nothing with a list but append to it, take its last or first
+element, look at it and make an array of it, nobody else can have it. Then it need not stay one
+object, and may become arrays (`lanewise.autograph.lists.grown`) where branches and loops leave it
+longer or shorter. Where anything else is done with it, it is one of Python's again (`plain`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lanewise.autograph.build import Names, clone, hook, load, place, place_all, store, walrus
 from lanewise.autograph.scopes import Scope
 
-#: The functions of one list that give a number, and those that make an array of one.
+#: The functions of one list that give a number, and those that go through several.
 _TOTALS = frozenset(("len", "sum", "max", "min"))
-_ARRAYS = frozenset(("array", "asarray"))
+_PASSING = frozenset(("enumerate", "zip", "reversed"))
 #: Functions that see the variables of who calls them.
 _LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 
 
 def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list[ast.stmt]:
-    """Return a function's statements with hooks for what is done to lists of known uses."""
+    """Return a function's statements with hooks for what is done to lists that it makes."""
     own = _assigned(body) - scope.parameters
     if not own:
         return body
     uses = _Uses(own)
     for node in body:
         uses.visit(node)
-    known = {name for name in own if uses.known[name] == uses.all[name] and name in uses.grown}
+    known = (own & uses.grown) - uses.barred
     if not known:
         return body
     rewrite = _Rewrite(known, names)
@@ -78,15 +78,17 @@ def _called(node: Any) -> tuple[str, str, list[ast.expr]] | None:
         return None
     if method == "append" and len(args) == 1:
         return name, method, args
+    if method == "extend" and len(args) == 1 and isinstance(args[0], (ast.List, ast.Tuple)):
+        is_plain = not any([isinstance(part, ast.Starred) for part in args[0].elts])
+        return (name, method, args) if is_plain else None
     is_end = not args or (len(args) == 1 and ast.unparse(args[0]) in ("0", "-1"))
     return (name, method, args) if method == "pop" and is_end else None
 
 
-def _changes(node: ast.AST | None) -> Iterator[tuple[str, str, list[ast.expr]]]:
-    """Yield what a part of a statement changes lists by, where it surely does so, once."""
-    found = _called(node)
-    if found is not None:
-        yield found
+def _changes(node: ast.AST | None) -> Iterator[ast.AST]:
+    """Yield the calls by which a part of a statement changes lists, surely, and once."""
+    if node is not None and _called(node) is not None:
+        yield node
     parts: Iterable[Any] = () if node is None else ast.iter_child_nodes(node)
     if isinstance(node, ast.BoolOp):
         parts = node.values[:1]
@@ -112,16 +114,31 @@ def _looked_at(node: Any) -> str | None:
 
 
 def _taken(node: Any) -> str | None:
-    """Return the list of which a call takes all: ``len(x)``, ``sum(x)``, ``np.array(x)``."""
-    if not isinstance(node, ast.Call) or len(node.args) != 1:
+    """Return the list of which a builtin tells something: ``len(x)``, ``sum(x)``, ``max(x)``."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
         return None
-    function = node.func
-    if isinstance(function, ast.Name) and not node.keywords:
-        return _looked_at(node.args[0]) if function.id in _TOTALS else None
-    is_array = isinstance(function, ast.Attribute) and function.attr in _ARRAYS
-    is_array = is_array and isinstance(function.value, ast.Name)
-    only_dtype = all([keyword.arg == "dtype" for keyword in node.keywords])
-    return _looked_at(node.args[0]) if is_array and only_dtype else None
+    return _looked_at(node.args[0]) if _name(node.func) in _TOTALS else None
+
+
+def _looked_at_within(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the lists that a comprehension looks at, or goes through."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.comprehension):
+            yield from [part.iter, *_passed(part.iter)]
+        elif isinstance(part, ast.Call) and _taken(part) is not None and _name(part.args[0]):
+            yield part.args[0]
+        elif isinstance(part, ast.Subscript) and _is_entry(part):
+            yield part.value
+
+
+def _passed(node: ast.expr) -> list[ast.expr]:
+    """Return what ``zip(x, y)`` and its like go through."""
+    return node.args if isinstance(node, ast.Call) and _name(node.func) in _PASSING else []
+
+
+def _is_entry(node: ast.Subscript) -> bool:
+    """Whether it is ``x[i]``, not a slice."""
+    return isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple))
 
 
 def _added(node: ast.AugAssign) -> tuple[str, list[ast.expr]] | None:
@@ -134,55 +151,60 @@ def _added(node: ast.AugAssign) -> tuple[str, list[ast.expr]] | None:
 
 
 class _Uses(ast.NodeVisitor):
-    """Counts the uses of lists, and of these the ones that are known."""
+    """Finds which lists grow, and which are used where the variable cannot be assigned as well."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
-        self.all: Counter[str] = Counter()
-        self.known: Counter[str] = Counter()
         self.grown: set[str] = set()
-        self._is_inner = False
-
-    def _know(self, name: str | None) -> None:
-        if name in self.names and not self._is_inner:
-            self.known[name] += 1
+        self.barred: set[str] = set()
+        self._is_barred = False
+        #: The calls of pop() that surely are made, and once.
+        self._sure: set[int] = set()
 
     def visit_Name(self, node: ast.Name) -> None:
-        if node.id in self.names:
-            self.all[node.id] += 1
+        if node.id in self.names and (self._is_barred or isinstance(node.ctx, ast.Del)):
+            self.barred.add(node.id)
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
-        self.all.update(node.names)
+        self.barred.update(node.names)
 
     visit_Nonlocal = visit_Global  # noqa: N815
 
-    def _inside(self, node: ast.AST) -> None:
-        """Look at a function or a comprehension: what it uses has other names for it, or later."""
-        before, self._is_inner = self._is_inner, True
+    def _bar(self, node: ast.AST) -> None:
+        """Look at a function: what it uses has other names for it, or is used later."""
+        before, self._is_barred = self._is_barred, True
         self.generic_visit(node)
-        self._is_inner = before
+        self._is_barred = before
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _inside  # noqa: N815
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _inside  # noqa: N815
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _bar  # noqa: N815
     # These have ways out of their own.
-    visit_Try = visit_With = visit_Match = _inside  # noqa: N815
+    visit_Try = visit_With = visit_Match = _bar  # noqa: N815
 
-    def visit_Assign(self, node: ast.Assign) -> None:
-        for name, _ in _stored(node):
-            self._know(name)
-        self._change(node.value)
-        self.generic_visit(node)
+    def _comprehension(self, node: ast.AST) -> None:
+        """Look at a comprehension, in which a list can be looked at and no more."""
+        looked_at = {id(each) for each in _looked_at_within(node)}
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and id(part) not in looked_at:
+                self.barred |= {part.id} & self.names
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        for name, _ in _stored(node):
-            self._know(name)
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
+
+    def visit_Call(self, node: ast.Call) -> None:
+        found = _called(node)
+        if found is not None and found[1] == "pop" and id(node) not in self._sure:
+            self.barred.add(found[0])
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         added = _added(node)
         if added is not None:
-            self._know(added[0])
             self.grown.add(added[0])
+        elif isinstance(node.target, ast.Name):
+            self.barred |= {node.target.id} & self.names
+        self._change(node.value)
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
         self._change(node.value)
         self.generic_visit(node)
 
@@ -191,47 +213,19 @@ class _Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _change(self, node: ast.expr | None, is_statement: bool = False) -> None:
-        for found in _changes(node):
-            if found[1] == "pop" or is_statement:
-                self._know(found[0])
+        for made in _changes(node):
+            found = _called(made)
+            if found is not None and (found[1] == "pop" or is_statement):
                 self.grown.add(found[0])
+                self._sure.add(id(made))
 
     def visit_Return(self, node: ast.Return) -> None:
         self._change(node.value)
         self.generic_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> None:
-        self._know(_taken(node))
+    def visit_If(self, node: ast.If) -> None:
+        self._change(node.test)
         self.generic_visit(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
-            self._know(_name(node.value))
-        self.generic_visit(node)
-
-    def visit_For(self, node: ast.For) -> None:
-        name = _name(node.iter)
-        changes = [_called(inner) for part in node.body for inner in ast.walk(part)]
-        if name not in [found[0] for found in changes if found is not None]:
-            self._know(name)
-        self.generic_visit(node)
-
-    def _tested(self, node: ast.expr) -> None:
-        if isinstance(node, ast.BoolOp):
-            for part in node.values:
-                self._tested(part)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            self._tested(node.operand)
-        else:
-            self._know(_name(node))
-
-    def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> None:
-        self._tested(node.test)
-        if isinstance(node, ast.If):
-            self._change(node.test)
-        self.generic_visit(node)
-
-    visit_While = visit_IfExp = visit_If  # noqa: N815
 
 
 class _Rewrite(ast.NodeTransformer):
@@ -249,15 +243,37 @@ class _Rewrite(ast.NodeTransformer):
     def _is(self, name: str | None) -> bool:
         return name in self.known
 
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Make the list one of Python's, as nobody knows what is done with it here."""
+        if not self._is(node.id) or not isinstance(node.ctx, ast.Load):
+            return node
+        return place(walrus(node.id, hook("plain", load(node.id))), node)
+
     def visit_Expr(self, node: ast.Expr) -> Any:
         found = _called(node.value)
-        if found is None or not self._is(found[0]) or found[1] != "append":
+        if found is None or not self._is(found[0]) or found[1] == "pop":
             return self.generic_visit(node)
-        name, _, (value,) = found
-        made = ast.Assign([store(name)], hook("appended", load(name), self.visit(value)))
-        return place_all([made], node)
+        name, method, args = found
+        added: Any = args if method == "append" else args[0].elts  # ty: ignore[missing-attribute]
+        return place_all(self._appended(name, added), node)
+
+    def _appended(self, name: str, elements: list[ast.expr]) -> list[ast.stmt]:
+        """Return what appends some elements, of which all are found first."""
+        made: list[ast.stmt] = []
+        if len(elements) == 1:
+            value = self.visit(elements[0])
+            return [ast.Assign([store(name)], hook("appended", load(name), value))]
+        values = [self.names.fresh("value") for _ in elements]
+        for value, element in zip(values, elements, strict=True):
+            made.append(ast.Assign([store(value)], self.visit(element)))
+        for value in values:
+            made.append(ast.Assign([store(name)], hook("appended", load(name), load(value))))
+        return made or [ast.Pass()]
 
     def visit_Assign(self, node: ast.Assign) -> Any:
+        target = node.targets[0]
+        if len(node.targets) == 1 and self._is_place(target):
+            return place_all(self._put(target, self.visit(node.value)), node)
         own = {id(made) for name, made in _stored(node) if self._is(name)}
         if own:
             if id(node.value) in own:
@@ -271,32 +287,54 @@ class _Rewrite(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if [name for name, _ in _stored(node) if self._is(name)] and node.value is not None:
             node.value = self._owned(node.value)
-        return node
+            return node
+        return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         added = _added(node)
         if added is not None and self._is(added[0]):
-            name, elements = added
-            made: list[ast.stmt] = []
-            values = [self.names.fresh("value") for _ in elements]
-            for value, element in zip(values, elements, strict=True):  # first all of them
-                made.append(ast.Assign([store(value)], self.visit(element)))
-            for value in values:
-                appended = hook("appended", load(name), load(value))
-                made.append(ast.Assign([store(name)], appended))
-            return place_all(made or [ast.Pass()], node)
+            return place_all(self._appended(*added), node)
+        if self._is_place(node.target):
+            target: Any = node.target
+            key, entry, found = [self.names.fresh(kind) for kind in ("key", "entry", "value")]
+            name, changed = target.value.id, [load(key), load(found), load(entry)]
+            made = [
+                ast.Assign([store(key)], self.visit(target.slice)),
+                ast.Assign([store(entry)], hook("entry_of", load(name), load(key))),
+                ast.Assign([store(found)], load(entry)),
+                ast.AugAssign(store(found), node.op, self.visit(node.value)),
+                ast.Assign([store(name)], hook("with_entry", load(name), *changed)),
+            ]
+            return place_all(made, node)
         return self.generic_visit(node)
+
+    def _is_place(self, node: ast.expr) -> bool:
+        """Whether it is ``x[i]`` of a list, where something is put."""
+        return (
+            isinstance(node, ast.Subscript)
+            and self._is(_name(node.value))
+            and not isinstance(node.slice, (ast.Slice, ast.Tuple))
+        )
+
+    def _put(self, target: Any, value: ast.expr) -> list[ast.stmt]:
+        """Return what puts a value there, which Python finds before the place."""
+        name, found = target.value.id, self.names.fresh("value")
+        changed = hook("with_entry", load(name), self.visit(target.slice), load(found))
+        return [ast.Assign([store(found)], value), ast.Assign([store(name)], changed)]
 
     def _owned(self, made: ast.expr) -> ast.expr:
         return place(hook("owned", self.generic_visit(made)), made)  # ty: ignore[invalid-argument-type]
 
     def _popped(self, name: str, args: list[ast.expr]) -> ast.expr:
         """Return what takes an end of a list, and assigns what is left of it."""
+        return self._and_assigned(name, hook("popped", load(name), *args))
+
+    def _and_assigned(self, name: str, made: ast.expr) -> ast.expr:
+        """Return the second of two values, of which the variable is assigned the first."""
         pair = self.names.fresh("pair")
         left, value = [ast.Subscript(load(pair), ast.Constant(i), ast.Load()) for i in (0, 1)]
         # What is left is in one variable only, as loops hand on all.
-        steps = [walrus(pair, hook("popped", load(name), *args)), walrus(name, left)]
-        steps.append(walrus(pair, value))
+        steps = [walrus(pair, made), walrus(name, left), walrus(pair, value)]
         return ast.Subscript(ast.Tuple(steps, ast.Load()), ast.Constant(2), ast.Load())
 
     def _seen(self, node: ast.expr) -> ast.expr:
@@ -309,26 +347,63 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         found = _called(node)
-        if found is not None and self._is(found[0]):
+        if found is not None and self._is(found[0]) and found[1] == "pop":
             return place(self._popped(found[0], found[2]), node)
-        if not self._is(_taken(node)):
-            return self.generic_visit(node)
-        seen = self._seen(node.args[0])
-        node.keywords = [self.visit(keyword) for keyword in node.keywords]
-        if isinstance(node.func, ast.Name):
-            return place(hook("total_of", node.func, seen), node)
-        has_dtype = ast.Constant(bool(node.keywords))
-        node.args = [place(hook("array_of", clone(node.func), seen, has_dtype), node)]
-        return node
+        if self._is(_taken(node)):
+            return place(hook("total_of", node.func, self._seen(node.args[0])), node)
+        if _name(node.func) in _PASSING:
+            node.args = [
+                place(hook("items_for", clone(node.func), arg), arg)
+                if self._is(_name(arg)) else self.visit(arg)
+                for arg in node.args
+            ]  # fmt: skip
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return node
+        if _is_dotted(node.func):
+            has_dtype = any([keyword.arg == "dtype" for keyword in node.keywords])
+            node.args = [self._given(node.func, arg, has_dtype) for arg in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._given(node.func, keyword.value, False)
+            node.func = self.visit(node.func)
+            return node
+        return self.generic_visit(node)
+
+    def _given(self, function: ast.expr, arg: ast.expr, has_dtype: bool) -> ast.expr:
+        """Return the argument of a function: a list, or a list or tuple of lists."""
+        if isinstance(arg, (ast.List, ast.Tuple)):
+            arg.elts = [self._given(function, each, has_dtype) for each in arg.elts]
+            return arg
+        name = _looked_at(arg)
+        if not self._is(name) or name is None or name == _root(function):
+            return self.visit(arg)
+        made = hook("given", clone(function), self._seen(arg), ast.Constant(has_dtype))
+        if isinstance(arg, ast.Subscript):
+            return place(ast.Subscript(made, ast.Constant(1), ast.Load()), arg)
+        return place(self._and_assigned(name, made), arg)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         if not self._is(_name(node.value)) or not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
+        if isinstance(node.slice, ast.Slice):
+            return place(hook("plain", self._seen(node)), node)
         return place(hook("entry_of", node.value, self.visit(node.slice)), node)
 
     def visit_For(self, node: ast.For) -> Any:
+        changes = [_called(inner) for part in node.body for inner in ast.walk(part)]
+        name = _name(node.iter)
+        if self._is(name) and name not in [found[0] for found in changes if found is not None]:
+            iterable = place(hook("items_of", node.iter), node.iter)
+            node.iter = ast.Constant(None)
+            node = self.generic_visit(node)  # ty: ignore[invalid-assignment]
+            node.iter = iterable
+            return node
+        return self.generic_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
         if self._is(_name(node.iter)):
             node.iter = place(hook("items_of", node.iter), node.iter)
+            node.ifs = [self.visit(test) for test in node.ifs]
+            return node
         return self.generic_visit(node)
 
     def _truth(self, node: ast.expr) -> ast.expr:
@@ -337,12 +412,29 @@ class _Rewrite(ast.NodeTransformer):
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._truth(node.operand)
         elif self._is(_name(node)):
-            count = hook("count_of", node)
-            return place(ast.Compare(count, [ast.Gt()], [ast.Constant(0)]), node)
+            has_any = ast.Compare(hook("has_any", node), [ast.NotEq()], [ast.Constant(False)])
+            return place(has_any, node)
+        else:
+            return self.visit(node)
         return node
 
     def visit_If(self, node: Any) -> Any:
-        node.test = self._truth(node.test)
-        return self.generic_visit(node)
+        test, node.test = node.test, ast.Constant(True)
+        self.generic_visit(node)
+        node.test = self._truth(test)
+        return node
 
     visit_While = visit_IfExp = visit_If  # noqa: N815
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    """Whether it is ``f`` or ``a.b.f``."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return _name(node)

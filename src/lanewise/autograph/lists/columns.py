@@ -1,0 +1,234 @@
+"""Lists of a length that is known in its trace, as arrays: one for each number of an element.
+
+A loop that appends in each iteration hands on a list as an array, of which each iteration sees as
+much as it has filled (`Stepped` in `lanewise.trace.packed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import optree
+
+from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
+from lanewise.autograph.state import Kind, kind_of, union_of, values_of
+from lanewise.ir.dims import Dim, bounds
+from lanewise.ops.movement import broadcast_to
+from lanewise.trace import tree
+from lanewise.trace.mixed import CODE, note_mixed
+from lanewise.trace.regions import Region
+from lanewise.trace.sizes import number_of
+from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
+from lanewise.trace.trace import require_trace, state
+
+#: What messages call a list to which arrays are appended.
+_OF_ARRAYS = "a list of arrays"
+
+
+class Element(NamedTuple):
+    """What all elements of a list are: a tree of numbers or arrays of these kinds."""
+
+    structure: Any
+    kinds: tuple[Kind, ...]
+
+    def __str__(self) -> str:
+        return str(self.kinds[0]) if len(self.kinds) == 1 else f"{len(self.kinds)} numbers"
+
+    @property
+    def types(self) -> list[tuple[np.dtype, tuple[Any, ...]]]:
+        """The dtype and shape of each number, and of the code of one of which the class varies."""
+        found = []
+        for kind in self.kinds:
+            found += [(kind.dtype, kind.shape), *([(CODE, ())] if kind.mixed else [])]
+        return found
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether it consists of arrays, which others may hold too."""
+        return any([kind.shape for kind in self.kinds])
+
+    def joined(self, other: Element | None) -> Element | None:
+        """Return what elements are that are this or another; None where they have no like form."""
+        if other is None or other.structure != self.structure:
+            return None
+        pairs = list(zip(self.kinds, other.kinds, strict=True))
+        if any([a.shape != b.shape for a, b in pairs]):
+            return None
+        return Element(self.structure, tuple([union_of(a, b) for a, b in pairs]))
+
+    def numbers(self, value: Any) -> list[Tensor]:
+        """Return the numbers of `types` of an element that is of its form."""
+        trace, leaves = require_trace("a list"), tree.flatten(value)[0]
+        return [
+            Tensor(trace, number)
+            for leaf, kind in zip(leaves, self.kinds, strict=True)
+            for number in values_of(leaf, kind)
+        ]
+
+    def whole(self, numbers: Sequence[Tensor]) -> list[Tensor]:
+        """Return the leaves of an element, or of all, of the numbers of `types`."""
+        left, leaves = iter(numbers), []
+        for kind in self.kinds:
+            leaf = next(left)
+            leaves.append(leaf if kind.weak is None else weak(leaf, kind.weak))
+            if kind.mixed is not None:
+                note_mixed(leaves[-1], kind.mixed, next(left))
+        return leaves
+
+    def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
+        """Return the numbers of all elements as those of others, which hold them too."""
+        left, found = iter(columns), []
+        for before, after in zip(self.kinds, new.kinds, strict=True):
+            data: Any = next(left)
+            found.append(data if data.dtype == after.dtype else as_tensor(data.astype(after.dtype)))
+            codes = next(left) if before.mixed else None
+            if after.mixed is not None:
+                places = np.array([after.mixed.index(each) for each in before.classes], CODE)
+                if codes is None:
+                    zero = as_tensor(np.zeros((), CODE))
+                    codes = emit(broadcast_to, zero, shape=data.shape[:1])
+                found.append(as_tensor(as_tensor(places)[codes]))
+        return found
+
+
+def element_of(value: Any) -> Element | None:
+    """Return what a value is as an element; None if no array can hold such."""
+    leaves, structure = tree.flatten(value)
+    kinds = [kind_of(leaf) for leaf in leaves]
+    if tree.containers(value):  # somebody may change it
+        return None
+    if not kinds or any([kind is None for kind in kinds]):
+        return None
+    return Element(structure, tuple(kinds))  # ty: ignore[invalid-argument-type]
+
+
+class Columns:
+    """A list as an array for each number of an element, of as many rows as it has elements."""
+
+    __slots__ = ("arrays", "element")
+
+    def __init__(self, element: Element, arrays: Sequence[Any]) -> None:
+        self.element, self.arrays = element, tuple(arrays)
+
+    @property
+    def length(self) -> Any:
+        """How many elements there are."""
+        return number_of(self.arrays[0].shape[0])
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The numbers of all elements, an array for each of the element's types."""
+        return self.arrays
+
+    def at(self, place: Any) -> Any:
+        """Return the element at a place that surely is one."""
+        leaves = self.element.whole([column[place] for column in self.arrays])
+        return tree.unflatten(self.element.structure, leaves)
+
+    def part(self, key: slice) -> Columns:
+        """Return the list of some of the elements."""
+        arrays = [column[key] for column in self.arrays]
+        return Columns(self.element, [x.copy() if x.ndim == 1 else x for x in arrays])
+
+    def as_elements(self, element: Element) -> Columns:
+        """Return the list with elements that hold its own, too."""
+        if element == self.element:
+            return self
+        return _sharing(Columns(element, self.element.converted(self.arrays, element)), self.arrays)
+
+    def with_last(self, value: Any) -> Columns:
+        """Return the list with an element more, which is one of its element's form."""
+        value = settle(value)
+        numbers = self.element.numbers(value)
+        arrays: list[Any] = [
+            np.concatenate([column, number[None]])
+            for column, number in zip(self.arrays, numbers, strict=True)
+        ]
+        return _sharing(Columns(self.element, arrays), self.arrays, [value])
+
+    def with_one(self, place: Any, value: Any) -> Columns:
+        """Return the list with another element at a place that surely is one."""
+        value = settle(value)
+        numbers = self.element.numbers(value)
+        arrays: list[Any] = [as_tensor(column).copy() for column in self.arrays]
+        for array, number in zip(arrays, numbers, strict=True):
+            array[place] = number
+        return _sharing(Columns(self.element, arrays), self.arrays, [value])
+
+    def without_last(self, one: Any) -> Columns:
+        """Return the list without its last element; `one` is 1, of lists that have elements."""
+        return Columns(self.element, [column[: self.length - one] for column in self.arrays])
+
+    def without_first(self, one: Any) -> Columns:
+        """Return the list without its first element; `one` is 1, of lists that have elements."""
+        return Columns(self.element, [column[one:] for column in self.arrays])
+
+    @property
+    def has_surely(self) -> bool:
+        """Whether it is known to have elements."""
+        size = self.arrays[0].shape[0]
+        return (bounds(size)[0] or 0) > 0 if isinstance(size, Dim) else size > 0
+
+    def __repr__(self) -> str:
+        size = self.arrays[0].shape[0]
+        return f"a list of {size}" if isinstance(size, int) else "a list"
+
+
+def columns_of(items: Any, element: Element) -> Columns:
+    """Return a list with elements of a form as arrays."""
+    if type(items) is Columns:
+        return items.as_elements(element)
+    if not items:
+        empty = [np.zeros((0, *shape), dtype) for dtype, shape in element.types]
+        return Columns(element, [as_tensor(column) for column in empty])
+    items = [settle(item) for item in items]
+    rows = [element.numbers(item) for item in items]
+    arrays = [as_tensor(np.stack(column)) for column in zip(*rows, strict=True)]
+    return _sharing(Columns(element, arrays), (), items)
+
+
+def _sharing(columns: Columns, before: Sequence[Tensor], added: Sequence[Any] = ()) -> Columns:
+    """Note that elements which are arrays may be known elsewhere, too, or be one array.
+
+    Parameters
+    ----------
+    before
+        The arrays of the list that it was.
+    added
+        The elements that it has now, too.
+    """
+    if not columns.element.has_arrays:
+        return columns
+    given = [x for item in added for x in tree.flatten(item)[0] if type(x) is Tensor and x.shape]
+    known = {id(root) for root in all_roots(before)}
+    must_not = repeating(before)
+    for array in given:
+        roots = all_roots([array])
+        if not known.isdisjoint(map(id, roots)) or any(map(_is_of_all_turns, roots)):
+            must_not = REPEATS
+        known.update(map(id, roots))
+    for array in columns.arrays:
+        watch(array, Shared(_OF_ARRAYS, [*before, *given], must_not=must_not))
+    return columns
+
+
+def _is_of_all_turns(array: Tensor) -> bool:
+    """Whether an array is there in each turn of the loop that is recorded."""
+    trace = state.trace
+    while isinstance(trace, Region):
+        if trace is array._trace:
+            return False
+        if trace.is_turn:
+            return True
+        trace = trace.parent
+    return False
+
+
+optree.register_pytree_node(
+    Columns,  # ty: ignore[invalid-argument-type]
+    lambda columns: (columns.arrays, columns.element, None),
+    Columns,  # ty: ignore[invalid-argument-type]
+    namespace=tree.NAMESPACE,
+)
