@@ -7,6 +7,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import costs, counting
+from lanewise.codegen.llvm import machine
 from lanewise.codegen.prices import PRICES, Work, level
 from lanewise.ir.graph import Graph
 from lanewise.ir.text import parse_graph
@@ -84,7 +85,8 @@ UPDATES = """(%0: f64[%N,%N], %1: i64[50]) {
 def test_an_update_of_an_element_costs_an_element():
     """Not as much as the array has: but for the copy that is changed, sizes make no difference."""
     small, large = (alone(graph(UPDATES.replace("%N", n))) for n in ("20", "50"))
-    copied = 2 * (50 * 50 - 20 * 20) / 8 * PRICES.access / costs.CLOCK
+    width = machine().register_bits // 64
+    copied = 2 * (50 * 50 - 20 * 20) / width * PRICES.access / costs.CLOCK
     assert large.arithmetic - small.arithmetic < 1.5 * copied
     assert large.latency == small.latency
 

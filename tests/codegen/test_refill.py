@@ -1,8 +1,8 @@
 """Lane refill: examples that take very different numbers of turns, in kernels whose lanes go on.
 
-What such a kernel gives is what the interpreter gives, for each example and to the bit:
-`assert_same` runs every call with lanes that are refilled as often as possible, as often as pays,
-and not at all.
+What such a kernel gives is what the interpreter gives, for each example: `assert_same` runs every
+call with lanes that are refilled as often as possible, as often as pays, and not at all. Their bits
+are the same, and those of the interpreter too where NumPy's do not depend on the processor.
 """
 
 from __future__ import annotations
@@ -77,15 +77,16 @@ def assert_same_of_all(
 
     with backend("interpret"):
         wanted = [call(args) for args in batches]
-    for least, patience in ((0, 0.0), (0, None), (np.inf, None)):
+    for least, patience in ((np.inf, None), (0, None), (0, 0.0)):
         with choosing(least, patience):
-            for args, (want, error) in zip(batches, wanted, strict=True):
+            for number, (args, (want, error)) in enumerate(zip(batches, wanted, strict=True)):
                 with watched():
                     got, other = call(args)
                 assert refilling() == (least == 0)
                 assert_same_error(other, error)
                 if error is None:
-                    assert_equal(got, want, exact)
+                    assert_equal(got, want, exact or least == 0)
+                    wanted[number] = got, None
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -183,7 +184,7 @@ def test_adaptive_steps():
         rng = np.random.default_rng(size)
         y, k = rng.normal(size=(size, 2)), rng.lognormal(0, 2, size)
         batches.append((y, k, np.array([0.25, 2.0])))
-    assert_same_of_all(adaptive, batches, in_dims=(0, 0, None))
+    assert_same_of_all(adaptive, batches, exact=False, in_dims=(0, 0, None))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
@@ -215,7 +216,7 @@ def test_what_is_done_before_and_after_and_handed_past_the_loop():
     x, w = rng.uniform(1, 50, 77), rng.normal(size=(77, 3))
 
     def f(x, w):
-        scale = np.sqrt(w @ w)
+        scale = np.sqrt((w * w).sum())
         first = x * 2.0
         n = 0
         while x > 1.0:
@@ -326,7 +327,7 @@ def test_no_access_is_out_of_bounds(at_end, size):
         got = mapped(y, k, times)
         assert guarded.calls
         assert refilling()
-    assert_equal(got, want)
+    assert_equal(got, want, exact=False)
 
 
 # --- errors and interrupts ------------------------------------------------------------------------

@@ -48,7 +48,7 @@ USES = {
     "single": lambda x: x[x > 0].astype(np.float32).sum(),
     "as integers": lambda x: x[x > 0].astype(np.int8).sum(),
     "choice": lambda x: np.where(x[x > 0] > 1, x[x > 0], 5.0).sum(),
-    "centred": lambda x: (x[x > 0] - x[x > 0].mean()).sum(),
+    "centred": lambda x: (x[x > 0] - x[x > 0].mean() / 2).sum(),
     "table": lambda x: np.outer(x, x)[x > 0].sum(),
     "columns": lambda x: np.outer(x, x)[:, x > 0].sum(axis=1),
     "rows times": lambda x: (x[x > 0][:, None] * np.arange(3)).sum(axis=0),

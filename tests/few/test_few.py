@@ -69,8 +69,8 @@ def rows_that_wait(a):
     return out
 
 
-def test_few_examples_of_turns_that_wait_run_alone_with_elements_in_lanes():
-    x = np.random.default_rng(0).normal(size=(2, 60, 64))
+def test_one_example_of_turns_that_wait_runs_alone_with_elements_in_lanes():
+    x = np.random.default_rng(0).normal(size=(1, 60, 64))
     executable = executable_of(rows_that_wait, x)
     assert executable._few is not None
     assert executable.plan([x]) is executable._few.plan

@@ -351,6 +351,15 @@ class Loops:
         """Return the active lanes in which a condition holds."""
         return condition if self.mask is None else condition & self.mask
 
+    def is_folded_in_lanes(self, shape: Sequence[Any], work: int = 1) -> bool:
+        """Whether steps that may be grouped at will have the last axis in lanes.
+
+        Not if that would be a part of a turn, and may be written out.
+        """
+        if self.in_lanes or not shape or not is_long(shape[-1], self.e.group):
+            return False
+        return is_long(shape[-1], self.e.lanes) or not self.is_written_out(shape, work)
+
     def fold(
         self,
         shape: Sequence[int],
@@ -366,7 +375,7 @@ class Loops:
         then is its neutral element. Without it they are taken in order. `within` and `work` are as
         for `each`.
         """
-        if combine is not None and not self.in_lanes and shape and is_long(shape[-1], self.e.group):
+        if combine is not None and self.is_folded_in_lanes(shape, work):
             return self._fold_in_lanes(shape, start, step, combine, within, work)
         if not within and self.is_written_out(shape, work):
             found = list(start)

@@ -278,7 +278,8 @@ class Lowering(Loops):
         out: else each turn would do so. `work` is about how many operations a turn takes.
         """
         is_short = not any([is_long(size, UNROLLED + 1) for size in shape])
-        if is_short and all(self.written_out(shape, work)):
+        is_out = is_short and all(self.written_out(shape, work))
+        if is_out and not self.is_folded_in_lanes(shape, work):
             return
         waiting, seen = [x], set()
         while waiting:
