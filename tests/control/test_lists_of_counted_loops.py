@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -397,6 +399,32 @@ def test_turns_are_recorded_once(name):
 
 def _size_of_graph(func, x):
     return len(str(lw.function(func).get_concrete_function(x).graph).splitlines())
+
+
+def median_of_window(x):
+    window, out = deque(maxlen=5), np.zeros_like(x)
+    for i, v in enumerate(x):
+        window.append(v)
+        out[i] = sorted(window)[len(window) // 2]
+    return out
+
+
+def sum_of_window(x):
+    window, total, out = deque(), 0.0, np.zeros_like(x)
+    for i, v in enumerate(x):
+        window.append(v)
+        total += v
+        if len(window) > 5:
+            total -= window.popleft()
+        out[i] = total / len(window)
+    return out
+
+
+@pytest.mark.parametrize("func", [median_of_window, sum_of_window])
+def test_loops_are_recorded_once_their_containers_have_settled(func):
+    assert_like_the_loop(func, X)
+    short, long = [_size_of_graph(func, np.resize(X[0], n)) for n in (50, 200)]
+    assert long <= short
 
 
 def test_arrays_that_are_written_after_they_were_appended_are_refused():

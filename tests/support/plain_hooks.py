@@ -70,8 +70,9 @@ class branches:  # noqa: N801
 class while_:  # noqa: N801
     """Turns until the test fails."""
 
-    def __init__(self, names, state, tested):
+    def __init__(self, names, state, tested, stepped=(), step=None):
         assert len(names) == len(state)
+        assert all([position < len(names) for position in stepped])
         assert all([position < len(names) for position in tested])
         self.state = state
         self.going = True

@@ -26,7 +26,7 @@ from lanewise.trace.tensor import Tensor, read
 #: How many iterations are counted at most.
 MOST = 100_000
 #: What a test may consist of that gives the same whenever it is asked, and does nothing else.
-_PURE = (
+PURE = (
     ast.Add, ast.And, ast.BinOp, ast.BoolOp, ast.Compare, ast.Constant, ast.Eq, ast.FloorDiv,
     ast.Gt, ast.GtE, ast.Load, ast.Lt, ast.LtE, ast.Mult, ast.Name, ast.Not, ast.NotEq, ast.Or,
     ast.Sub, ast.UnaryOp, ast.USub,
@@ -49,7 +49,7 @@ def names_in(test: ast.expr) -> frozenset[str] | None:
                 names.add(name)
             case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant()):
                 names.add(name)
-            case _ if isinstance(node, _PURE):
+            case _ if isinstance(node, PURE):
                 waiting += ast.iter_child_nodes(node)
             case _:
                 return None

@@ -37,6 +37,8 @@ from lanewise.trace.trace import state
 LONG = 16
 #: and one of as many more turns if they would record as many operations.
 SHORT, HEAVY = 4, 300
+#: After so many turns containers may have settled that a loop changes, as full deques do.
+SETTLED = (8, 64, 512)
 #: So many turns at most are unrolled beside recorded ones, as slices are cut off in them.
 APART = 64
 
@@ -165,8 +167,9 @@ class For:
             if self._is_done:
                 return
             rest = sequence.length - position - 1
-            if looks and rest >= LONG and held != failed:
-                may_record |= held == tree.flatten(self.state)[1]
+            if looks and rest >= LONG:
+                has_settled = held != failed and held == tree.flatten(self.state)[1]
+                may_record |= has_settled or position + 1 in SETTLED
             has_left = state.trace is not trace  # a part of the examples, to a handler
             if may_record and rest >= SHORT and (has_left or len(trace.operations) > before):
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.autograph.ahead import Ahead
 from lanewise.autograph.branches import stops, truth
 from lanewise.autograph.counted import MOST, Counted, counted, depends_on
 from lanewise.autograph.for_loops import SHORT, For
@@ -46,16 +47,23 @@ class While:
     """A ``while`` loop: Python's own until its test is data, then recorded.
 
     `tested` are the positions of the variables in its test, if that does nothing but compute. Then
-    it is recorded as well where numbers that change by a step end it, as a ``for`` loop would be.
+    it is recorded as well where Python's numbers end it, as a ``for`` loop would be: such as change
+    by a step, or those at `stepped`, which `step` gives after an iteration.
     """
 
     def __init__(
-        self, names: tuple[str, ...], state: tuple[Any, ...], tested: tuple[int, ...] = ()
+        self,
+        names: tuple[str, ...],
+        state: tuple[Any, ...],
+        tested: tuple[int, ...] = (),
+        stepped: tuple[int, ...] = (),
+        step: Callable[..., tuple[Any, ...]] | None = None,
     ) -> None:
         self.names = names
         self._tested = tested
+        self._ahead = None if step is None else Ahead(step, stepped, len(state))
         self._answer: Any = None
-        self._counted: Counted | None = None
+        self._counted: Counted | Ahead | None = None
         self._inner: For | None = None
         self._index: Any = None
         self._held: tuple[Any, ...] = ()
@@ -86,7 +94,7 @@ class While:
     def _count(self, states: Sequence[tuple[Any, ...]]) -> Iterator[None]:
         """Go on as a ``for`` loop does, if the test tells how often; or not at all."""
         trace, now = state.trace, self.state
-        found = None if trace is None else counted(states, self._tested)
+        found = None if trace is None else counted(states, self._tested) or self._ahead
         if trace is None or found is None:
             return
         mark = len(trace.operations), trace.token
@@ -94,7 +102,11 @@ class While:
         self._answer = True
         while self._answer and count < MOST:
             count += 1
-            self.state = asked = found.asked(now, count)
+            asked = found.asked(now, count)
+            if asked is None:
+                self._answer = None
+                break
+            self.state = asked
             yield None
             if any([getattr(x, "is_read", False) for x in asked]):
                 self._answer = None
@@ -161,6 +173,8 @@ class While:
             return False
         if self._phase is _COUNTED:
             assert self._inner is not None
+            if self._counted is self._ahead:
+                return True
             if self._inner.is_recording:
                 assert self._inner.region is not None
                 self._inner.require(depends_on(value, self._index, self._inner.region))
@@ -191,6 +205,9 @@ class While:
         if self._phase is _COUNTED:
             assert self._counted is not None
             assert self._inner is not None
+            if isinstance(self._counted, Ahead):
+                self._inner.next(self._counted.rest(state))
+                return
             has_stepped = self._counted.has_stepped(self._held, state)
             if self._inner.is_recording:
                 self._inner.require(has_stepped)

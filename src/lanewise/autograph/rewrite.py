@@ -57,6 +57,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 
+from lanewise.autograph.ahead import steps_in
 from lanewise.autograph.analysis import Analysis
 from lanewise.autograph.build import (
     HOOKS,
@@ -144,8 +145,11 @@ class Statements:
     def While(self, node: ast.While) -> list[ast.stmt]:  # noqa: N802
         turn, driver = self.names.fresh("i"), self.names.fresh("l")
         labels, names = self.state(node)
-        tested = names_in(node.test)
-        tested = () if tested is None else [n for n, name in enumerate(names) if name in tested]
+        read = names_in(node.test)
+        tested = () if read is None else [n for n, name in enumerate(names) if name in read]
+        made = self.names.fresh("step")
+        steps = None if read is None else steps_in(node, read, names, made)
+        ahead = [constant(tuple(steps[0])), load(made)] if steps else []
         test = place(method(driver, "test", self.expressions.test(node.test)), node.test)
         turns = place(if_(test, self.block(node.body)), node)
         body = [
@@ -154,7 +158,8 @@ class Statements:
             statement(method(driver, "next", tuple_(names))),
         ]
         return [
-            assign(driver, hook("while_", labels, tuple_(names), constant(tuple(tested)))),
+            *([steps[1]] if steps else []),
+            assign(driver, hook("while_", labels, tuple_(names), constant(tuple(tested)), *ahead)),
             ast.For(store(turn), load(driver), body, []),
             *_state_of(driver, names),
         ]
