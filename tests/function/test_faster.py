@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -327,11 +328,67 @@ class _Model:
 
 _model = _Model()
 
+
+class _Counting:
+    calls = []  # noqa: RUF012
+
+    def __call__(self, x):
+        self.calls.append(x)
+        return x
+
+
+class _Smooth:
+    __slots__ = ("rate", "y")
+
+    def __init__(self, rate):
+        self.rate, self.y = rate, None
+
+    def __call__(self, x):
+        self.y = x if self.y is None else self.y + self.rate * (x - self.y)
+        return self.y
+
+    @property
+    def last(self):
+        return self.y
+
+    @staticmethod
+    def start():
+        return _Smooth(0.5)
+
+
+class _State(NamedTuple):
+    x: float
+    v: float = 0.0
+
+    def moved(self, dt):
+        return self._replace(x=self.x + dt * self.v)
+
+
+@dataclass
+class _Point:
+    x: float
+    past: list = field(default_factory=list)
+
+    def moved(self, dx):
+        self.past.append(self.x)
+        self.x += dx
+        return self
+
+
+def _with_objects(x):
+    smooth, state, point = _Smooth.start(), _State(x[0], 1.0), _Point(x[1])
+    for v in x:
+        smooth(v)
+        state = state.moved(0.1)
+        point.moved(v)
+    return smooth.last, state.x, point.x, len(point.past), deque(x, maxlen=3)[0]
+
+
 OPEN = [
     _with_list, _with_array, _with_clock, _with_drawn, _with_print, _with_file, _with_state,
-    _with_global, _with_class, _with_import, _model, _model.__call__, _Model, open, print,
+    _with_global, _with_class, _with_import, _model, _model.__call__, _Counting, open, print,
     lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
-    lambda x: deque([x]), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
+    lambda x: _Counting()(x), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
     lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
     lambda x: unknown(x), lambda x: x + np.random.default_rng(0).normal(),  # noqa: F821
 ]  # fmt: skip
@@ -355,6 +412,7 @@ def _recursive(n):
 
 
 CONTAINED = [
+    _with_objects, _Model, lambda x: deque([x]),
     _scaled, _helper, _recursive, np.sin, np.linalg.solve, math.sqrt, len, views, containers,
     lambda x: [np.float32(y) for y in range(3)], lambda x: math.pi * np.exp(x).astype(np.int8),
     lambda x: sorted(zip(x, x, strict=True), key=lambda row: row[0]),

@@ -354,6 +354,26 @@ def part(items, *ends):
     return items[slice(*ends)]
 
 
+def grows(iterable):
+    return FOLDING
+
+
+def kept(items):
+    return items
+
+
+def as_index(items):
+    return items
+
+
+def row_of(function, items):
+    return items
+
+
+def unpacked(items, count):
+    return items
+
+
 def plain(items):
     return items
 

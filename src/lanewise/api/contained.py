@@ -9,16 +9,27 @@ only as long as its names stand for the same.
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, ModuleType, NoneType
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    EllipsisType,
+    FunctionType,
+    MemberDescriptorType,
+    ModuleType,
+    NoneType,
+)
 from typing import Any
 
 import numpy as np
 
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
 _LIBRARIES = frozenset(
-    ("builtins", "cmath", "functools", "itertools", "math", "numpy", "operator", "scipy")
-)
+    ("abc", "bisect", "builtins", "cmath", "collections", "copy", "dataclasses", "fractions",
+     "functools", "heapq", "itertools", "math", "numbers", "numpy", "operator", "scipy",
+     "statistics", "typing")
+)  # fmt: skip
 _IMPURE = frozenset(
     ("breakpoint", "compile", "datetime64", "delattr", "eval", "exec", "fromfile", "fromregex",
      "genfromtxt", "getattr", "globals", "hash", "id", "input", "io", "load", "loadtxt",
@@ -32,9 +43,14 @@ _IMMUTABLE = (
 )  # fmt: skip
 _GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-_FORBIDDEN = frozenset(
-    ("DELETE_GLOBAL", "LOAD_BUILD_CLASS", "STORE_ATTR", "STORE_GLOBAL", "STORE_NAME")
-)
+_FORBIDDEN = frozenset(("DELETE_GLOBAL", "LOAD_BUILD_CLASS", "STORE_GLOBAL", "STORE_NAME"))
+#: What classes hold beside what their code reads.
+_OF_CLASSES = frozenset(
+    ("__annotations__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
+     "__firstlineno__", "__hash__", "__match_args__", "__module__", "__orig_bases__",
+     "__parameters__", "__qualname__", "__slots__", "__static_attributes__", "__weakref__",
+     "_field_defaults", "_fields")
+)  # fmt: skip
 #: Tells whether what functions reach is what it was.
 Unchanged = Callable[[], bool]
 
@@ -87,13 +103,13 @@ class _Walk:
     Attributes
     ----------
     names
-        Dicts of globals and modules, with names in them and what these stand for.
+        Dicts of globals, modules and classes, with names in them and what these stand for.
     cells
         Variables of functions around, with what they hold.
     """
 
     def __init__(self) -> None:
-        self.names: list[tuple[dict[str, Any], str, Any]] = []
+        self.names: list[tuple[Mapping[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self._seen: set[int] = set()
 
@@ -108,8 +124,27 @@ class _Walk:
             self._module(x, attributes)
         elif isinstance(x, FunctionType):
             self._function(x)
+        elif isinstance(x, (classmethod, staticmethod)):
+            self.value(x.__func__)
+        elif isinstance(x, property):
+            for each in (x.fget, x.fset, x.fdel):
+                self.value(each)
+        elif type(x) is type and _top(x.__module__) not in _LIBRARIES:
+            self._class(x)
         elif not _is_of_library(x):
             raise _Open
+
+    def _class(self, cls: type) -> None:
+        """Go through a class of the user's, of which instances are made and changed."""
+        if id(cls) in self._seen:
+            return
+        self._seen.add(id(cls))
+        for base in cls.__bases__:
+            self.value(base)
+        made = {"__repr__"} if "__dataclass_fields__" in vars(cls) else set()
+        for name in sorted(vars(cls).keys() - _OF_CLASSES - made):
+            if type(vars(cls)[name]) not in _FIELDS:
+                self._name(vars(cls), name, frozenset())
 
     def _module(self, module: ModuleType, attributes: frozenset[str]) -> None:
         if not _IMPURE.isdisjoint(module.__name__.split(".")):
@@ -121,7 +156,7 @@ class _Walk:
         for name in sorted(attributes & vars(module).keys()):
             self._name(vars(module), name, attributes)
 
-    def _name(self, namespace: dict[str, Any], name: str, attributes: frozenset[str]) -> None:
+    def _name(self, namespace: Mapping[str, Any], name: str, attributes: frozenset[str]) -> None:
         value = namespace[name]
         self.names.append((namespace, name, value))
         self.value(value, attributes)
@@ -133,6 +168,8 @@ class _Walk:
         if _top(func.__module__) in _LIBRARIES:
             if func.__name__ in _IMPURE:
                 raise _Open
+            return
+        if (func.__module__ or "").startswith("namedtuple_"):  # made by collections
             return
         if vars(func):
             raise _Open
@@ -157,8 +194,16 @@ class _Walk:
 def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """Return the global names and the attributes that code reads, with functions within it."""
     globals_, attributes = set(), set()
+    #: What was read last, and of which attribute, to be changed.
+    read, changed = "", None
     for instruction in dis.get_instructions(code):
         kind, name = instruction.opname, instruction.argval
+        if kind == "STORE_ATTR":  # of an object that is its own
+            if not read.startswith("LOAD_FAST") and changed != name:
+                raise _Open
+        elif kind in _ATTRIBUTE and read.startswith("LOAD_FAST"):
+            changed = name
+        read = read if kind == "COPY" else kind
         if kind in _GLOBAL:
             globals_.add(name)
         elif kind in _ATTRIBUTE:
@@ -184,6 +229,8 @@ def _is_of_library(x: Any) -> bool:
         owner = x.__self__
         is_free = owner is None or isinstance(owner, ModuleType)
         return is_free and _top(x.__module__) in _LIBRARIES and x.__name__ not in _IMPURE
+    if type(x).__module__ == "dataclasses":  # stands for a default
+        return True
     if isinstance(x, type) or _top(type(x).__module__) == "numpy":
         name = getattr(x, "__name__", "")
         is_callable = isinstance(x, type) or hasattr(x, "_implementation")
@@ -195,4 +242,6 @@ def _top(module: str | None) -> str:
     return (module or "").partition(".")[0]
 
 
+#: What stands in classes for the fields of their instances.
+_FIELDS = (MemberDescriptorType, type(namedtuple("_Pair", "first").first))
 _BUILTINS = vars(__import__("builtins"))

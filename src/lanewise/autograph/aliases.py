@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from lanewise.autograph.state import Absent, Maybe, bare, kind_of, not_asking, present
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.graph import Value
@@ -22,9 +24,12 @@ from lanewise.trace import tree
 from lanewise.trace.regions import Region, resumed, set_guard
 from lanewise.trace.scratch import Scratch, settled
 from lanewise.trace.slots import Slot, StateSlot, TensorSlot
-from lanewise.trace.tensor import Tensor, emit, read
+from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace, state
 from lanewise.trace.views import assign, innermost, root_of
+
+#: In how many places an array may be for a write to be followed, which is written to all of them.
+MOST_PLACES = 12
 
 
 class Place:
@@ -188,6 +193,20 @@ class Shared:
         if self.own is not None:
             assign(self.own, read(now))
         self._saw()
+
+
+def one_of(found: Tensor, items: Sequence[Any], index: Any, name: str) -> Tensor:
+    """Return an array that is one of several, at an index that is data."""
+    arrays = [item for item in items if type(item) is Tensor]
+    if len(arrays) < len(items) or len(arrays) > MOST_PLACES:
+        guard = Shared(name, arrays, must_not=MAY_BE_ANOTHER)
+    else:
+        at = index if index.dtype.kind == "b" else (index + len(items)) % len(items)
+        flags = [lambda i=i: as_tensor(np.equal(at, i)) for i in range(len(arrays))]
+        guard = Shared(name, (), tuple(map(Place, flags, arrays)))
+    result = Tensor(require_trace(name), read(found))
+    watch(result, guard)
+    return result
 
 
 def locations(array: Tensor) -> list[tuple[Place | None, Tensor]]:

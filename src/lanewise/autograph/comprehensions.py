@@ -1,4 +1,4 @@
-"""Reductions over generators (``sum(f(x) for x in row if x > 0)``) as loops, where data decide.
+"""Comprehensions as loops: reductions (``sum(f(x) for x in row if x > 0)``), and lists.
 
 A native generator cannot follow a length or an ``if`` that depends on data. So such a call becomes
 a choice, made when it runs, between itself and a function that loops::
@@ -13,6 +13,9 @@ a choice, made when it runs, between itself and a function that loops::
     ag__g1(ag__t3, ag__.fold(ag__t2))
     if ag__.foldable((ag__t2 := sum), (ag__t3 := row))
     else ag__.fn(ag__t2)(f(x) for x in ag__t3 if x > 0)
+
+So does a list of which all uses are known (`lanewise.autograph.lists.uses`), with a function that
+appends to one.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from lanewise.autograph.build import (
     method,
     negate,
     place,
+    statement,
     walrus,
 )
 from lanewise.autograph.scopes import (
@@ -44,6 +48,8 @@ from lanewise.autograph.scopes import (
     uses,
 )
 
+#: Marks a list comprehension that becomes a loop.
+GROWN = "_is_grown"
 #: Reductions by name, and as attributes of a module (``np.sum``, ``math.fsum``).
 BUILTINS = frozenset("sum min max any all len".split())
 ATTRIBUTES = frozenset("sum mean max min prod any all fsum".split())
@@ -73,9 +79,26 @@ class Reductions(ast.NodeTransformer):
         self.in_comprehension -= 1
         return node
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = (  # noqa: N815
-        visit_comprehension_scope
-    )
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_scope  # noqa: N815
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        if GROWN not in node.__dict__:
+            return self.visit_comprehension_scope(node)
+        made, values, items = [self.names.fresh(kind) for kind in ("g", "t", "acc")]
+        step = place(statement(method(items, "append", clone(node.elt))), node.elt)
+        body = [
+            assign(items, ast.List([], ast.Load())),
+            _loops(clone(node), values, step),
+            ast.Return(hook("kept", load(items))),
+        ]
+        self.functions.append(place(function(made, [values], body), node))
+        native = clone(node)
+        native.generators[0].iter = load(values)
+        self.in_comprehension += 1
+        self._inside(native)
+        self.in_comprehension -= 1
+        test = hook("grows", walrus(values, self.visit(node.generators[0].iter)))
+        return place(ast.IfExp(test, call(load(made), load(values)), native), node)
 
     def _inside(self, node: Comprehension) -> None:
         self.inner.append(targets(node))
@@ -89,7 +112,7 @@ class Reductions(ast.NodeTransformer):
         self.inner.pop()
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        comprehension = _reduced(node)
+        comprehension = reduced(node)
         if comprehension is None:
             self.generic_visit(node)
             return node
@@ -163,7 +186,7 @@ def _name(func: ast.expr) -> str | None:
     return func.attr if isinstance(func, ast.Attribute) else None
 
 
-def _reduced(node: ast.Call) -> Comprehension | None:
+def reduced(node: ast.Call) -> Comprehension | None:
     """Return the generator or list that a call reduces, if it is one that can become a loop."""
     if not node.args or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
         return None
@@ -175,12 +198,16 @@ def _reduced(node: ast.Call) -> Comprehension | None:
     starred = any(isinstance(arg, ast.Starred) for arg in node.args)
     if not known or starred or any(keyword.arg is None for keyword in node.keywords):
         return None
+    return node.args[0] if can_move(node) else None
+
+
+def can_move(node: ast.expr) -> bool:
+    """Whether an expression may stand in another function: nothing in it belongs to this one."""
     for part in ast.walk(node):
-        # These belong to the function around: they cannot move into another.
         if isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
-            return None
+            return False
         if isinstance(part, ast.Name) and part.id in ("super", "__class__", "locals"):
-            return None
+            return False
         if isinstance(part, ast.comprehension) and part.is_async:
-            return None
-    return node.args[0]
+            return False
+    return True

@@ -18,6 +18,7 @@ import numpy as np
 
 from lanewise.autograph.aliases import (
     MAY_BE_ANOTHER,
+    MOST_PLACES,
     Place,
     Shared,
     all_roots,
@@ -37,9 +38,6 @@ from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import Tensor, emit
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
-
-#: In how many places an array may be for a write to be followed, which is written to all of them.
-MOST_PLACES = 12
 
 Build = Callable[[Sequence[Tensor]], Any]
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lanewise.autograph.aliases import one_of, settle
 from lanewise.autograph.state import Kind, join_kinds, kind_of, optional, value_of
 from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
 from lanewise.errors import UnsupportedError, at
@@ -46,6 +47,7 @@ class Table:
     __slots__ = ("_array", "_classes", "_codes", "_items", "_parts", "_weak")
 
     def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
+        items = [settle(item) for item in items]
         first = items[0]
         self._items = items
         self._array: Any = None
@@ -95,7 +97,10 @@ class Table:
     def at(self, index: Any) -> Any:
         """Return the item at an index that is data; `IndexError` at run time if there is none."""
         if self._array is not None:
-            return self._with_class(as_tensor(self._array)[index], index)
+            found = as_tensor(self._array)[index]
+            if found.shape:  # it is written to, or one of them is
+                found = one_of(found, self._items, index, "an element of a list")
+            return self._with_class(found, index)
         if self._parts is not None:
             return rebuilt(self._items[0], [part.at(index) for part in self._parts])
         if type(self._items[0]) is list:

@@ -24,7 +24,7 @@ from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
 from lanewise.trace.regions import born
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 
 #: What lists are that are no longer Python's.
 TRACED = (Columns, Grown)
@@ -110,6 +110,15 @@ def part(items: Any, *ends: Any) -> Any:
     return items.part(slice(*ends))
 
 
+def unpacked(items: Any, count: int) -> Any:
+    """A list of which each element is assigned to a target of its own."""
+    if type(items) not in TRACED or type(items.length) is int:
+        return listed(items)
+    require(items.length >= count, ValueError(f"not enough values to unpack (expected {count})"))
+    require(items.length <= count, ValueError(f"too many values to unpack (expected {count})"))
+    return [items.at(i) for i in range(count)]
+
+
 def plain(items: Any) -> Any:
     """A list where nobody knows what is done with it: one of Python's from there on."""
     return disowned(listed(items)) if type(items) in (list, *TRACED) else items
@@ -128,6 +137,16 @@ def listed(items: Any) -> Any:
     found = [items.at(i) for i in range(size)]
     born(found)
     return found
+
+
+def grows(iterable: Any) -> bool:
+    """Whether a comprehension over an iterable becomes a loop that appends."""
+    return state.trace is not None
+
+
+def kept(items: Any) -> Any:
+    """The list of a comprehension, of which all uses are known."""
+    return items
 
 
 def has_any(items: Any) -> Any:
@@ -219,6 +238,18 @@ def given(function: Any, items: Any, has_dtype: bool = False) -> tuple[Any, Any]
     if function in _LOOKING:
         return items, listed(items)
     return (found := plain(items)), found
+
+
+def row_of(function: Any, items: Any) -> Any:
+    """A list that is an element of a comprehension, which is a function's argument."""
+    if _is_numpy(function):
+        return fn(np.array)(given(np.array, items)[1])
+    return plain(items)
+
+
+def as_index(items: Any) -> Any:
+    """A list as an index of something else."""
+    return _array(np.array, items, True) if type(items) in TRACED else items
 
 
 def _is_numpy(function: Any) -> bool:

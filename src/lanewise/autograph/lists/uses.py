@@ -13,7 +13,18 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lanewise.autograph.build import Names, clone, hook, load, place, place_all, store, walrus
+from lanewise.autograph.build import (
+    HOOKS,
+    Names,
+    clone,
+    hook,
+    load,
+    place,
+    place_all,
+    store,
+    walrus,
+)
+from lanewise.autograph.comprehensions import GROWN, can_move, reduced
 from lanewise.autograph.scopes import Scope
 
 #: The functions of one list that give a number, and those that go through several.
@@ -26,14 +37,10 @@ _LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list[ast.stmt]:
     """Return a function's statements with hooks for what is done to lists that it makes."""
     own = _assigned(body) - scope.parameters
-    if not own:
-        return body
     uses = _Uses(own)
     for node in body:
         uses.visit(node)
     known = (own & uses.grown) - uses.barred
-    if not known:
-        return body
     rewrite = _Rewrite(known, names)
     return [made for node in body for made in rewrite.statement(node)]
 
@@ -47,8 +54,8 @@ def _assigned(body: Iterable[ast.stmt]) -> set[str]:
     return {name for pairs in found for name, _ in pairs}
 
 
-def _stored(node: ast.Assign | ast.AnnAssign) -> list[tuple[str, ast.List]]:
-    """Return the names that lists of given elements are assigned to, each with its list."""
+def _stored(node: ast.Assign | ast.AnnAssign) -> list[tuple[str, ast.expr]]:
+    """Return the names that lists are assigned to that are made there, each with its list."""
     targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
     if len(targets) != 1 or node.value is None:
         return []
@@ -60,9 +67,16 @@ def _stored(node: ast.Assign | ast.AnnAssign) -> list[tuple[str, ast.List]]:
         pairs = list(zip(target.elts, value.elts, strict=False)) if is_plain else []
     return [
         (name.id, made) for name, made in pairs
-        if isinstance(name, ast.Name) and isinstance(made, ast.List)
-        and not any([isinstance(part, ast.Starred) for part in made.elts])
+        if isinstance(name, ast.Name) and _is_made(made)
     ]  # fmt: skip
+
+
+def _is_made(node: ast.expr) -> bool:
+    """Whether it is a list of given elements, or a comprehension that can be a loop."""
+    if isinstance(node, ast.ListComp):
+        return can_move(node)
+    is_list = isinstance(node, ast.List)
+    return is_list and not any([isinstance(part, ast.Starred) for part in node.elts])
 
 
 def _name(node: Any) -> str | None:
@@ -124,7 +138,9 @@ def _looked_at_within(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the lists that a comprehension looks at, or goes through."""
     for part in ast.walk(node):
         if isinstance(part, ast.comprehension):
-            yield from [part.iter, *_passed(part.iter)]
+            for each in (part.iter, *_passed(part.iter)):
+                is_part = isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Slice)
+                yield each.value if is_part else each
         elif isinstance(part, ast.Call) and _taken(part) is not None and _name(part.args[0]):
             yield part.args[0]
         elif isinstance(part, ast.Subscript) and _is_entry(part):
@@ -134,6 +150,15 @@ def _looked_at_within(node: ast.AST) -> Iterator[ast.expr]:
 def _passed(node: ast.expr) -> list[ast.expr]:
     """Return what ``zip(x, y)`` and its like go through."""
     return node.args if isinstance(node, ast.Call) and _name(node.func) in _PASSING else []
+
+
+def _count_of(node: ast.Assign) -> int:
+    """Return how many elements ``a, b = x`` takes of a list; 0 if that is not known."""
+    target = node.targets[0]
+    if len(node.targets) > 1 or not isinstance(target, (ast.Tuple, ast.List)):
+        return 0
+    is_plain = not any([isinstance(part, ast.Starred) for part in target.elts])
+    return len(target.elts) if is_plain else 0
 
 
 def _is_entry(node: ast.Subscript) -> bool:
@@ -204,9 +229,13 @@ class _Uses(ast.NodeVisitor):
         self._change(node.value)
         self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> None:
+        found = [name for name, made in _stored(node) if isinstance(made, ast.ListComp)]
+        self.grown.update(found)
         self._change(node.value)
         self.generic_visit(node)
+
+    visit_AnnAssign = visit_Assign  # noqa: N815
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self._change(node.value, is_statement=_called(node.value) is not None)
@@ -274,6 +303,11 @@ class _Rewrite(ast.NodeTransformer):
         target = node.targets[0]
         if len(node.targets) == 1 and self._is_place(target):
             return place_all(self._put(target, self.visit(node.value)), node)
+        if self._is(_looked_at(node.value)) and (count := _count_of(node)):
+            seen = self._seen(node.value)
+            node.value = place(hook("unpacked", seen, ast.Constant(count)), node.value)
+            node.targets = [self.visit(target)]
+            return node
         own = {id(made) for name, made in _stored(node) if self._is(name)}
         if own:
             if id(node.value) in own:
@@ -323,7 +357,14 @@ class _Rewrite(ast.NodeTransformer):
         return [ast.Assign([store(found)], value), ast.Assign([store(name)], changed)]
 
     def _owned(self, made: ast.expr) -> ast.expr:
-        return place(hook("owned", self.generic_visit(made)), made)  # ty: ignore[invalid-argument-type]
+        made = self._grown(made) if isinstance(made, ast.ListComp) else self.generic_visit(made)  # ty: ignore[invalid-assignment]
+        return place(hook("owned", made), made)
+
+    def _grown(self, node: ast.ListComp) -> ast.expr:
+        """Return a comprehension that becomes a loop (`lanewise.autograph.comprehensions`)."""
+        node.__dict__[GROWN] = True
+        self.generic_visit(node)
+        return node
 
     def _popped(self, name: str, args: list[ast.expr]) -> ast.expr:
         """Return what takes an end of a list, and assigns what is left of it."""
@@ -349,19 +390,24 @@ class _Rewrite(ast.NodeTransformer):
         found = _called(node)
         if found is not None and self._is(found[0]) and found[1] == "pop":
             return place(self._popped(found[0], found[2]), node)
+        if isinstance(node.func, ast.Attribute) and _name(node.func.value) == HOOKS:
+            return node  # ag__.kept(x)
         if self._is(_taken(node)):
             return place(hook("total_of", node.func, self._seen(node.args[0])), node)
         if _name(node.func) in _PASSING:
             node.args = [
-                place(hook("items_for", clone(node.func), arg), arg)
-                if self._is(_name(arg)) else self.visit(arg)
+                place(hook("items_for", clone(node.func), self._seen(arg)), arg)
+                if self._is(_looked_at(arg)) else self.visit(arg)
                 for arg in node.args
             ]  # fmt: skip
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
         if _is_dotted(node.func):
             has_dtype = any([keyword.arg == "dtype" for keyword in node.keywords])
-            node.args = [self._given(node.func, arg, has_dtype) for arg in node.args]
+            if reduced(node) is None:
+                node.args = [self._given(node.func, arg, has_dtype) for arg in node.args]
+            else:  # it becomes a loop as a whole
+                node.args = [self.visit(arg) for arg in node.args]
             for keyword in node.keywords:
                 keyword.value = self._given(node.func, keyword.value, False)
             node.func = self.visit(node.func)
@@ -373,6 +419,10 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(arg, (ast.List, ast.Tuple)):
             arg.elts = [self._given(function, each, has_dtype) for each in arg.elts]
             return arg
+        if isinstance(arg, ast.ListComp) and can_move(arg):
+            _make_rows(arg, function)
+            made = hook("given", clone(function), self._grown(arg), ast.Constant(has_dtype))
+            return place(ast.Subscript(made, ast.Constant(1), ast.Load()), arg)
         name = _looked_at(arg)
         if not self._is(name) or name is None or name == _root(function):
             return self.visit(arg)
@@ -382,6 +432,12 @@ class _Rewrite(ast.NodeTransformer):
         return place(self._and_assigned(name, made), arg)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
+        if self._is(_name(node.slice)):
+            node.slice = place(hook("as_index", node.slice), node.slice)
+            node.value = self.visit(node.value)
+            return node
+        if isinstance(node.value, ast.ListComp) and _is_entry(node) and can_move(node.value):
+            return place(hook("entry_of", self._grown(node.value), self.visit(node.slice)), node)
         if not self._is(_name(node.value)) or not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
         if isinstance(node.slice, ast.Slice):
@@ -390,9 +446,10 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         changes = [_called(inner) for part in node.body for inner in ast.walk(part)]
-        name = _name(node.iter)
-        if self._is(name) and name not in [found[0] for found in changes if found is not None]:
-            iterable = place(hook("items_of", node.iter), node.iter)
+        name = _looked_at(node.iter)
+        is_changed = name in [found[0] for found in changes if found is not None]
+        if self._is(name) and not (is_changed and _name(node.iter)):
+            iterable = place(hook("items_of", self._seen(node.iter)), node.iter)
             node.iter = ast.Constant(None)
             node = self.generic_visit(node)  # ty: ignore[invalid-assignment]
             node.iter = iterable
@@ -400,8 +457,8 @@ class _Rewrite(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
-        if self._is(_name(node.iter)):
-            node.iter = place(hook("items_of", node.iter), node.iter)
+        if self._is(_looked_at(node.iter)):
+            node.iter = place(hook("items_of", self._seen(node.iter)), node.iter)
             node.ifs = [self.visit(test) for test in node.ifs]
             return node
         return self.generic_visit(node)
@@ -425,6 +482,16 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     visit_While = visit_IfExp = visit_If  # noqa: N815
+
+
+def _make_rows(node: ast.ListComp, function: ast.expr) -> None:
+    """Have lists that are the elements of a function's argument be arrays, if it is NumPy's."""
+    inner = node.elt
+    if isinstance(inner, ast.ListComp):
+        inner.__dict__[GROWN] = True
+        _make_rows(inner, function)
+    if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and _is_made(inner)):
+        node.elt = place(hook("row_of", clone(function), inner), inner)
 
 
 def _is_dotted(node: ast.expr) -> bool:
