@@ -360,3 +360,21 @@ def test_who_forces_kernels_has_them_compiled_where_they_run(free, threads, monk
     x = np.ones((5, 6))
     np.testing.assert_allclose(lw.vmap(smoothed)(x), smoothed(x), 1e-12)
     assert threads and not background._queue
+
+
+def test_estimates_are_corrected_by_what_calls_take(monkeypatch):
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    x = np.ones(5)
+    graph = lw.function(lambda x: np.sin(x) * 2).get_concrete_function(x).graph
+    executable = dispatch.compile(graph)
+    executable.cost = executable.whole = 1e12
+    estimates = []
+    for took in (9e9, 50.0, 80.0, 60.0, 1.0):  # times the estimate; the first is no measure
+        before = executable.spent
+        executable.plan([x])
+        estimates.append((executable.spent - before) / executable._estimated)
+        executable.note_run(took * executable._estimated)
+    assert estimates == pytest.approx([1, 1, 50, 50, 50])
+    before = executable.spent
+    executable.plan([x])
+    assert executable.spent - before == pytest.approx(executable._estimated)

@@ -57,6 +57,9 @@ MOST_SIZES = 1024
 #: For so many ranges of sizes there are kernels of their own; those for the others assume nothing.
 MOST_ASSUMED = 2
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+#: An estimate of what NumPy takes is corrected if it takes so many times as long.
+FAR_OFF = 3.0
+
 _lock = threading.RLock()
 
 
@@ -138,9 +141,9 @@ class Executable:
         Nanoseconds that all of compiling should take, by whomever.
     """
 
-    __slots__ = ("_assumed", "_assumes", "_best", "_codes", "_estimate", "_few", "_forced",
-                 "_interpreter", "_ledger", "_others", "_work", "cost", "fault", "graph", "lent",
-                 "native", "race", "whole")  # fmt: skip
+    __slots__ = ("_assumed", "_assumes", "_best", "_codes", "_error", "_estimate", "_estimated",
+                 "_few", "_forced", "_interpreter", "_ledger", "_others", "_runs", "_work",
+                 "cost", "fault", "graph", "lent", "native", "race", "whole")  # fmt: skip
 
     def __init__(
         self,
@@ -170,6 +173,8 @@ class Executable:
         self.fault = ""
         self._ledger = _Ledger()
         self._estimate: Callable[[Sequence[Any]], float] | None = None
+        #: Of the last interpreted call; how much longer they take, and how many there were.
+        self._estimated, self._error, self._runs = 0.0, 1.0, 0
         self._interpreter: Plan | None = None
         with carrying_out(graph) as faults:
             self.graph = graph = RECORDED(graph)
@@ -294,9 +299,24 @@ class Executable:
         """Add what NumPy is estimated to take for a call, and return it."""
         if self._estimate is None:
             self._estimate = _estimate(self.graph)
-        took = self._estimate(arguments)
+        self._estimated = self._estimate(arguments)
+        took = self._estimated * self._error
         self._ledger.spent += took
         return took
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether calls are interpreted until compiling pays."""
+        return self.native is None and self.cost < INFINITE
+
+    def note_run(self, nanoseconds: float) -> None:
+        """Note what an interpreted call took: estimates of later ones are corrected by that."""
+        if self._estimated > 0:
+            error = nanoseconds / self._estimated
+            error = error if error > FAR_OFF else 1.0
+            # The first call is slower than others, and now and then one is.
+            self._error = error if self._runs == 1 else min(self._error, error)
+            self._runs += 1
 
     def spend(self, nanoseconds: float) -> None:
         """Add what a call took that ran otherwise."""
@@ -363,7 +383,7 @@ class Executable:
         """Return what the next call would run where nothing but the work decides, and why."""
         spent = self.spent
         if self.native is None and self._work is None:
-            each = max(interpreting(self.graph, sizes), 1.0)
+            each = max(interpreting(self.graph, sizes) * self._error, 1.0)
             left = math.ceil((self.cost - spent) / each)
             if left > 1:
                 return Choice(
