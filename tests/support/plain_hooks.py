@@ -374,6 +374,11 @@ def unpacked(items, count):
     return items
 
 
+def again(items, method):
+    getattr(items, method)()
+    return items
+
+
 def plain(items):
     return items
 

@@ -26,7 +26,7 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.mixed import classes_of, is_mixed, note_mixed, own_code, presence
-from lanewise.trace.regions import Stateful, Watched, holds_traced, set_slot
+from lanewise.trace.regions import Region, Stateful, Watched, holds_traced, set_slot
 from lanewise.trace.slots import (
     ArraySlot,
     CellSlot,
@@ -59,6 +59,9 @@ def outer_changes(trace: Watched, result: Any) -> list[Change]:
     """Return what a function has changed that outlives it, now that it has returned `result`."""
     trace.own_lists.clear()  # whoever else has one of these has it from outside
     trace.lent.clear()  # nothing is changed any more
+    for home, *_ in trace.origins.values():  # a region, of which only sizes are asked for
+        if isinstance(home, Region):
+            home.changes.clear()
     slots = [slot for slot, _ in trace.changes.values() if slot.is_outer]
     inner = {id(container) for container in tree.containers(result)}
     slots = [slot for slot in slots if id(slot.owner) not in inner]

@@ -43,6 +43,7 @@ from lanewise.trace.limits import check_time
 from lanewise.trace.regions import (
     Aside,
     Continuation,
+    bear_fields,
     born,
     in_region,
     is_watched,
@@ -400,6 +401,7 @@ def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(new, FunctionType):
             born(made)
     fn(type(made).__init__)(made, *args, **kwargs)
+    bear_fields(made, (*args, *kwargs.values()))
     return made
 
 

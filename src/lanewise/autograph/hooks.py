@@ -17,6 +17,7 @@ from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
 from lanewise.autograph.lists.grown import owned
 from lanewise.autograph.lists.hooks import (
+    again,
     appended,
     as_index,
     entry_of,
@@ -61,6 +62,7 @@ __all__ = [
     "Failure",
     "Stop",
     "Undefined",
+    "again",
     "and_",
     "appended",
     "as_index",

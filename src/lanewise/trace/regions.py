@@ -8,6 +8,7 @@ that holds the region decides for which examples they happen.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -435,6 +436,15 @@ def born(container: Any) -> Any:
     if isinstance(trace, Watched):
         trace.bear(container)
     return container
+
+
+def bear_fields(made: Any, given: Sequence[Any]) -> None:
+    """Note the containers that a dataclass has made for fields which were not given."""
+    for each in getattr(made, "__dataclass_fields__", {}).values():
+        value = getattr(made, each.name, None)
+        is_new = not any([value is other for other in given])
+        if is_new and each.default_factory is not dataclasses.MISSING:
+            born(value)
 
 
 def set_slot(slot: Slot, value: Any) -> None:

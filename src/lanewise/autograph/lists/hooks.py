@@ -11,7 +11,7 @@ import optree
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
 from lanewise.autograph.lists.columns import Columns, Element, element_of
-from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned
+from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned, owned
 from lanewise.autograph.sequences import Items
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
@@ -101,6 +101,24 @@ def with_entry(items: Any, key: Any, value: Any, before: Any = None) -> Any:
         return items
     place = _place_in(items, key, "list assignment index out of range")
     return _fitting(items, value, "put there").with_one(place, value)
+
+
+def again(items: Any, method: str) -> Any:
+    """``items.clear()``, ``items.reverse()`` or ``items.sort()``; returns the list."""
+    if type(items) not in TRACED:
+        fn(getattr(items, method))()
+        return items
+    if method == "clear":
+        return owned(born([]))
+    if method == "reverse":
+        return items.part(slice(None, None, -1))
+    if len(items.element.types) > 1 or items.element.has_arrays:
+        return owned(born(fn(sorted)(listed(items))))
+    (numbers,) = items.part(slice(None)).arrays
+    if numbers.dtype.kind == "f":  # where Python leaves them depends on all comparisons
+        problem = UnsupportedError(f"sort() of a list that holds NaN{at(here())}. Use np.sort")
+        require(np.logical_not(np.isnan(numbers).any()), problem)
+    return Columns(items.element, [as_tensor(np.sort(numbers))])
 
 
 def part(items: Any, *ends: Any) -> Any:

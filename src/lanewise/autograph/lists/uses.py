@@ -30,6 +30,8 @@ from lanewise.autograph.scopes import Scope
 #: The functions of one list that give a number, and those that go through several.
 _TOTALS = frozenset(("len", "sum", "max", "min"))
 _PASSING = frozenset(("enumerate", "zip", "reversed"))
+#: Methods that put the elements anew.
+_AGAIN = frozenset(("clear", "reverse", "sort"))
 #: Functions that see the variables of who calls them.
 _LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 
@@ -95,6 +97,8 @@ def _called(node: Any) -> tuple[str, str, list[ast.expr]] | None:
     if method == "extend" and len(args) == 1 and isinstance(args[0], (ast.List, ast.Tuple)):
         is_plain = not any([isinstance(part, ast.Starred) for part in args[0].elts])
         return (name, method, args) if is_plain else None
+    if method in _AGAIN and not args:
+        return name, method, args
     is_end = not args or (len(args) == 1 and ast.unparse(args[0]) in ("0", "-1"))
     return (name, method, args) if method == "pop" and is_end else None
 
@@ -233,6 +237,9 @@ class _Uses(ast.NodeVisitor):
         found = [name for name, made in _stored(node) if isinstance(made, ast.ListComp)]
         self.grown.update(found)
         self._change(node.value)
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, ast.Subscript):
+                self._change(target.slice)
         self.generic_visit(node)
 
     visit_AnnAssign = visit_Assign  # noqa: N815
@@ -283,6 +290,9 @@ class _Rewrite(ast.NodeTransformer):
         if found is None or not self._is(found[0]) or found[1] == "pop":
             return self.generic_visit(node)
         name, method, args = found
+        if method in _AGAIN:
+            made = hook("again", load(name), ast.Constant(method))
+            return place(ast.Assign([store(name)], made), node)
         added: Any = args if method == "append" else args[0].elts  # ty: ignore[missing-attribute]
         return place_all(self._appended(name, added), node)
 
