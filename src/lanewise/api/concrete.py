@@ -41,6 +41,9 @@ from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
 from lanewise.trace.views import root_of, writable
 
+#: So many calls at most are left to a function after one for which its trace cut something off.
+MOST_PASSES = 1000
+
 
 class _Runner:
     """A graph that runs: once it is settled how, without further ado."""
@@ -102,12 +105,14 @@ class ConcreteFunction:
         "_assigned",
         "_codes",
         "_compile",
+        "_cut_off",
         "_kept",
         "_leaves",
         "_more",
         "_outputs",
         "_owners",
         "_parameters",
+        "_passes",
         "_paths",
         "_rank",
         "_result",
@@ -161,6 +166,8 @@ class ConcreteFunction:
         self._runner = _Runner(make(self.graph, lent), self.graph)
         #: What measures whether calls run the function itself; None if they do not.
         self.race: Race | None = None
+        #: How many calls to leave to the function itself, and how many were left so last.
+        self._passes = self._cut_off = 0
         self._rank = -1  # of the result, if it is one array and nothing else
         is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
         if len(self._outputs) == 1 and is_pure:
@@ -186,6 +193,9 @@ class ConcreteFunction:
         PlainCall
             If the function itself gives the results, or gives them faster.
         """
+        if self._passes:
+            self._passes -= 1
+            raise PlainCall(-1, None)
         race = self.race
         if race is None:
             return self.run_traced(arrays)
@@ -220,6 +230,8 @@ class ConcreteFunction:
         except CutOffError as error:
             if self._token:  # some of its effects may have happened
                 raise
+            # What was cut off for these arguments may be for the next ones.
+            self._passes = self._cut_off = min(2 * self._cut_off + 1, MOST_PASSES)
             raise PlainCall(-1, None) from error
         if self._rank > 0:
             return outputs[0]
