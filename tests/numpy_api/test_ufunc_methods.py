@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from support.everywhere import assert_like_the_loop
 from support.oracle import assert_maps, assert_maps_everywhere
 
 RNG = np.random.default_rng(0)
@@ -284,6 +285,26 @@ def test_errors(name):
         lw.vmap(func)(X)
 
 
-def test_traced_runs_are_refused():
-    with pytest.raises(TypeError, match="reduceat takes indices that are not traced"):
-        lw.vmap(lambda x, i: np.add.reduceat(x, i))(X, INDEX)
+RUNS = {
+    "add": lambda x, i: np.add.reduceat(x, i),
+    "maximum": lambda x, i: np.maximum.reduceat(x, i),
+    "axis": lambda x, i: np.add.reduceat(x.reshape(2, 4), i % 4, axis=1),
+    "dtype": lambda x, i: np.add.reduceat(x.astype(int), i, dtype=float),
+    "truth": lambda x, i: np.logical_or.reduceat(x > 1, i),
+    "numbers of truths": lambda x, i: np.add.reduceat(x > 0, i),
+    "as many as the data say": lambda x, i: np.add.reduceat(x, i[i > 1]).sum(),
+    "out": lambda x, i: np.add.reduceat(x, i, out=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_that_begin_where_the_data_say(name):
+    x = np.random.default_rng(0).normal(size=(3, 8))
+    assert_like_the_loop(RUNS[name], x, np.array([[0, 3, 5], [2, 2, 1], [7, 0, 4]]))
+
+
+def test_runs_that_begin_outside_are_refused():
+    x = np.ones(8)
+    for places in ([0, 8, 1], [-1, 2, 3]):
+        with pytest.raises(IndexError, match=r"out-of-bounds in add.reduceat"):
+            lw.function(RUNS["add"])(x, np.array(places))

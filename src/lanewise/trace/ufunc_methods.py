@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -230,20 +231,22 @@ def accumulate_method(
     return result if out is None else _store_reduction(ufunc, result, out)
 
 
+#: Gives what `reduceat` does where the data say where runs start (`lanewise.api.along_axis`).
+RUNS: list[Callable[..., Tensor]] = []
+
+
 def _reduceat_method(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    if isinstance(indices, Tensor):
-        raise UnsupportedError(
-            f"{ufunc.__name__}.reduceat takes indices that are not traced{at(here())}: "
-            "the lengths of its runs would depend on the data"
-        )
     x = as_tensor(array)
-    starts = tuple(int(i) for i in np.asarray(indices).ravel())
     out = out[0] if isinstance(out, tuple) else out
     axis = normalize_axis(operator.index(axis), x.ndim)
     dtype = _accumulator(ufunc, x, dtype, out)
-    result = emit(reduceat, x, fn=ufunc, indices=starts, axis=axis, dtype=dtype)
+    if isinstance(indices, Tensor):
+        result = RUNS[0](ufunc, x, indices, axis, dtype)
+    else:
+        starts = tuple(int(i) for i in np.asarray(indices).ravel())
+        result = emit(reduceat, x, fn=ufunc, indices=starts, axis=axis, dtype=dtype)
     return result if out is None else _store_reduction(ufunc, result, out)
 
 
