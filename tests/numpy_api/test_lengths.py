@@ -30,6 +30,11 @@ FOLLOWED = {
     "two rows": lambda a, n: a[: n // 2 * 2].reshape(2, -1).sum(axis=1),
     "len": lambda a, n: len(a[:n]) + a[n:].size,
     "repeat": lambda a, n: np.repeat(a[:n], 2).sum(),
+    "repeat each": lambda a, n: (a[:4].repeat(n + np.arange(4)) * 2).sum(),
+    "repeat places": lambda a, n: np.cumsum(
+        np.repeat(a[a > n / 4], (a > n / 4)[a > n / 4] * n)
+    ).sum(),
+    "repeat an axis": lambda a, n: np.repeat(a[:4].reshape(2, 2), np.array([n, 1]), 1).sum(axis=1),
     "tile": lambda a, n: np.tile(a[:n], 3).sum(),
     "convolve": lambda a, n: np.convolve(a, a[:n]).sum(),
     "fft": lambda a, n: np.abs(np.fft.fft(a[:n])).sum(),
@@ -62,6 +67,15 @@ def test_shapes_that_depend_on_the_length(name):
     for a, n in zip(rows[:3], INSIDE, strict=False):
         got = lw.function(FOLLOWED[name])(a.copy(), n)
         np.testing.assert_allclose(got, plain(a.copy(), n))
+
+
+def test_repeats_that_numpy_refuses():
+    func = lambda a, n: np.repeat(a, n)  # noqa: E731
+    for counts in (np.array([1, -1, 0, 2]), np.array([1, 2]), np.array([1.5, 2, 1, 1])):
+        with pytest.raises((TypeError, ValueError)) as plain:
+            func(A[0, :4], counts)
+        with pytest.raises(plain.type):
+            lw.function(func)(A[0, :4], counts)
 
 
 def test_functions_return_arrays_of_the_length():

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim, DimLike, dim_min
+from lanewise.ir.dims import Dim, DimLike, differ, dim_min
 from lanewise.ir.location import here
+from lanewise.ops.creation import iota
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import defined_sizes, known_sizes, number_of, shape_from
 from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.manipulation import broadcast_to
 from lanewise.trace.table.registry import implements
-from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor
+from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 
 
 def with_rank(x: Any, ndim: int) -> Any:
@@ -275,12 +276,14 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    if isinstance(repeats, Tensor) and repeats.shape == (1,):
+        repeats = repeats[0]
     repeats = defined_sizes(repeats, "np.repeat(x, n)")
-    static(np.repeat, "counts", repeats, "the shape of the result would depend on the data. Repeat "
-           "as often as at most, and use a mask", shape_is_data=True)  # fmt: skip
     x, axis = _along(a, axis) if axis is None or np.ndim(a) else (np.ravel(as_tensor(a)), 0)
     if isinstance(repeats, Dim):
         return _repeated(x, repeats, axis)
+    if isinstance(repeats, Tensor):
+        return _repeated_each(x, repeats, axis)
     counts = np.asarray(repeats)
     if isinstance(repeats, (np.ndarray, np.generic)) and counts.dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64')")
@@ -291,6 +294,25 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     if count < 0:
         raise ValueError("repeats may not contain negative values.")
     return _repeated(x, count, axis)
+
+
+def _repeated_each(x: Tensor, counts: Any, axis: int) -> Tensor:
+    """Return the elements along an axis, each as often as the data say."""
+    if counts.dtype.kind not in "biu":
+        raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64')")
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if differ(counts.shape[0], x.shape[axis]):
+        raise ValueError(
+            f"operands could not be broadcast together with shape ({x.shape[axis]},) {counts.shape}"
+        )
+    problem = ValueError("repeats may not contain negative values.")
+    counts: Any = counts.astype(np.intp)
+    counts = checked(counts, (counts >= 0).all(), problem)
+    total = defined_sizes(np.sum(counts), "np.repeat(x, counts)")
+    places: Any = emit(iota, length=total, dtype=np.dtype(np.intp))
+    order: Any = np.searchsorted(np.cumsum(counts), places, side="right")
+    return np.take(x, order, axis)
 
 
 def _repeated(x: Tensor, count: DimLike, axis: int) -> Tensor:
