@@ -223,3 +223,16 @@ def test_explaining_within_a_map_and_within_an_explanation():
 
     seen = lw.explain(lw.vmap(func), X)
     assert [row.operation for row in seen.rows] == ["cos"]
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_maps_over_as_many_as_the_data_say(backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+
+    def func(x):
+        return lw.vmap(lambda v: v * 2)(x[x > 0]).sum()
+
+    x = np.arange(12.0).reshape(3, 4) - 5
+    for call, args in ((lw.function(func), x[2]), (lw.vmap(func), x)):
+        assert "multiply" in str(lw.explain(call, args))
+        assert lw.profile(call)(args) is not None

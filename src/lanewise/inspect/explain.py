@@ -20,9 +20,9 @@ from lanewise.inspect.names import Names
 from lanewise.inspect.page import fragment, page
 from lanewise.inspect.rows import Walker
 from lanewise.inspect.text import show, text_of
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import ipython_shell
+from lanewise.ops.facts import usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.inline import inline
 from lanewise.runtime.dispatch import Program, observing
@@ -274,7 +274,7 @@ def view_of(
 def examples_of(programs: Sequence[Program]) -> list[int]:
     """Return the size of each map of the programs that ran."""
     return [
-        evaluate(op.params["size"], program.sizes)
+        usual_size(op.params["size"], program.sizes)
         for program, _ in merged(programs)
         for op in program.graph.operations
         if op.primitive is map_

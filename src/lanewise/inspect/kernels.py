@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from lanewise.errors import size_of
 from lanewise.inspect.estimates import flops
 from lanewise.inspect.limits import Limit, limit_of
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import Location, cell_of
 from lanewise.ir.types import ArrayType
 from lanewise.loading import late
 from lanewise.ops.creation import constant
+from lanewise.ops.facts import usual_size
 from lanewise.passes.specialize import at_usual_sizes, specialized, unknown_sizes
 from lanewise.runtime.pool import get_threads
 from lanewise.runtime.tiers import duration
@@ -153,7 +153,7 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
     found = {(p.file, p.line) for member in members if (p := member.location) is not None}
     if not found and op.location is not None:  # it only hands on what it takes
         found.add((op.location.file, op.location.line))
-    examples = evaluate(op.params["size"], sizes)
+    examples = usual_size(op.params["size"], sizes)
     arrays = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, ArrayType)]
     return KernelView(
         number,
@@ -165,8 +165,8 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
         sum(kernel.columns),
         kernel.refills,
         round(flops(_sized(body, sizes)) * examples),
-        sum([evaluate(type_.nbytes, sizes) for type_ in arrays]),
-        kernel.scratch + evaluate(kernel.unknown, sizes),
+        sum([usual_size(type_.nbytes, sizes) for type_ in arrays]),
+        kernel.scratch + usual_size(kernel.unknown, sizes),
         None if code is None else code.seconds,
         kernel,
         cost=_cost(op, kernel, sizes, examples),

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from lanewise.api.threads import get_num_threads
 from lanewise.inspect.kernels import size_of
 from lanewise.inspect.rows import chunk_of
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES
@@ -116,7 +115,7 @@ def memory_of(
 
 def _is_chunked(op: Operation, sizes: dict[str, int]) -> bool:
     chunk = op.params.get("chunk") if op.primitive is map_ else None
-    return chunk is not None and chunk < evaluate(op.params["size"], sizes)
+    return chunk is not None and chunk < usual_size(op.params["size"], sizes)
 
 
 def _without_chunks(graph: Graph) -> Graph:
@@ -167,7 +166,7 @@ def _inside(op: Operation, sizes: dict[str, int], scratch: Callable[[Operation],
     if not op.regions:
         return 0
     if op.primitive is map_:
-        order, size = op.params["order"], evaluate(op.params["size"], sizes)
+        order, size = op.params["order"], usual_size(op.params["size"], sizes)
         if order == NATIVE:
             return scratch(op) * get_num_threads()
         if op.params["chunk"] is not None:

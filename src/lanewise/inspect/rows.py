@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lanewise.inspect.kernels import KernelView, inner_operations, view
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
@@ -212,7 +211,7 @@ class Walker:
         fate = DIVERGED if inherited is None else inherited
         why = _BRANCHES if inner.primitive in BRANCHES else _TURNS
         yield replace(self._row(inner, op.results, fate, sizes, why), op=op)
-        sizes = {**sizes, str(size): evaluate(op.params["size"], sizes)}
+        sizes = {**sizes, str(size): usual_size(op.params["size"], sizes)}
         for region in regions:
             yield from self.walk(region, sizes, inherited)
 
@@ -241,7 +240,7 @@ class Walker:
 def chunk_of(op: Operation, sizes: dict[str, int]) -> tuple[Graph, dict[str, int]]:
     """Return the graph of one chunk of a map in chunks, not lowered, and the sizes in it."""
     part = chunked_graph(op)
-    number = min(op.params["chunk"], evaluate(op.params["size"], sizes))
+    number = min(op.params["chunk"], usual_size(op.params["size"], sizes))
     return part, {**sizes, str(part.operations[-1].params["size"]): number}
 
 
