@@ -122,16 +122,20 @@ _TURNS = [
     "b = a[1:]", "b = list(a)", "b.append(v)", "t = 0.9 * t + v",
     "for w in a:\n            t = t + 0.1 * w", "for w in x[:3]:\n            a.append(w + v)",
     "if v > 0:\n            t = t + v", "if v > 0:\n            a.append(v)",
+    "a = [0.5 * w for w in a]", "a = [w for w in a if w > 0.1]", "a.reverse()", "a.clear()",
+    "b = [u - w for u, w in zip(a, x)]", "b = [w for w in x if w > v]", "t = t + len(b)",
+    "t = t + np.sum([w * v for w in x[:7]])", "t = t + [w * v for w in x][i % 5]",
+    "rows = [r * 0.5 for r in rows]", "b = [i for i in range(9) if x[i] > v]",
     "if i % 3 == 0:\n            a.append({n})", "a = []", "row = []\n        for w in x[:18]:"
     "\n            row.append(w * v)\n        a.append(max(row))",
 ]  # fmt: skip
 #: What is made of the lists in the end.
 _ENDS = [
-    "np.array(a)", "np.mean(a)", "np.median(a)", "sum(a)", "max(a) - min(a)", "np.array(rows)",
-    "np.stack(rows)[-1]", "rows[-1]", "rows[0] + rows[-1]", "np.array(pairs)", "a[-1]", "len(a)",
-    "np.array([p[1] for p in pairs])", "sum([u * v for u, v in zip(a, a[1:])])", "sorted(a)[0]",
-    "[float(w) for w in a]", "np.diff(a)", "np.concatenate(rows)", "len(b)", "np.array(b)", "y",
-    "t",
+    "np.array(a)", "np.mean(a)", "np.median(a)", "sum(a) * 1.0", "(max(a) - min(a)) * 1.0",
+    "np.array(rows)", "np.stack(rows)[-1]", "rows[-1]", "rows[0] + rows[-1]", "np.array(pairs)",
+    "a[-1] * 1.0", "len(a)", "np.array([p[1] for p in pairs])", "sorted(a)[0] * 1.0",
+    "sum([u * v for u, v in zip(a, a[1:])]) * 1.0", "[float(w) for w in a]", "np.diff(a)",
+    "np.concatenate(rows)", "len(b)", "np.array(b)", "y", "t",
 ]  # fmt: skip
 
 
@@ -148,12 +152,16 @@ def draw_counted(seed: int) -> str:
         "    b = []",
     ]
     for _ in range(rng.randint(1, 2)):
-        lines.append(f"    for i, v in enumerate({rng.choice(['x', 'x[1:]', 'x[::-1]'])}):")
+        loop = rng.choice(["x", "x[1:]", "x[::-1]", ""])
+        lines += [f"    for i, v in enumerate({loop}):"] if loop else [
+            "    s, i = 0.0, 0", "    while s < 0.6:", "        s, v = s + 0.03, x[i]"
+        ]  # fmt: skip
         chosen = [_TURNS[0], "rows.append(y)", "pairs.append((i, {n}))"]
         chosen = rng.sample(chosen, rng.randint(1, 3)) + rng.sample(_TURNS, rng.randint(1, 4))
         rng.shuffle(chosen)
         numbers = ["v", "t", "v * 2", "i", "x[i]"]
         lines += [f"        {turn.format(n=rng.choice(numbers))}" for turn in chosen]
+        lines += [] if loop else ["        i += 1"]
         after = ["y[0] = 9.0", "rows[-1][1] = 7.0", "a[1] = 3.0", "a.append(t)", "", "", "", ""]
         lines.append(f"    {rng.choice(after)}")
     lines.append(f"    return {', '.join(rng.sample(_ENDS, 4))}")
