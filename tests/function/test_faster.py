@@ -462,6 +462,7 @@ class Executable:
 def estimated(monkeypatch):
     """Take a graph for its own estimate."""
     monkeypatch.setattr(race, "_least", lambda graph: graph / race.DARING)
+    monkeypatch.setattr(race, "_itself", lambda graph: graph)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
 
 
@@ -499,6 +500,8 @@ US, MS = 1000, 1_000_000
         (5 * US, 20 * MS, 5 * US, 1 * US, 2 * US, "iiiiiiii"),
         # Compiling takes so long that the function itself goes first.
         (1 * MS, 600 * MS, 9 * MS, 1 * MS, 200 * MS, "pppp" + "nnnnn"),
+        # It should take longer than compiling, as a loop over a batch may: it is not tried first.
+        (900 * MS, 600 * MS, 9 * MS, 1 * MS, 20_000 * MS, "nnnn"),
     ],
 )
 def test_calls_take_the_way_that_took_less(
@@ -662,3 +665,22 @@ def test_large_arguments_are_not_copied(impatient, monkeypatch):
 def test_a_concrete_function_is_made_however_long_it_takes(impatient):
     concrete = lw.function(_counted).get_concrete_function(np.arange(40.0))
     assert concrete(np.arange(40.0)) == pytest.approx(_counted(np.arange(40.0)))
+
+
+def test_a_map_is_traced_after_all_if_its_loop_takes_long(impatient):
+    f = lw.function(lw.vmap(_counted))
+    x = np.arange(200.0).reshape(5, 40)
+    wanted = [_counted(row) for row in x]
+    for _ in range(3):
+        np.testing.assert_allclose(f(x), wanted)
+    assert f.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize(("size", "is_ahead"), [(2, True), (10**6, False)])
+def test_no_loop_over_a_large_batch_runs_while_much_is_compiled(size, is_ahead, monkeypatch):
+    monkeypatch.setattr(race, "SLOW", 0)
+    f = lw.function(lw.vmap(lambda x: np.sin(x) * 2 + np.cos(x)))
+    concrete = f.get_concrete_function(np.ones(size))
+    concrete.race = Race(concrete._runner.executable, lambda: True)
+    concrete._runner.executable.whole = 1e8
+    assert concrete.race.is_ahead() is is_ahead

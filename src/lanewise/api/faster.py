@@ -7,7 +7,7 @@ each other, and a call that raises has written nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from lanewise.runtime.race import clock
 from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import INFINITE
 from lanewise.trace import tree
-from lanewise.trace.limits import TookTooLong
+from lanewise.trace.limits import TookTooLong, limited
 
 _ndarray = np.ndarray
 _ARRAYS = frozenset((_ndarray,))
@@ -51,10 +51,33 @@ class FasterPlain(PlainCall):
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
-        arrays: Sequence[Any],
+        arrays: Sequence[Any], again: Callable[[], Any],
     ) -> Any:  # fmt: skip
-        """Run the function on the arguments of a call, of which these are the arrays."""
+        """Run the function on the arguments of a call, of which these are the arrays.
+
+        ``again`` makes the call anew, once there is a trace that runs it.
+        """
         return run_itself(func, args, kwargs, arrays, self._positions, self._note)
+
+
+class _Patient(FasterPlain):
+    """Has a map traced after all, if the plain loop takes longer than a trace is put off for."""
+
+    def __init__(self, positions: Sequence[int], postponed: Postponed) -> None:
+        super().__init__(positions, postponed.note_plain)
+        self._postponed = postponed
+
+    def run(
+        self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
+        arrays: Sequence[Any], again: Callable[[], Any],
+    ) -> Any:  # fmt: skip
+        """Run the loop, of which nothing but the results is seen, or the trace in its place."""
+        try:
+            with limited(PATIENCE * FIRST):
+                return super().run(func, args, kwargs, arrays, again)
+        except TookTooLong:
+            self._postponed.trace_now()
+        return again()
 
 
 def run_itself(
@@ -115,12 +138,12 @@ class Postponed:
         Tells whether the function depends on the same as it did.
     """
 
-    __slots__ = ("_due", "_positions", "_spent", "nanoseconds", "unchanged")
+    __slots__ = ("_due", "_is_map", "_positions", "_spent", "nanoseconds", "unchanged")
 
-    def __init__(self, arrays: Sequence[Any], unchanged: Unchanged) -> None:
+    def __init__(self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool) -> None:
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
         self._positions = range(len(arrays))
-        self.unchanged = unchanged
+        self.unchanged, self._is_map = unchanged, is_map
         self.nanoseconds = FIRST if is_small else INFINITE
         self._due = self._spent = 0.0
 
@@ -141,12 +164,18 @@ class Postponed:
             raise PlainCall(-1, None)
         if func is None:
             raise self.call
-        return self.call.run(func, arrays, {}, arrays)
+        return self.call.run(func, arrays, {}, arrays, _call_again)
 
     @property
     def call(self) -> FasterPlain:
         """What runs the function itself."""
+        if self._is_map:
+            return _Patient(self._positions, self)
         return FasterPlain(self._positions, self.note_plain)
+
+    def trace_now(self) -> None:
+        """Have the next call trace the function, however long that takes."""
+        self.nanoseconds, self._due = INFINITE, 0.0
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took."""
@@ -179,12 +208,17 @@ def postponable(
     constants = [
         x for x, key in zip(arguments.leaves, arguments.keys, strict=True) if not is_data(key)
     ]
+    is_map = isinstance(func, Mapped)
     if isinstance(func, Mapped):
         if not func.is_usual:
             return None
         func = func.__wrapped__
     unchanged = contained([func, *constants])
-    return None if unchanged is None else Postponed(arguments.arrays, unchanged)
+    return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
+
+
+def _call_again() -> NoReturn:
+    raise PlainCall(-1, None)
 
 
 def itself(func: Any) -> Any:

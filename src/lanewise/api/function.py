@@ -183,7 +183,8 @@ class Function:
                             faster = call.with_traceback(None)  # which holds the arguments
                         except PlainCall:
                             break
-                        return faster.run(itself(self.__wrapped__), args, kwargs, arrays)
+                        again = partial(self._call, args, kwargs)
+                        return faster.run(itself(self.__wrapped__), args, kwargs, arrays, again)
                 if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                     run = self._runs.get(key)
@@ -238,7 +239,8 @@ class Function:
             except PlainCall:
                 pass
         if faster is not None:
-            return faster.run(itself(self.__wrapped__), args, kwargs, arrays)
+            again = partial(self._call, given_args, given_kwargs)
+            return faster.run(itself(self.__wrapped__), args, kwargs, arrays, again)
         # Outside of the handler: what it raises is the user's, with no exception before it.
         return self.__wrapped__(*args, **kwargs)
 

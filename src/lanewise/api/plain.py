@@ -16,6 +16,7 @@ import numpy as np
 
 from lanewise.errors import annotate
 from lanewise.trace import tree
+from lanewise.trace.limits import check_time
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
@@ -61,6 +62,7 @@ def loop(
     first: Any = None
     rows, pairs = [], list(zip(operands, in_dims, strict=True))
     for index in range(size):
+        check_time()
         try:
             result = call([_example(x, dim, index) for x, dim in pairs])
         except Exception as error:

@@ -53,8 +53,8 @@ class Race:
     """
 
     __slots__ = (
-        "_close", "_count", "_executable", "_is_native", "_least", "_lost", "_plain", "_traced",
-        "_tried", "_unchanged", "_won", "plain", "traced",
+        "_close", "_count", "_estimate", "_executable", "_is_native", "_least", "_lost", "_plain",
+        "_traced", "_tried", "_unchanged", "_won", "plain", "traced",
     )  # fmt: skip
 
     def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
@@ -62,6 +62,7 @@ class Race:
         self._unchanged = unchanged
         self._is_native = False
         self._least: float | None = None
+        self._estimate: float | None = None
         self._count = self._won = self._lost = self._close = 0
         #: How many calls of the trace there were when the plain function was tried.
         self._tried = 0
@@ -89,7 +90,9 @@ class Race:
         if is_native and not self._is_native:
             return False  # what was compiled may win
         if not is_native and SLOW < executable.whole < INFINITE:
-            return True  # so much takes a while to plan as well
+            # So much takes a while to plan as well. But a loop over a batch may take far longer.
+            known = self.plain if self._plain else self._estimated()
+            return known < executable.whole
         if self.traced < SHORT or self._count < 2:
             return False
         if self.plain < self.traced or self._close:
@@ -99,6 +102,12 @@ class Race:
         if self._least is None:
             self._least = _least(executable.graph)
         return self._least < self.traced
+
+    def _estimated(self) -> float:
+        """Return how many nanoseconds the plain function should take."""
+        if self._estimate is None:
+            self._estimate = _itself(self._executable.graph)
+        return self._estimate
 
     def is_over(self) -> bool:
         """Whether the trace has won for good."""
@@ -150,16 +159,24 @@ class Race:
 
 def _least(graph: Graph) -> float:
     """Return how many nanoseconds a call must take for the plain function to be tried."""
+    looped = _looped(graph)
+    calls, elements = interpreting(graph, {}, 0), interpreting(graph, {})
+    return max((calls + looped) / DARING, (elements + looped) / BOUNDED)
+
+
+def _itself(graph: Graph) -> float:
+    """Return how many nanoseconds the function that was traced should take."""
+    return interpreting(graph, {}, 0) + _looped(graph)
+
+
+def _looped(graph: Graph) -> float:
+    """Return how much longer than its maps take loops over their examples should take."""
     maps = [op for op in graph.operations if op.primitive is map_]
     sizes = [op.params["size"] for op in maps]
     if not all([isinstance(size, int) for size in sizes]):
         return INFINITE
-    looped = [
-        (size - 1) * interpreting(op.regions[0], {}, 0)
-        for op, size in zip(maps, sizes, strict=True)
-    ]
-    calls, elements = interpreting(graph, {}, 0), interpreting(graph, {})
-    return max((calls + sum(looped)) / DARING, (elements + sum(looped)) / BOUNDED)
+    pairs = zip(maps, sizes, strict=True)
+    return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
 
 
 def _has_while(graph: Graph) -> bool:
