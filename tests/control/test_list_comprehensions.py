@@ -204,10 +204,102 @@ def several_loops(x):
     return np.array([a - b for a in x[:5] for b in x[5:9]])
 
 
+@program
+def in_comprehensions(x):
+    return np.array([np.array([v * k for v in x]).sum() for k in range(20)])
+
+
+@program
+def in_comprehensions_that_filter(x):
+    return np.array([[v * k for v in x if v > k * 0.01][0] for k in range(20)])  # noqa: RUF015
+
+
+@program
+def in_lambdas(x):
+    def g(k, m=2.0):
+        return [np.array([v * k * m + j for v in x]) for j in range(3)]
+
+    return (g(1.0)[1], sum([np.max([v * k for v in x]) for k in range(5)]))
+
+
+@program
+def in_lambdas_of_lists(x):
+    h = [lambda t: np.array([v * t for v in x]).sum() for _ in range(2)]
+    return h[0](x[0])
+
+
+@program
+def in_functions(x):
+
+    def f(k):
+        return np.stack([np.array([v * k, v]) for v in x])
+
+    return (
+        np.array([f(k).sum() for k in range(3)]),
+        np.array([w for w in [v + 1 for v in x] if w > 1.5]).size,
+    )
+
+
+@program
+def in_dicts_and_generators(x):
+    rows = {k: np.array([v * k for v in x]) for k in range(3)}
+    return rows[2], sum(np.array([v * k for v in x]).sum() for k in range(3))
+
+
+@program
+def over_other_objects(x):
+    d = {"a": 1.0, "b": 2.0}
+    k = [k for k in d]
+    c = [ord(ch) for ch in "abc"]
+    g = [v * 2 for v in (u + 1 for u in x)]
+    return (x[0] * len(k) + sum(c), np.array(g), np.array([d[n] * x[i] for i, n in enumerate(d)]))
+
+
+@program
+def bound_late(x):
+    fs = [lambda: i for i in range(3)]  # noqa: B023
+    return sum([f() for f in fs]) * x[0], fs[0]()
+
+
+@program
+def taken_apart(x):
+    a = [v * 2 for v in x]
+    return (max(*a), np.array([*a, 1.0]), (lambda *q: q[1])(*a))
+
+
+@program
+def added_to(x):
+    a = [v for v in x[:5]]
+    a += [1.0]
+    a += list(x[:2])
+    b = [*a, 2.0]
+    c = [0.0] * 3 + a
+    return (np.array(a), np.array(b), len(c), a == b)
+
+
+@program
+def changed_otherwise(x):
+    a = [v for v in x[:5]]
+    del a[0]
+    a.insert(0, 3.0)
+    a.remove(3.0)
+    i = a.index(a[1])
+    return (np.array(a), i, 5 in a)
+
+
+@program
+def under_two_names(x):
+    a = [v for v in x]
+    b = a
+    b.append(1.0)
+    return (len(a), len(b), a is b)
+
+
 #: Those in which iterations are written out one by one.
 ONE_BY_ONE = frozenset((
     "returned", "as_a_tuple", "lists_that_are_written", "given_to_functions", "gone_through",
-    "functions", "arrays_that_are_written", "of_itself",
+    "functions", "arrays_that_are_written", "of_itself", "changed_otherwise", "taken_apart",
+    "added_to", "in_functions", "in_lambdas", "over_other_objects", "under_two_names",
 ))  # fmt: skip
 
 
@@ -220,3 +312,21 @@ def test_is_like_the_loop(func):
 def test_is_recorded_once(func):
     graph = lw.function(func).get_concrete_function(X[0]).graph
     assert len(graph.operations) < 100
+
+
+class Model:
+    def __init__(self):
+        self.__w = 2.0
+        self.b = [1.0, 2.0]
+
+    def __f(self, v):
+        return v * self.__w
+
+    def run(self, x):
+        a = [self.__f(v) for v in x]
+        b = [self.__w * v + c for v in x for c in self.b]
+        return np.array(a), np.array(b), np.array([self.__f(v) if v > 0.5 else v for v in x])
+
+
+def test_private_names():
+    assert_like_the_loop(Model().run, X)

@@ -85,20 +85,36 @@ class Reductions(ast.NodeTransformer):
         if GROWN not in node.__dict__:
             return self.visit_comprehension_scope(node)
         made, values, items = [self.names.fresh(kind) for kind in ("g", "t", "acc")]
+        passed = self._passed(node)
         step = place(statement(method(items, "append", clone(node.elt))), node.elt)
         body = [
             assign(items, ast.List([], ast.Load())),
             _loops(clone(node), values, step),
             ast.Return(hook("kept", load(items))),
         ]
-        self.functions.append(place(function(made, [values], body), node))
+        self.functions.append(place(function(made, [values, *passed], body), node))
+        native = self._native(node, values)
+        looping = call(load(made), load(values), *map(load, passed))
+        iterable = self.visit(node.generators[0].iter)
+        if self.in_comprehension:
+            choice = ast.IfExp(hook("grows", load(values)), looping, native)
+            return place(immediate([values], choice, iterable), node)
+        test = hook("grows", walrus(values, iterable))
+        return place(ast.IfExp(test, looping, native), node)
+
+    def _passed(self, node: Comprehension) -> list[str]:
+        """Return the variables of lambdas and comprehensions around that a comprehension uses."""
+        wanted = set().union(*(name for part in inner_parts(node) for name in uses(part)))
+        return sorted(wanted & frozenset().union(*self.inner) - targets(node))
+
+    def _native(self, node: Comprehension, values: str) -> Comprehension:
+        """Return a comprehension as it stands, over an iterable that a variable holds."""
         native = clone(node)
         native.generators[0].iter = load(values)
         self.in_comprehension += 1
         self._inside(native)
         self.in_comprehension -= 1
-        test = hook("grows", walrus(values, self.visit(node.generators[0].iter)))
-        return place(ast.IfExp(test, call(load(made), load(values)), native), node)
+        return native
 
     def _inside(self, node: Comprehension) -> None:
         self.inner.append(targets(node))
@@ -121,8 +137,7 @@ class Reductions(ast.NodeTransformer):
         leaves_early = _name(node.func) in ("any", "all") and isinstance(
             comprehension, ast.GeneratorExp
         )
-        wanted = set().union(*(name for part in inner_parts(comprehension) for name in uses(part)))
-        passed = sorted(wanted & frozenset().union(*self.inner) - targets(comprehension))
+        passed = self._passed(comprehension)
         parameters = [values, *passed] if leaves_early else [values, kind, *passed]
         body = (
             self._early(node, comprehension) if leaves_early else self._folding(kind, comprehension)
@@ -130,11 +145,8 @@ class Reductions(ast.NodeTransformer):
         body[-2:-1] = [_loops(clone(comprehension), values, body[-2])]
         self.functions.append(place(function(made, parameters, body), comprehension))
 
-        native, rest = clone(comprehension), [self.visit(arg) for arg in node.args[1:]]
-        native.generators[0].iter = load(values)
-        self.in_comprehension += 1
-        self._inside(native)
-        self.in_comprehension -= 1
+        rest = [self.visit(arg) for arg in node.args[1:]]
+        native = self._native(comprehension, values)
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         fold = hook("fold", load(kind), *[clone(arg) for arg in rest])
         fold.keywords = [clone(keyword) for keyword in keywords]
