@@ -295,11 +295,51 @@ def under_two_names(x):
     return (len(a), len(b), a is b)
 
 
+@program
+def best_of_pairs(x):
+    p = [(i, x[i]) for i in range(1, len(x) - 1) if x[i] > x[i - 1] and x[i] > x[i + 1]]
+    best = max(p, key=lambda q: q[1])
+    worst = min(p[1:], key=lambda q: q[1])
+    return (best[0], best[1], worst[0])
+
+
+@program
+def of_nothing(x):
+    v = [u for u in x if u > 0.99]
+    return (
+        max(v, default=-1.0),
+        min(v, key=lambda t: -t, default=-2.0),
+        sum(v, 1.0),
+        any([u > 0.995 for u in v]),
+    )
+
+
+@program
+def truths(x):
+    f = []
+    for u in x:
+        f.append(u > 0.5)
+    g = []
+    for u in x:
+        if u > 0.3:
+            g.append(u > 0.9)
+    return (any(f), all(f), any(g), all(g), max([u for u in x], key=lambda t: abs(t - 0.5)))
+
+
+@program
+def best_of_tuples(x):
+    r = []
+    for i, u in enumerate(x):
+        r.append((u, i))
+    return (max(r)[1], max(r, key=lambda t: t[0])[1], min(r, key=lambda t: t[0])[0])
+
+
 #: Those in which iterations are written out one by one.
 ONE_BY_ONE = frozenset((
     "returned", "as_a_tuple", "lists_that_are_written", "given_to_functions", "gone_through",
     "functions", "arrays_that_are_written", "of_itself", "changed_otherwise", "taken_apart",
     "added_to", "in_functions", "in_lambdas", "over_other_objects", "under_two_names",
+    "best_of_tuples",
 ))  # fmt: skip
 
 

@@ -30,6 +30,8 @@ from lanewise.autograph.scopes import Scope
 #: The functions of one list that give a number, and those that go through several.
 _TOTALS = frozenset(("len", "sum", "max", "min"))
 _PASSING = frozenset(("enumerate", "zip", "reversed"))
+#: What goes through a list element by element (`lanewise.autograph.folds`).
+_FOLDING = frozenset(("all", "any", "max", "min", "sum"))
 #: Methods that put the elements anew.
 _AGAIN = frozenset(("clear", "reverse", "sort"))
 #: Functions that see the variables of who calls them.
@@ -404,6 +406,10 @@ class _Rewrite(ast.NodeTransformer):
             return node  # ag__.kept(x)
         if self._is(_taken(node)):
             return place(hook("total_of", node.func, self._seen(node.args[0])), node)
+        if _name(node.func) in _FOLDING and node.args and self._is(_looked_at(node.args[0])):
+            node.args = [self._each_of(node.args[0]), *map(self.visit, node.args[1:])]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return node
         if _name(node.func) in _PASSING:
             node.args = [
                 place(hook("items_for", clone(node.func), self._seen(arg)), arg)
@@ -423,6 +429,12 @@ class _Rewrite(ast.NodeTransformer):
             node.func = self.visit(node.func)
             return node
         return self.generic_visit(node)
+
+    def _each_of(self, arg: ast.expr) -> ast.expr:
+        """Return a generator of a list's elements, which becomes a loop."""
+        item, iterable = self.names.fresh("item"), hook("items_of", self._seen(arg))
+        part = ast.comprehension(store(item), place(iterable, arg), [], 0)
+        return place(ast.GeneratorExp(load(item), [part]), arg)
 
     def _given(self, function: ast.expr, arg: ast.expr, has_dtype: bool) -> ast.expr:
         """Return the argument of a function: a list, or a list or tuple of lists."""
