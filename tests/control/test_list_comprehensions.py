@@ -334,6 +334,26 @@ def best_of_tuples(x):
     return (max(r)[1], max(r, key=lambda t: t[0])[1], min(r, key=lambda t: t[0])[0])
 
 
+@program
+def an_array_from_then_on(x):
+    a = [v for v in x]
+    a[2] += 1.0
+    a = np.array(a)
+    a[np.array([0, 2])] += 1
+    a[1] += 5
+    a[a > 0.5] *= 2
+    return a
+
+
+@program
+def a_dict_from_then_on(x):
+    a = [v for v in x]
+    a[2] += 1.0
+    a = {0: a[2], 1: x[1]}
+    a[0] += 1
+    return a[0], a[1]
+
+
 #: Those in which iterations are written out one by one.
 ONE_BY_ONE = frozenset((
     "returned", "as_a_tuple", "lists_that_are_written", "given_to_functions", "gone_through",

@@ -118,8 +118,16 @@ def never(x):
     return y, t
 
 
+def assigned_within(x):
+    t, q, n, y = 0.0, 0.0, 0, x[0]
+    while t < 1.0:
+        (t, q), n = (t + 0.05, q + 1), n + 1
+        y = y * 0.5 + q
+    return y, n
+
+
 RECORDED = [time_steps, a_branch_of_data, swapped, halved, chain, a_last_step, appended, nested]
-OTHERS = [left_early, used_as_a_number, more_than_arithmetic, never]
+OTHERS = [assigned_within, left_early, used_as_a_number, more_than_arithmetic, never]
 
 
 @pytest.mark.parametrize("func", [*RECORDED, *OTHERS])

@@ -93,7 +93,8 @@ def _of(body: Sequence[ast.stmt], names: frozenset[str]) -> list[ast.stmt]:
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
                 pairs = list(zip(targets, values, strict=True))
                 own = [(x, v) for x, v in pairs if isinstance(x, ast.Name) and x.id in names]
-                if any([isinstance(x, ast.Starred) for pair in pairs for x in pair]):
+                is_plain = not any([isinstance(x, ast.Starred) for pair in pairs for x in pair])
+                if not is_plain or {x.id for x, _ in own} != names & _assigned([node]):
                     raise _Other
                 _require(*[v for _, v in own])
                 sides = [[clone(side) for side in row] for row in zip(*own, strict=True)]

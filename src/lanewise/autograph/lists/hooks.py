@@ -94,7 +94,7 @@ def with_entry(items: Any, key: Any, value: Any, before: Any = None) -> Any:
 
     Of ``items[key] += 1``, `before` is what stood there: an array that was written to in place.
     """
-    if type(value) is Tensor and value is before:
+    if type(items) in (list, *TRACED) and type(value) is Tensor and value is before:
         return items
     if type(items) not in TRACED:
         setitem(items, key, value)
