@@ -342,6 +342,7 @@ def an_array_from_then_on(x):
     a[np.array([0, 2])] += 1
     a[1] += 5
     a[a > 0.5] *= 2
+    a += [1.0]
     return a
 
 

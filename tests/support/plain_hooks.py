@@ -374,6 +374,11 @@ def unpacked(items, count):
     return items
 
 
+def added(items, elements):
+    items += elements
+    return items
+
+
 def again(items, method):
     getattr(items, method)()
     return items

@@ -17,6 +17,7 @@ from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
 from lanewise.autograph.lists.grown import owned
 from lanewise.autograph.lists.hooks import (
+    added,
     again,
     appended,
     as_index,
@@ -62,6 +63,7 @@ __all__ = [
     "Failure",
     "Stop",
     "Undefined",
+    "added",
     "again",
     "and_",
     "appended",

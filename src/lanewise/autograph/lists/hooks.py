@@ -38,6 +38,16 @@ def appended(items: Any, value: Any) -> Any:
     return _fitting(items, value, "appended").with_last(value)
 
 
+def added(items: Any, elements: list[Any]) -> Any:
+    """``items += elements``; returns what it gives."""
+    if type(items) not in (list, *TRACED):
+        items += elements
+        return items
+    for element in elements:
+        items = appended(items, element)
+    return items
+
+
 def _fitting(items: Any, value: Any, done: str) -> Any:
     """Return a list with elements of which a value may be one."""
     element = element_of(settle(value))

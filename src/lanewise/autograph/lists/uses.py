@@ -339,7 +339,9 @@ class _Rewrite(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         added = _added(node)
         if added is not None and self._is(added[0]):
-            return place_all(self._appended(*added), node)
+            elements = ast.List([self.visit(element) for element in added[1]], ast.Load())
+            changed = hook("added", load(added[0]), elements)
+            return place(ast.Assign([store(added[0])], changed), node)
         if self._is_place(node.target):
             target: Any = node.target
             key, entry, found = [self.names.fresh(kind) for kind in ("key", "entry", "value")]
