@@ -355,6 +355,13 @@ def a_dict_from_then_on(x):
     return a[0], a[1]
 
 
+@program
+def a_number_from_then_on(x):
+    a = [v for v in x]
+    a = a[3]
+    return max(a, 0.5), min(0.1, a)
+
+
 #: Those in which iterations are written out one by one.
 ONE_BY_ONE = frozenset((
     "returned", "as_a_tuple", "lists_that_are_written", "given_to_functions", "gone_through",

@@ -140,6 +140,13 @@ def _taken(node: Any) -> str | None:
     return _looked_at(node.args[0]) if _name(node.func) in _TOTALS else None
 
 
+def _folded(node: ast.Call) -> str | None:
+    """Return the list that a builtin goes through; not of ``max(x, y)``, which compares both."""
+    name, count = _name(node.func), len(node.args)
+    is_one = count == 1 or (count == 2 and name == "sum")
+    return _looked_at(node.args[0]) if name in _FOLDING and is_one else None
+
+
 def _looked_at_within(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the lists that a comprehension looks at, or goes through."""
     for part in ast.walk(node):
@@ -408,7 +415,7 @@ class _Rewrite(ast.NodeTransformer):
             return node  # ag__.kept(x)
         if self._is(_taken(node)):
             return place(hook("total_of", node.func, self._seen(node.args[0])), node)
-        if _name(node.func) in _FOLDING and node.args and self._is(_looked_at(node.args[0])):
+        if self._is(_folded(node)):
             node.args = [self._each_of(node.args[0]), *map(self.visit, node.args[1:])]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
