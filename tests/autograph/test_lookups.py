@@ -127,8 +127,15 @@ def test_messages_say_what_results_hold():
             return None, 0
         return np.sqrt(x), 1
 
-    with pytest.raises(ControlFlowError, match=r"the result is a tuple of 2 \(None, a Python int"):
+    assert [lw.function(solve)(x) for x in X] == [solve(x) for x in X]
+    with pytest.raises(TypeError, match=r"None is used where a number is needed(.|\n)*example 1"):
         lw.vmap(solve)(X)
+
+    def named(x):
+        return ("none", 0) if x < 0 else (np.sqrt(x), 1)
+
+    with pytest.raises(ControlFlowError, match="'none' in one branch and float64"):
+        lw.vmap(named)(X)
 
     class Mode(Enum):
         OFF = 0

@@ -21,6 +21,7 @@ from lanewise.api.outer import (
     settle,
 )
 from lanewise.api.plain import is_plain, loop
+from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Operation, Value
@@ -345,7 +346,8 @@ def _traced(
     for tensor, x in zip(tensors, operands, strict=True):
         if is_mixed(x):
             tensor._mixed = x._mixed  # each of its rows is of the class of all
-    return tensors, *called(func, trace, call, tensors)
+    result, has_stopped = called(func, trace, call, tensors)
+    return tensors, result if type(result) is Tensor else there(result), has_stopped
 
 
 def called(

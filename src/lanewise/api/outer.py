@@ -20,7 +20,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lanewise.autograph.state import is_same, optional, present
+from lanewise.autograph.optional import optional
+from lanewise.autograph.state import is_same, present
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here

@@ -13,6 +13,7 @@ from lanewise.api.mapping import called, close
 from lanewise.api.outer import leave_arguments
 from lanewise.api.writing import Writes
 from lanewise.autograph.calls import fn
+from lanewise.autograph.optional import as_returned
 from lanewise.errors import function_name
 from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Graph, Value
@@ -171,6 +172,7 @@ def _recorded(
         if trace.changes:
             leave_arguments(trace, result, func, own.given())
         trace.forget()
+        result = as_returned(result)
         leaves, structure = tree.flatten(result)
         positions = own.written()
         returned = {id(own.tensors[i]): i for i in positions}

@@ -25,6 +25,7 @@ from lanewise.autograph.exports import Exports, Left, flags_of, left_in
 from lanewise.autograph.keeping import keep, living
 from lanewise.autograph.lists.grown import alike, list_of_slot, owned
 from lanewise.autograph.merge import Merge
+from lanewise.autograph.optional import asked
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import stand_in, traced
@@ -71,15 +72,15 @@ def truth(tensor: Tensor) -> Value:
     return value
 
 
-def _asked(x: Any) -> Any:
+def _answer(x: Any) -> Any:
     """Return the truth of an object as a number of Python's."""
-    tensor = traced(x)
+    tensor = asked(x)
     return bool(x) if tensor is None else Tensor(require_trace("a test"), truth(tensor), None, bool)
 
 
 def not_(x: Any) -> Any:
     """``not x``."""
-    tensor = traced(x)
+    tensor = asked(x)
     if tensor is None:
         return not x
     trace = require_trace("not")
@@ -375,7 +376,7 @@ def branches(
     """
     if isinstance(test, bool):
         return _TRUE if test else _FALSE
-    tensor = traced(test)
+    tensor = asked(test)
     if tensor is None:
         return _TRUE if test else _FALSE
     return Branches(tensor, names, state, rest)
@@ -413,12 +414,12 @@ class Either:
     __slots__ = ("_first", "_fork", "_is_and", "_is_test", "_test")
     done = False
 
-    def __init__(self, first: Tensor, is_and: bool, is_test: bool) -> None:
+    def __init__(self, first: Any, test: Tensor, is_and: bool, is_test: bool) -> None:
         # In a test, of whatever classes the two are, which the iteration may decide.
-        self._first = _asked(first) if is_test else first
+        self._first = _answer(first) if is_test else first
         self._is_and = is_and
         self._is_test = is_test
-        self._test = truth(first)
+        self._test = truth(test)
         self._fork = Fork([f"the result of `{'and' if is_and else 'or'}`"])
         self._fork.open(Aside)
 
@@ -426,7 +427,7 @@ class Either:
         """Return the result, b having been recorded."""
         fork, test = self._fork, self._test
         if self._is_test and not fork.has_stopped():
-            second = _asked(second)
+            second = _answer(second)
         fork.close_operand(second)
         fork.open()
         fork.close((self._first,))
@@ -440,24 +441,25 @@ class Either:
         if is_known and self._is_test:
             return bool(second)
         is_known = is_known and isinstance(second, (bool, np.bool_))
-        if is_known and self._first.dtype == np.dtype(bool) and not self._first.shape:
-            return bool(second) if self._first._weak is bool else np.bool_(second)
+        first = traced(self._first)
+        if is_known and first is not None and first.dtype == np.dtype(bool) and not first.shape:
+            return bool(second) if first._weak is bool else np.bool_(second)
         return result
 
 
 def and_(first: Any, is_test: bool = False) -> Any:
     """Begin ``first and second``, of which only the truth is asked for in a test: see `Either`."""
-    tensor = traced(first)
+    tensor = asked(first)
     if tensor is not None:
-        return Either(tensor, True, is_test)
+        return Either(first, tensor, True, is_test)
     return _SECOND if first else Known(first)
 
 
 def or_(first: Any, is_test: bool = False) -> Any:
     """Begin ``first or second``, of which only the truth is asked for in a test: see `Either`."""
-    tensor = traced(first)
+    tensor = asked(first)
     if tensor is not None:
-        return Either(tensor, False, is_test)
+        return Either(first, tensor, False, is_test)
     return Known(first) if first else _SECOND
 
 
@@ -513,7 +515,7 @@ class TracedChoice:
 
 def ifexp(test: Any) -> Any:
     """Begin a conditional expression."""
-    tensor = traced(test)
+    tensor = asked(test)
     if tensor is not None:
         return TracedChoice(tensor)
     return _FIRST_CHOICE if test else _SECOND_CHOICE

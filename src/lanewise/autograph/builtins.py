@@ -22,6 +22,7 @@ from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
 from lanewise.autograph.iterators import CONSUMING, consuming, is_made, take_from_outside
+from lanewise.autograph.optional import asked
 from lanewise.autograph.sequences import (
     Enumerated,
     Items,
@@ -124,7 +125,8 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
 @replaces(builtins.bool)
 def bool_(x: Any = False, /) -> Any:
     """``bool``."""
-    return truth(x) if traced(x) is not None else bool(x)
+    tensor = asked(x)
+    return bool(x) if tensor is None else truth(tensor)
 
 
 ROWS[operator.truth] = bool_
@@ -133,7 +135,8 @@ ROWS[operator.truth] = bool_
 @replaces(operator.not_)
 def not_(x: Any) -> Any:
     """``operator.not_``."""
-    return negated(truth(x)) if traced(x) is not None else operator.not_(x)
+    tensor = asked(x)
+    return operator.not_(x) if tensor is None else negated(truth(tensor))
 
 
 @replaces(operator.index)
@@ -292,7 +295,7 @@ def _quantifier(name: str, combine: Callable[..., Any], settles: bool) -> Callab
             return plain(iterable)
         result: Any = not settles
         for item in iterable:
-            result = combine(result, lambda item=item: truth(item))
+            result = combine(result, lambda item=item: bool_(item))
             if result is settles:
                 break
         return result

@@ -8,8 +8,9 @@ from types import FunctionType
 from typing import Any
 
 from lanewise.autograph.calls import fn, replaces
+from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.sequences import TracedRange
-from lanewise.autograph.state import bare, is_optional
+from lanewise.autograph.state import bare
 from lanewise.autograph.tables import Picked
 from lanewise.autograph.values import choose, stand_in, traced
 from lanewise.errors import ConcretizationError, at
@@ -22,9 +23,11 @@ from lanewise.trace.tensor import Tensor
 def isinstance_(obj: Any, classes: Any) -> Any:
     """``isinstance``: of a traced value, that of the number or array that it stands for."""
     kind = type(obj)
-    if is_optional(obj):
-        answers = isinstance_(bare(obj), classes), isinstance(None, classes)
-        return answers[1] if answers[0] is answers[1] else choose(obj._guard.flag, *answers)
+    if may_be_missing(obj):
+        flag, held = apart_from_none(obj)
+        held = bare(held) if kind is Tensor else held
+        answers = isinstance_(held, classes), isinstance(None, classes)
+        return answers[1] if answers[0] is answers[1] else choose(flag, *answers)
     if is_mixed(obj):
         return is_one_of(obj, lambda each: isinstance(each.make(1), classes))
     if kind is Tensor or traced(obj) is not None:
@@ -47,17 +50,18 @@ def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
     kind = type(obj)
     if kind is Picked or kind is TracedRange:
         return list if kind is Picked else range
-    if is_mixed(obj) or is_optional(obj):
+    if is_mixed(obj) or may_be_missing(obj):
         return _one_class(obj)
     if traced(obj) is not None:
         return type(stand_in(obj))
     return obj.__class__ if plain is None else plain(obj)
 
 
-def _one_class(number: Tensor) -> type:
-    """Return the class of a number that has one dtype or another, or raise if that differs."""
-    found = [each.of_python for each in classes_of(number) or ()]
-    found += [type(None)] if is_optional(number) else []
+def _one_class(obj: Any) -> type:
+    """Return the class of a value that has one or another, or raise if that differs."""
+    held = apart_from_none(obj)[1]
+    found = [each.of_python for each in classes_of(held) or ()] or [type(held)]
+    found += [type(None)] if may_be_missing(obj) else []
     if len(set(found)) > 1:
         names = " or ".join([each.__name__ for each in found])
         raise ConcretizationError(

@@ -39,7 +39,8 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.state import Lost, Maybe, Undefined, is_none, unbound
+from lanewise.autograph.optional import is_none
+from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
     changing,
     closure,

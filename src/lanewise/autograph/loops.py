@@ -17,6 +17,7 @@ from lanewise.autograph.ahead import Ahead
 from lanewise.autograph.branches import stops, truth
 from lanewise.autograph.counted import MOST, Counted, counted, depends_on
 from lanewise.autograph.for_loops import SHORT, For
+from lanewise.autograph.optional import asked
 from lanewise.autograph.state import describe
 from lanewise.autograph.turns import ATTEMPTS, Failure, Turns, titles
 from lanewise.autograph.values import traced
@@ -167,7 +168,7 @@ class While:
 
     def test(self, value: Any) -> bool:
         """Take the value of the loop's condition; return whether to run the body."""
-        tensor = traced(value)
+        tensor = asked(value)
         if self._phase is _COUNT:
             self._answer = None if tensor is not None else bool(value)
             return False

@@ -10,6 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lanewise.autograph.lists.grown import alike, is_own, owned
+from lanewise.autograph.optional import (
+    alike_but_for_none,
+    apart_from_none,
+    may_be_none,
+    optional,
+)
 from lanewise.autograph.state import (
     BRANCHES,
     CODES,
@@ -19,15 +25,12 @@ from lanewise.autograph.state import (
     Maybe,
     Undefined,
     apart,
-    apart_from_none,
     bare_name,
     describe,
     flatten,
     is_same,
     join_kinds,
     kind_of,
-    may_be_none,
-    optional,
     refuse,
     refuse_structure,
     unflatten,
@@ -114,7 +117,10 @@ class Merge:
     def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
         flag = self.leaf(name, flags)
-        value, joined = self._array(name, values, is_new=True)
+        is_data = any([kind_of(value) is not None for value in values])
+        value, joined = (
+            self._array(name, values, is_new=True) if is_data else (self._tree(name, values), None)
+        )
 
         def build(results: Sequence[Tensor]) -> Any:
             known, held = flag(results), value(results)
@@ -130,7 +136,7 @@ class Merge:
             undefined = next(end for end in ends if isinstance(end, Undefined))
             return lambda results: undefined
         flags, values = zip(*[apart(end) for end in ends], strict=True)
-        flag, value = self.leaf(name, flags), self._tree(name, values)
+        flag, value = self.leaf(name, flags), self.variable(name, values)
 
         def build(results: Sequence[Tensor]) -> Any:
             known = flag(results)
@@ -153,6 +159,7 @@ class Merge:
         ends = self._packed(ends)
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
+        ends = alike_but_for_none(ends)
         first = next(end for end in ends if end is not DONT_CARE)
         sealed = set.intersection(*[tree.lists_within(end) for end in alive])
         sealed -= {id(each) for region in self.regions for each in region.made()}

@@ -8,7 +8,7 @@ that says for which examples it is: to use it for another example is the error t
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterable, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, NoReturn
@@ -23,7 +23,6 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.boxes import BOXES, box
-from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.mixed import CODE, Class, code_among, union
@@ -139,15 +138,6 @@ class Absent:
         trace.check(lift(self.flag), (), Templates({}).exception(error))
 
 
-def optional(value: Any, flag: Tensor) -> Tensor:
-    """Return a value that is None except for the examples of `flag`."""
-    kind = kind_of(value)
-    assert kind is not None
-    result = bare(value) if type(value) is Tensor else tensor_of(value_of(value, kind), kind)
-    result._guard = Absent(flag)
-    return result
-
-
 def is_optional(x: Any) -> bool:
     """Whether x is a value that is None for some examples."""
     return type(x) is Tensor and type(x._guard) is Absent
@@ -181,15 +171,6 @@ def not_asking(root: Tensor) -> Generator[None]:
         yield
     finally:
         guard.is_quiet = before
-
-
-def is_none(x: Any) -> Any:
-    """``x is None``."""
-    if not is_optional(x):
-        return x is None
-    trace = require_trace("is None")
-    (result,) = trace.record(elementwise(np.logical_not), (lift(x._guard.flag),), {"dtype": None})
-    return Tensor(trace, result, None, bool)
 
 
 class _DontCare:
@@ -332,7 +313,7 @@ def _fits(number: int | float, dtype: np.dtype) -> bool:
     return not np.isfinite(number) or abs(number) <= float(np.finfo(dtype).max)
 
 
-def value_of(leaf: Any, kind: Kind) -> Value:
+def value_of(leaf: Any, kind: Kind, reads: Callable[[Any], Value] = lift) -> Value:
     """Return a leaf as a value of the current trace, converted to a kind that it was joined to."""
     trace = require_trace("a variable")
     if leaf is DONT_CARE and kind.dtype == BOXES:
@@ -345,7 +326,7 @@ def value_of(leaf: Any, kind: Kind) -> Value:
     if type(leaf) in WEAK_DTYPES:
         return trace.scalar(leaf, kind.dtype)
     seen = trace.seen.get(id(leaf)) if isinstance(trace, Region) else None
-    value = present(leaf) if seen is None else seen[1]
+    value = reads(leaf) if seen is None else seen[1]
     if value.type.dtype == kind.dtype:
         return value
     if type(leaf) is Tensor and leaf._weak is not None and kind.weak is None:
@@ -358,8 +339,11 @@ FLAG, CODES = Kind(np.dtype(bool), (), bool), Kind(CODE, (), None)
 
 
 def values_of(leaf: Any, kind: Kind) -> list[Value]:
-    """Return a leaf as values of the current trace: itself, and its code if its kind is mixed."""
-    value = value_of(leaf, kind)
+    """Return a leaf as values of the current trace: itself, and its code if its kind is mixed.
+
+    That it is None in some examples must have been taken care of.
+    """
+    value = value_of(leaf, kind, present)
     return [value] if kind.mixed is None else [value, code_among(leaf, kind.mixed)]
 
 
@@ -504,23 +488,6 @@ def apart(end: Any) -> tuple[Any, Any]:
     if isinstance(end, Maybe):
         return end.flag, end.value
     return True, end
-
-
-def may_be_none(ends: Sequence[Any]) -> bool:
-    """Whether a variable is None on some side, and a number or an array on the others."""
-    if any(end is not None and end is not DONT_CARE and kind_of(end) is None for end in ends):
-        return False
-    some = any(end is None for end in ends) and any(kind_of(end) is not None for end in ends)
-    return some or any(map(is_optional, ends))
-
-
-def apart_from_none(end: Any) -> tuple[Any, Any]:
-    """Return whether a variable is not None, and what it is then."""
-    if end is None:
-        return False, DONT_CARE
-    if is_optional(end):
-        return end._guard.flag, end
-    return (DONT_CARE, DONT_CARE) if end is DONT_CARE else (True, end)
 
 
 def bare_name(name: str) -> str:

@@ -30,7 +30,7 @@ from lanewise.trace.regions import (
     note_item,
 )
 from lanewise.trace.scratch import Scratch, is_traced
-from lanewise.trace.tensor import Tensor, as_tensor
+from lanewise.trace.tensor import STANDS_FOR, Tensor, as_tensor
 from lanewise.trace.trace import state
 
 _PLAIN_KEYS = frozenset((int, str, float, bool, type(None), np.int64))
@@ -45,6 +45,8 @@ def getitem(a: Any, k: Any) -> Any:
         return a[k]
     if kind in _SELF_KNOWING or issubclass(kind, Scratch):
         return a[k]
+    if kind in STANDS_FOR:
+        return getitem(STANDS_FOR[kind](a), k)
     method = getattr(kind, "__getitem__", None)
     if type(method) is FunctionType:
         return fn(method)(a, k)
@@ -104,6 +106,9 @@ def setitem(a: Any, k: Any, v: Any) -> None:
 
 
 def _set_other(a: Any, k: Any, v: Any) -> None:
+    if type(a) in STANDS_FOR:
+        setitem(STANDS_FOR[type(a)](a), k, v)
+        return
     method = getattr(type(a), "__setitem__", None)
     if type(method) is FunctionType:
         fn(method)(a, k, v)

@@ -13,7 +13,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lanewise.autograph.aliases import one_of, settle
-from lanewise.autograph.state import Kind, join_kinds, kind_of, optional, value_of
+from lanewise.autograph.optional import apart_from_none, may_be_none, optional
+from lanewise.autograph.state import (
+    DONT_CARE,
+    Kind,
+    bare,
+    is_optional,
+    join_kinds,
+    kind_of,
+    value_of,
+)
 from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
@@ -44,7 +53,7 @@ def list_index(index: Any, what: str = "list") -> Tensor:
 class Table:
     """Items side by side, to be picked by an index that is data."""
 
-    __slots__ = ("_array", "_classes", "_codes", "_items", "_parts", "_weak")
+    __slots__ = ("_array", "_classes", "_codes", "_flags", "_items", "_parts", "_weak")
 
     def __init__(self, items: Sequence[Any], what: str = "a list") -> None:
         items = [settle(item) for item in items]
@@ -53,11 +62,18 @@ class Table:
         self._array: Any = None
         self._parts: list[Table] | None = None
         self._weak: type | None = None
+        #: Which of the items are not None, if some may be.
+        self._flags: Any = None
         #: The classes of the items and which each has, if they differ (`lanewise.trace.mixed`).
         self._classes: tuple[Class, ...] | None = None
         self._codes: Any = None
         kinds = [kind_of(x if traced(x) is None else traced(x)) for x in items]
-        if None not in kinds:
+        if may_be_none(items):
+            flags, values = zip(*map(apart_from_none, items), strict=True)
+            some = next(value for value in values if value is not DONT_CARE)
+            held = [some if x is DONT_CARE else bare(x) if is_optional(x) else x for x in values]
+            self._flags, self._parts = Table(flags, what), [Table(held, what)]
+        elif None not in kinds:
             self._stack(items, kinds)  # type: ignore[arg-type]
         elif all(x is first for x in items) or _all_equal_texts(items):
             return
@@ -92,6 +108,10 @@ class Table:
     @property
     def column(self) -> Any:
         """The items as an array, if they are numbers or arrays."""
+        if self._flags is not None:
+            if any([item is None for item in self._items]):
+                raise TypeError(f"None is used where a number is needed{at(here())}")
+            return np.stack([as_tensor(item) for item in self._items])
         return self._array
 
     def at(self, index: Any) -> Any:
@@ -101,6 +121,8 @@ class Table:
             if found.shape:  # it is written to, or one of them is
                 found = one_of(found, self._items, index, "an element of a list")
             return self._with_class(found, index)
+        if self._flags is not None and self._parts is not None:
+            return optional(self._parts[0].at(index), self._flags.at(index))
         if self._parts is not None:
             return rebuilt(self._items[0], [part.at(index) for part in self._parts])
         if type(self._items[0]) is list:

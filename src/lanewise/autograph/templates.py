@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -245,6 +245,10 @@ class StandIn(ABC):
         """Return what gives the object when the graph runs."""
 
 
+#: By class, what makes the template of such a value.
+TEMPLATES: dict[type, Callable[[Templates, Any], Template]] = {}
+
+
 class Templates:
     """Makes templates; `operands` are the tensors that will be filled in."""
 
@@ -290,6 +294,8 @@ class Templates:
         if isinstance(value, np.ndarray):  # which may be written to before the graph runs
             array = np.array(value, subok=type(value) is not Scratch)
             return Copied(array, array.tobytes(), (array.dtype, array.shape))
+        if kind in TEMPLATES:
+            return TEMPLATES[kind](self, value)
         if isinstance(value, StandIn):
             self.holds_later = True
             return value.template()
@@ -336,14 +342,15 @@ class Templates:
         if flag is not None:
             held = Tensor(tensor._trace, tensor._value, None, tensor._weak)
             held._mixed = tensor._mixed
-            return OptionalNumber(self._number(held), self._operand(flag))
-        at = self._operand(tensor)
+            return OptionalNumber(self._number(held), self.operand(flag))
+        at = self.operand(tensor)
         if tensor._mixed is None:
             return Number(at, tensor._weak)
         classes, code = tensor._mixed
-        return MixedNumber(at, self._operand(code), classes)
+        return MixedNumber(at, self.operand(code), classes)
 
-    def _operand(self, tensor: Tensor) -> int:
+    def operand(self, tensor: Tensor) -> int:
+        """Return the place of a tensor among the operands."""
         for index, known in enumerate(self.operands):
             if known is tensor:
                 return index

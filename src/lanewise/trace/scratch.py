@@ -24,7 +24,7 @@ from lanewise.trace.classwise import written_by
 from lanewise.trace.indexing import getitem, setitem
 from lanewise.trace.memory import Memory, retype
 from lanewise.trace.regions import Region, resumed
-from lanewise.trace.tensor import UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
+from lanewise.trace.tensor import STANDS_FOR, UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
 from lanewise.trace.trace import Trace, require_trace, state
 
 ndarray = np.ndarray
@@ -254,7 +254,9 @@ def is_traced(x: Any) -> bool:
         return is_traced((x.start, x.stop, x.step))
     if isinstance(x, dict):
         return any(map(is_traced, x.values()))
-    return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(is_traced, x)))
+    if isinstance(x, Tensor) or kind in STANDS_FOR:
+        return True
+    return isinstance(x, (list, tuple)) and any(map(is_traced, x))
 
 
 def _traced_parts(x: Any) -> list[Any]:

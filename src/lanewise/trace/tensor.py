@@ -355,6 +355,8 @@ class Tensor:
 #: Calls what carries out a function, where arguments may be of a class that the data choose
 #: (`lanewise.trace.classwise`).
 CLASSWISE: list[Callable[..., Any]] = []
+#: By class, what gives the value that an object stands for which is no array.
+STANDS_FOR: dict[type, Callable[[Any], Any]] = {}
 #: Whether there was ever an array of which the data choose the dtype, so that it has to be asked.
 ANY_MIXED = [False]
 
@@ -541,7 +543,7 @@ def unwrapped(x: Any) -> Any:
         return slice(unwrapped(x.start), unwrapped(x.stop), unwrapped(x.step))
     if kind is dict:
         return {name: unwrapped(value) for name, value in x.items()}
-    return x
+    return unwrapped(STANDS_FOR[kind](x)) if kind in STANDS_FOR else x
 
 
 def contains_tensor(operand: Any) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
+from lanewise.autograph.optional import is_missing, may_be_missing
 from lanewise.autograph.state import Kind, kind_of, union_of, values_of
 from lanewise.ir.dims import Dim, bounds
 from lanewise.ops.movement import broadcast_to
@@ -95,8 +96,8 @@ class Element(NamedTuple):
 
 def element_of(value: Any) -> Element | None:
     """Return what a value is as an element; None if no array can hold such."""
-    leaves, structure = tree.flatten(value)
-    kinds = [kind_of(leaf) for leaf in leaves]
+    leaves, structure = tree.flatten(value, is_missing)
+    kinds = [None if may_be_missing(leaf) else kind_of(leaf) for leaf in leaves]
     if tree.containers(value):  # somebody may change it
         return None
     if not kinds or any([kind is None for kind in kinds]):

@@ -1,0 +1,370 @@
+"""What a variable of a recorded loop is: widened until it holds what turns leave in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lanewise.autograph.aliases import (
+    arrays_in,
+    settle,
+)
+from lanewise.autograph.lists.grown import (
+    Grown,
+    alike,
+    as_stepping,
+    in_form_of,
+    is_like,
+    is_own,
+)
+from lanewise.autograph.optional import (
+    alike_but_for_none,
+    apart_from_none,
+    may_be_missing,
+    may_be_none,
+    optional,
+    with_nones,
+)
+from lanewise.autograph.state import (
+    CODES,
+    DONT_CARE,
+    FLAG,
+    SAME_OBJECT,
+    TURNS,
+    Kind,
+    Lost,
+    Maybe,
+    apart,
+    bare_name,
+    describe,
+    flatten,
+    is_same,
+    join_kinds,
+    kind_of,
+    refuse,
+    refuse_structure,
+    tensor_of,
+    unflatten,
+    value_of,
+    values_of,
+    widened,
+)
+from lanewise.ir.graph import Value
+from lanewise.ir.types import array_type, has_dim, symbols_in
+from lanewise.trace import tree
+from lanewise.trace.mixed import note_mixed
+from lanewise.trace.packed import (
+    Packing,
+    TurnsMade,
+    joined_bounds,
+    packed,
+    packing,
+    stepping,
+    steps_on,
+    unbounded,
+)
+from lanewise.trace.regions import Region, resumed
+from lanewise.trace.scratch import as_state
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor
+from lanewise.trace.trace import Trace, require_trace
+
+#: An array that is larger than before after so many turns has no bound.
+GROWS = 4
+
+
+class Variable:
+    """A variable, or a place that the body changes, and what it is from turn to turn.
+
+    Attributes
+    ----------
+    kinds : list of Kind or None
+        For each leaf what is carried; None where the leaf stays what it is.
+    shown : list of Tensor
+        What an array of a length that is data may be a view of.
+    """
+
+    def __init__(self, name: str, entry: Any, is_changed: bool, can_unroll: bool = False) -> None:
+        self.name = name
+        #: Whether the loop is unrolled where a size that is known changes.
+        self._can_unroll = can_unroll
+        self.home = require_trace("a loop")
+        #: Whether it is no variable, but a place that the body changes.
+        self.is_place = is_changed
+        self.entry = entry
+        self.kinds: list[Kind | None] = []
+        self.leaves: list[Any] = []
+        self.structure: Any = None
+        self.fresh: list[tuple[Tensor, Value, Any]] = []
+        #: What leaves were when the turn began: what is packed may take the place of it.
+        self._rooms: dict[int, tuple[Trace, Value]] = {}
+        #: By id, what it may be a view of after a turn, and so at the beginning of the next.
+        self.later: dict[int, Tensor] = {}
+        #: Why a turn must not write to it, from what another one left.
+        self.must_not = ""
+        #: Whether it holds arrays of a size that only the turn knows: the next has no use of them.
+        self.is_lost = False
+        #: Whether a value that is missing is None, rather than not assigned.
+        self.may_be_none = False
+        #: Which arrays are of sizes that are data, and another one after each turn.
+        self.packing: Packing = {}
+        #: Whether the turns count these sizes.
+        self._is_stepped = False
+        #: A value in which all is optional that a turn may leave None.
+        self.form: Any = DONT_CARE
+        #: How often that was found out anew.
+        self._times = 0
+        #: Lists and dicts within, which stay the same from turn to turn.
+        self.sealed = tree.lists_within(entry)
+        #: Whether it is a list of which all uses are known: it stays one object.
+        self.is_list = not is_changed and type(entry) is list and is_own(entry)
+        self._begin_with(isinstance(entry, Maybe), is_changed)
+        if may_be_missing(entry):
+            self._become_optional()
+
+    def step(self, before: Any, turns: int, made: TurnsMade) -> None:
+        """Hold arrays that a turn made longer or shorter, if so many more turns do so too.
+
+        It held `before` in front of that turn: of a list that can be arrays, how long it was.
+        """
+        if not self.is_known or self.is_maybe:
+            return
+        entry = self.entry
+        if self.is_list:
+            before, entry = as_stepping(before, entry)
+        self.packing = stepping(before, entry, turns, made)
+        self._is_stepped = bool(self.packing)
+        if self._is_stepped:
+            self.is_list, self.entry = False, entry
+            self._begin_with(False, True)
+
+    def _apart(self, end: Any) -> tuple[Any, Any]:
+        """Return whether the variable has a value, and that."""
+        return apart_from_none(end) if self.may_be_none else apart(end)
+
+    def _become_optional(self) -> None:
+        self.may_be_none = True
+        self._begin_with(True, True)
+
+    def _begin_with(self, is_maybe: bool, is_changed: bool) -> None:
+        _, value = self._apart(self.entry)
+        self.is_maybe = is_maybe
+        self.is_known = value is not DONT_CARE
+        self.shown = arrays_in(value) if self.packing else []
+        value = self._packed(value, self.home)
+        self.kinds, self.leaves, self.structure = [], [], None
+        if self.is_known:
+            self.leaves, self.structure = flatten(value, self.sealed)
+            # An array that keeps its name is likely to be changed in place, if at all.
+            for leaf in self.leaves:
+                kind = kind_of(leaf)
+                keeps = kind is None or (kind.shape and not is_changed)
+                self.kinds.append(None if keeps else kind)
+            if is_changed or is_maybe:
+                self.leaves = [settle(leaf) for leaf in self.leaves]
+
+    @property
+    def is_carried(self) -> bool:
+        if self.is_list:
+            return False
+        return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
+
+    def begin(self, region: Region, inputs: list[Value]) -> Any:
+        """Return what the variable holds at the beginning of a turn."""
+        self.fresh, self._rooms = [], {}
+        if self.is_lost:
+            return Lost(bare_name(self.name))
+        if not self.is_carried:
+            return self.entry
+        leaves = []
+        for leaf, kind in zip(self.leaves, self.kinds, strict=True):
+            if kind is None:
+                leaves.append(leaf)
+                continue
+            value = region.input(array_type(kind.dtype, kind.shape))
+            inputs.append(value)
+            leaves.append(Tensor(region, value, None, kind.weak))
+            self._rooms[len(leaves) - 1] = region, value
+            if kind.mixed is not None:
+                inputs.append(region.input(array_type(CODES.dtype, ())))
+                note_mixed(leaves[-1], kind.mixed, Tensor(region, inputs[-1]))
+            if type(leaf) in WEAK_DTYPES:
+                region.counters.add(value)
+            self.fresh.append((leaves[-1], value, leaf))
+        result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
+        if not self.is_maybe:
+            return result
+        flag = region.input(array_type(FLAG.dtype, ()))
+        inputs.append(flag)
+        result = self._missing(result, Tensor(region, flag, None, bool))
+        if type(result) is Tensor:
+            self.fresh = [(result, value, leaf) for _, value, leaf in self.fresh]
+        return result
+
+    def _packed(self, value: Any, region: Trace) -> Any:
+        """Return what it holds with the arrays packed that have to be."""
+        if value is DONT_CARE:
+            return value
+        value = with_nones(value)
+        if self.form is not DONT_CARE:
+            value = alike_but_for_none([self.form, value])[1]
+        if not self.packing:
+            return value
+        rooms = {
+            i: Tensor(region, room, None, None)
+            for i, (trace, room) in self._rooms.items()
+            if trace is region
+        }
+        return packed(value, self.packing, region, rooms)
+
+    def _must_pack(self, region: Region, value: Any) -> bool:
+        """Find out which arrays have sizes that are data, and other ones after a turn."""
+        entry = self._apart(self.entry)[1]
+        if self._is_stepped:
+            with resumed(region):
+                if not steps_on(value, self.packing):
+                    refuse(self.name, TURNS, describe(entry), describe(value), SAME_OBJECT)
+            return False
+        if entry is DONT_CARE:
+            found = packing([value], [region])
+        else:
+            found = packing([entry, value], [region, region], self._can_unroll)
+        for position, most in self.packing.items():
+            found[position] = joined_bounds(most, found.get(position, {}))
+        changed = found != self.packing
+        self._times += changed
+        if self._times > GROWS:  # it would for ever
+            found = {at: unbounded(self.packing.get(at, {}), most) for at, most in found.items()}
+        self.packing = found
+        return changed
+
+    def _missing(self, value: Any, flag: Tensor) -> Any:
+        """Return a value that only some examples have."""
+        if self.may_be_none:
+            return None if value is DONT_CARE else optional(value, flag)
+        return Maybe(bare_name(self.name), value, flag)
+
+    def given(self) -> list[Tensor]:
+        """Return the arrays that it is at the beginning of a turn."""
+        if self.is_lost:
+            return []
+        if not self.is_carried:
+            return arrays_in(self.entry)
+        return [tensor for tensor, _, _ in self.fresh if tensor.shape]
+
+    def become_array(self, region: Region, now: Any) -> bool:
+        """Hold a list as arrays from now on, which a turn leaves as `now`; whether that can be."""
+        if now is self.entry or (self._can_unroll and type(now) is not Grown):
+            return False
+        found = alike([self.entry, now], [self.home, region], self.is_list)
+        if found is None or is_like(self.entry, found[0]):
+            return False
+        self.is_list = False
+        self.entry = found[0]
+        self._begin_with(self.is_maybe, True)
+        return True
+
+    def _end(self, end: Any, trace: Trace) -> Any:
+        """Return what a turn leaves in it, a list as arrays where it is carried as such."""
+        with resumed(trace):
+            return in_form_of(self.entry, end)
+
+    def _loses(self, region: Region, end: Any) -> bool:
+        """Whether a turn leaves an array of a size that depends on the turn."""
+        counted = region.counted
+        if counted is None or counted.size is None or self.is_place or self._is_stepped:
+            return False
+        own = symbols_in(counted.size)
+        return any([own & symbols_in(leaf.shape) for leaf in arrays_in(end)])
+
+    def meet(self, region: Region, end: Any) -> bool:
+        """Widen the variable to hold what a turn left in it; return whether it did already."""
+        if self.is_lost:
+            return True
+        if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
+            self.is_lost = True
+            return False
+        stable = not self.become_array(region, end)
+        if self.is_list and end is self.entry:
+            return stable  # what is in it is a place that the body changes
+        if self.is_list:
+            self.is_list, stable = False, False
+            self._begin_with(self.is_maybe, True)
+        end = self._end(end, region)
+        if not self.may_be_none and may_be_none((self.entry, end)):
+            self._become_optional()
+            stable = False
+        flag, value = self._apart(end)
+        if flag is not DONT_CARE and flag is not True and self.is_known and not self.is_maybe:
+            self.is_maybe, stable = True, False
+        if value is DONT_CARE:
+            return stable
+        if self.sealed and not self.sealed <= tree.lists_within(value):
+            self.sealed = set()  # another list takes the place of one: look inside
+            self._begin_with(self.is_maybe, True)
+            stable = False
+        if self._must_pack(region, value):
+            self._begin_with(self.is_maybe, True)
+            stable = False
+        leaves, structure = flatten(self._packed(value, region), self.sealed)
+        if not self.is_known:
+            self.is_known = True
+            self.is_maybe |= self.entry is not DONT_CARE
+            self.structure = structure
+            self.leaves = [leaf if kind_of(leaf) is None else DONT_CARE for leaf in leaves]
+            self.kinds = [kind_of(leaf) for leaf in leaves]
+            return False
+        if structure != self.structure and not self.is_maybe and self.entry is not DONT_CARE:
+            forms = alike_but_for_none([self.form if self.entry is None else self.entry, value])
+            if tree.flatten(forms[0])[1] == tree.flatten(forms[1])[1]:
+                self.form = self.entry = forms[0]
+                self._begin_with(False, True)
+                return False
+        if structure != self.structure:
+            before = self._packed(self._apart(self.entry)[1], self.home)
+            refuse_structure(self.name, TURNS, before, self._packed(value, region))
+        for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
+            kind, found = self.kinds[position], kind_of(leaf)
+            if leaf is DONT_CARE:
+                continue
+            if own is DONT_CARE and kind is None:
+                self.kinds[position], stable = found, False
+                continue
+            if kind is None and is_same(as_state(own), leaf):
+                continue
+            known = kind or kind_of(own)
+            if known is None or found is None:
+                refuse(self.name, TURNS, describe(own), describe(leaf), SAME_OBJECT)
+            joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))
+            if joined != kind:
+                self.kinds[position], stable = joined, False
+                self.leaves[position] = settle(own)
+        return stable
+
+    def give(self, end: Any) -> Iterator[Value]:
+        """Yield what a turn hands to the next, as values of the current trace."""
+        if not self.is_carried:
+            return
+        flag, value = self._apart(self._end(end, require_trace("a turn")))
+        value = self._packed(value, require_trace("a turn"))
+        leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
+        for leaf, kind in zip(leaves, self.kinds, strict=True):
+            if kind is not None:
+                yield from values_of(DONT_CARE if value is DONT_CARE else leaf, kind)
+        if self.is_maybe:
+            yield value_of(flag, FLAG)
+
+    def result(self, values: Iterator[Value]) -> Any:
+        """Return what the variable holds after the loop, taking its part of the results."""
+        if self.is_lost:
+            return Lost(bare_name(self.name))
+        if not self.is_carried:
+            return self.entry
+        leaves = []
+        for leaf, kind in zip(self.leaves, self.kinds, strict=True):
+            leaves.append(leaf if kind is None else tensor_of(next(values), kind))
+            if kind is not None and kind.mixed is not None:
+                note_mixed(leaves[-1], kind.mixed, tensor_of(next(values), CODES))
+        result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
+        if not self.is_maybe:
+            return result
+        return self._missing(result, tensor_of(next(values), FLAG))
