@@ -20,6 +20,7 @@ from lanewise.passes.forward import forwarded
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
+from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import isolated, with_axis_first
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
@@ -281,6 +282,7 @@ STEPS = {
     "in_turn": in_turn,
     "inline": inline,
     "inline_left": inline_left,
+    "interchanged": interchanged,
     "is_total": _is_total,
     "isolated": _isolated,
     "masks": _masks,

@@ -32,6 +32,7 @@ from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
+from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import Report
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
@@ -89,6 +90,7 @@ EXAMPLE = Pipeline(
     "example",
     Step(spread, ("fastmath",)),
     Step(over_elements, ("fastmath",)),
+    Step(interchanged),
 )
 OUTLINED = Pipeline(
     "outlined",
