@@ -28,6 +28,7 @@ from lanewise.passes.paths import Masks, bounded, direct
 from lanewise.passes.pipeline import one_by_one
 from lanewise.passes.points import pointed
 from lanewise.passes.prune import prune, substituted
+from lanewise.passes.reshapes import reshape_late
 from lanewise.passes.rowwise import is_large, is_rowwise, leading
 from lanewise.passes.rowwise import is_total as takes_rows_together
 from lanewise.passes.select import selected
@@ -292,6 +293,7 @@ STEPS = {
     "over_elements": over_elements,
     "pointed": pointed,
     "prune": _pruned,
+    "reshape_late": reshape_late,
     "rowwise": _rowwise,
     "selected": _selected,
     "settled": _settled,

@@ -37,6 +37,7 @@ from lanewise.passes.lanes import Report
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import bounded, direct
+from lanewise.passes.reshapes import reshape_late
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.spread import spread
@@ -77,6 +78,7 @@ TIDIED = Pipeline(
     Step(eliminate_dead),
     Step(merge_repeated),
     Step(under_masks),
+    Step(reshape_late),
 )
 MANY = Pipeline(
     "many",
