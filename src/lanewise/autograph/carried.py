@@ -163,6 +163,14 @@ class Variable:
                 self.leaves = [settle(leaf) for leaf in self.leaves]
 
     @property
+    def is_exact(self) -> bool:
+        """Whether iterations leave in it what it was before them, of the same classes."""
+        pairs = zip(self.leaves, self.kinds, strict=True)
+        return not (self.is_maybe or self.is_lost or self.packing) and all(
+            [kind is None or kind == kind_of(leaf) for leaf, kind in pairs]
+        )
+
+    @property
     def is_carried(self) -> bool:
         if self.is_list:
             return False

@@ -69,6 +69,11 @@ class Carry:
         """Whether variables hold what only the turn knows that made it."""
         return any([variable.is_lost for variable in self.variables])
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether iterations leave what was there before them, of the same classes."""
+        return all([variable.is_exact for variable in self._all()])
+
     def step(self, before: Sequence[Any], turns: int) -> None:
         """Have variables hold arrays that each turn makes longer, or shorter, by as much.
 

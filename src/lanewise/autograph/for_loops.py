@@ -31,12 +31,14 @@ from lanewise.trace.regions import (
 )
 from lanewise.trace.sizes import dim_of
 from lanewise.trace.tensor import Tensor, emit, read
-from lanewise.trace.trace import state
+from lanewise.trace.trace import Trace, state
 
 #: A loop of as many turns is recorded once its first turn has shown that it computes with data,
 LONG = 16
 #: and one of as many more turns if they would record as many operations.
 SHORT, HEAVY = 4, 300
+#: Nests of short loops are not written out, which would multiply: not even of so many turns more.
+FEWEST = 2
 #: After so many turns containers may have settled that a loop changes, as full deques do.
 SETTLED = (8, 64, 512)
 #: So many turns at most are unrolled beside recorded ones, as slices are cut off in them.
@@ -92,6 +94,13 @@ def _counter(
     return counter
 
 
+def _rolled(trace: Trace) -> set[Any]:
+    """Return the places of loops that were recorded in the whole function."""
+    while trace.parent is not None:
+        trace = trace.parent
+    return trace.rolled
+
+
 def _define_size(region: Region, position: int) -> None:
     """Record before an operation that the counter is a size."""
     counted = region.counted
@@ -123,6 +132,8 @@ class For:
         self.region: Region | None = None
         self._has_stopped = False
         self._is_done = False
+        #: Whether it is recorded only if no variable is of another class after a turn.
+        self._is_exact = False
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
         #: What the variables held before the turn in front of those that are recorded.
@@ -149,10 +160,15 @@ class For:
         if not isinstance(length, int):
             yield from self._record(sequence, 0, length)
             return
-        may_record = length > SHORT and sequence.can_roll
+        may_record = length > FEWEST and sequence.can_roll
+        rolled, site = _rolled(trace), here()
         #: What the variables held when the recording failed: they may settle, as histories fill.
         failed: Any = None
         position = -1
+        if may_record and site in rolled:  # in a loop around: it needs no iteration of its own
+            self._is_exact = True
+            position = yield from self._try(sequence, 0, length)
+            self._is_exact = False
         while (position := position + 1) < sequence.length:  # a list may grow on the way
             check_time()
             # A list is changed itself.
@@ -171,11 +187,13 @@ class For:
                 has_settled = held != failed and held == tree.flatten(self.state)[1]
                 may_record |= has_settled or position + 1 in SETTLED
             has_left = state.trace is not trace  # a part of the examples, to a handler
-            if may_record and rest >= SHORT and (has_left or len(trace.operations) > before):
+            if may_record and rest >= FEWEST and (has_left or len(trace.operations) > before):
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY
-                if rest < LONG - 1 and not is_heavy and not has_left:
+                if rest < LONG - 1 and not is_heavy and not (has_left and rest >= SHORT):
                     continue
                 position = yield from self._try(sequence, position + 1, sequence.length)
+                if position == sequence.length - 1:
+                    rolled.add(site)
                 may_record = self._apart is not None
                 failed = None if may_record else tree.flatten(self.state)[1]
 
@@ -282,6 +300,8 @@ class For:
                 continue
             if region.counted is not None and region.counted.is_size:
                 _define_size(region, first)
+            if self._is_exact and not turns.carry.is_exact:
+                raise NotCounted
             if turns.carry.has_lost() and self._may_fail and not self._last_apart:
                 self._last_apart = True
                 raise _UnlikeError(np.arange(start + 1, length + 1) < length)

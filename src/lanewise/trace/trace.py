@@ -93,6 +93,8 @@ class Trace(Builder):
         they were arrays without dimensions.
     streams : dict of id to (Generator, stream)
         Of a map's trace: where the numbers come from that it draws from generators outside of it.
+    rolled : set of places
+        Of an outermost trace: loops that were recorded behind a first iteration of their own.
     states : dict of id to (object, value, line), or None
         What objects hold that code in the trace has assigned (`lanewise.trace.variable`).
     """
@@ -115,6 +117,7 @@ class Trace(Builder):
         "randomness",
         "reads",
         "rebound",
+        "rolled",
         "sized",
         "sizes",
         "states",
@@ -145,6 +148,7 @@ class Trace(Builder):
         self.owners: dict[int, tuple[np.ndarray, Any]] | None = None
         self.states: dict[int, tuple[Any, Any, Any]] | None = None
         self.rebound: set[Value] = set()
+        self.rolled: set[Any] = set()
         self.randomness: str | None = None
         self.number: Value | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None
