@@ -68,7 +68,7 @@ def _settled(graph: Graph, mapped: Flags) -> str:
     first = op.params["captures"]
     last = first + op.params.get("carry", len(op.operands) - first)
     body = op.regions[-1]
-    _, taken = settled(Mapper(4, True, {}, None), body, mapped, slice(first, last))
+    _, taken = settled(Mapper(4, True), body, mapped, slice(first, last))
     names = zip(body.inputs, taken, strict=True)
     return "\n".join([f"%{v.index}: {'varies' if t else 'is the same'}" for v, t in names])
 

@@ -6,16 +6,16 @@ a number of examples that is known only when they run, a symbol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
-from typing import Any
 
-from lanewise.ir.dims import Dim, DimLike, symbols
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import symbols_in
 from lanewise.passes.control import settled
 from lanewise.passes.lanes import Report
 from lanewise.passes.pipeline import DIVERGED
+from lanewise.passes.specialize import symbols_of
 from lanewise.passes.vectorize import Mapper, vectorize
 
 
@@ -45,7 +45,7 @@ def batched_region(
         Which outputs are to have the batch as axis 0, be they the same for all examples or not; by
         default those that vary.
     """
-    opened = Mapper(size, fallback, {}, report).region(vectorize(region), mapped)
+    opened = Mapper(size, fallback, report).region(vectorize(region), mapped)
     chosen = opened.mapped if out_mapped is None else tuple(out_mapped)
     return DIVERGED(opened.finish(chosen)), chosen
 
@@ -64,7 +64,7 @@ def batched_loop(
     also what varies after some turns.
     """
     test, body = [vectorize(region) for region in op.regions]
-    mapper = Mapper(size, fallback, {}, report)
+    mapper = Mapper(size, fallback, report)
     captures = op.params["captures"]
     turn, taken = settled(mapper, body, mapped, slice(captures, None))
     question = mapper.region(test, taken)
@@ -74,20 +74,6 @@ def batched_loop(
 
 def fresh_symbol(graph: Graph, name: str = "live") -> Dim:
     """Return a dimension that no type or parameter in a graph or its regions depends on."""
-    taken = set(_symbols(graph))
+    types = tuple([value.type for value in graph.inputs])
+    taken = symbols_in(types).union(*map(symbols_of, graph.walk()))
     return Dim.symbol(next(n for i in count() if (n := f"{name}{i or ''}") not in taken))
-
-
-def _symbols(value: Any) -> Iterator[str]:
-    match value:
-        case Dim():
-            yield from symbols(value)
-        case ArrayType():
-            yield from _symbols(value.shape)
-        case tuple():
-            for part in value:
-                yield from _symbols(part)
-        case Graph():
-            yield from _symbols(tuple([given.type for given in value.inputs]))
-            for op in value.operations:
-                yield from _symbols((*op.params.values(), *op.signature.types, *op.regions))

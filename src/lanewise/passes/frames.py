@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Builder, Graph, Value, building
-from lanewise.passes.points import integer
-
-INT = np.dtype(np.int64)
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.regions import example_type
+from lanewise.passes.numbers import INT, integer
 
 #: Where a source of a turn lies outside of it; see `Frame.source`.
 Key: TypeAlias = tuple[Any, ...]
@@ -86,27 +86,38 @@ class Running:
 Kind: TypeAlias = Same | Turn | Own | Part | Running
 
 
-class Loop(Protocol):
-    """A loop whose body is gone through, as regions of it see it."""
-
-    def type_of(self, key: Key) -> Any:
-        """Return the type of one turn's entry of a source."""
-        ...
-
-    def is_open(self, part: Part) -> bool:
-        """Whether a part has more than the turn's own cell."""
-        ...
-
-
 class Frame:
-    """A region that is being recorded: the body for one turn, or a region in it."""
+    """A region that is being recorded: the body for one turn, or a region in it.
 
-    def __init__(self, turns: Loop, parent: Frame | None = None) -> None:
-        self.turns, self.parent = turns, parent
+    Parameters
+    ----------
+    carries
+        The types of what is carried.
+    cells
+        For each carried array, at which places of which axes the turn's own cell lies.
+    parent
+        The region around.
+    """
+
+    def __init__(
+        self,
+        carries: Sequence[ArrayType],
+        cells: Sequence[Mapping[int, Key]],
+        parent: Frame | None = None,
+    ) -> None:
+        self.carries, self.cells, self.parent = carries, cells, parent
         self.builder = Builder()
         self.taken: dict[Key, Value] = {}
 
-    def source(self, key: Key, type_: Any = None) -> Value:
+    def within(self) -> Frame:
+        """Return a region in this one."""
+        return Frame(self.carries, self.cells, self)
+
+    def is_open(self, part: Part) -> bool:
+        """Whether a part has more than the turn's own cell."""
+        return not self.cells[part.carry].keys().isdisjoint(part.axes)
+
+    def source(self, key: Key) -> Value:
         """Return an input of the region for what lies outside of it.
 
         ``("same", value)`` is the same in all turns; ``("along", value, axis, step, start)`` has
@@ -115,8 +126,20 @@ class Frame:
         """
         found = self.taken.get(key)
         if found is None:
-            found = self.taken[key] = self.builder.input(type_ or self.turns.type_of(key))
+            found = self.taken[key] = self.builder.input(self._type_of(key))
         return found
+
+    def _type_of(self, key: Key) -> Any:
+        """Return the type of one turn's entry of a source."""
+        if key[0] == "turn":
+            return array_type(INT, ())
+        if key[0] == "along":
+            return example_type(key[1].type, key[2])
+        if key[0] != "cell":
+            return key[1].type
+        type_, cell = self.carries[key[1]], self.cells[key[1]]
+        kept = [size for axis, size in enumerate(type_.shape) if axis not in cell]
+        return array_type(type_.dtype, tuple(kept))
 
     def value(self, kind: Kind) -> Value:
         """Return what a kind of value is in this region."""
@@ -129,7 +152,7 @@ class Frame:
                 return self.source(("turn", kind.step, kind.start))
             with building(self.builder):
                 return integer(kind.start)
-        if isinstance(kind, Part) and not self.turns.is_open(kind):
+        if isinstance(kind, Part) and not self.is_open(kind):
             return self.cell(kind)
         raise Dependent
 
@@ -140,12 +163,11 @@ class Frame:
     def bind(self, kind: Kind) -> Kind:
         """Return a value of the region around as one of this region."""
         if isinstance(kind, Own):
-            return Own(self.source(("own", kind.value), kind.value.type))
+            return Own(self.source(("own", kind.value)))
         if isinstance(kind, Part) and kind.cell is not None:
-            cell = self.source(("own", kind.cell), kind.cell.type)
-            return Part(kind.carry, kind.axes, kind.rest, cell)
+            return replace(kind, cell=self.source(("own", kind.cell)))
         if isinstance(kind, Running):
-            return Running(kind.carry, kind.fn, (), kind.checked)
+            return replace(kind, terms=())
         return kind
 
     def outer(self, keys: Sequence[Key]) -> tuple[Value, ...]:
@@ -156,8 +178,4 @@ class Frame:
 
     def finish(self, keys: Sequence[Key], own: Sequence[Value], outputs: Sequence[Value]) -> Graph:
         """Return the region: its inputs are those for some sources, then its `own`."""
-        given = [self.taken.get(key) or self.source(key, self._type(key)) for key in keys]
-        return Graph([*given, *own], self.builder.operations, outputs)
-
-    def _type(self, key: Key) -> Any:
-        return key[1].type if key[0] == "own" else None
+        return Graph([*map(self.source, keys), *own], self.builder.operations, outputs)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.dims import symbols
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import symbols_in
 from lanewise.passes.specialize import symbols_of
 
 
@@ -48,13 +48,6 @@ def order_by_sizes(graph: Graph) -> Graph:
     return Graph(graph.inputs, list(done), graph.outputs)
 
 
-def _symbols(values: tuple[Value, ...]) -> set[str]:
+def _symbols(values: tuple[Value, ...]) -> frozenset[str]:
     """Return the symbols of the dimensions of values."""
-    return {
-        name
-        for value in values
-        if isinstance(value.type, ArrayType)
-        for dim in value.type.shape
-        if isinstance(dim, Dim)
-        for name in symbols(dim)
-    }
+    return symbols_in(tuple([value.type for value in values]))

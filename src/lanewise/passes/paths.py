@@ -21,7 +21,7 @@ from lanewise.ops.elementwise import where
 from lanewise.ops.facts import USUAL
 from lanewise.ops.movement import reshape, transpose, update_slice
 from lanewise.ops.paths import Path, Step, between, update_view
-from lanewise.passes.points import integer
+from lanewise.passes.numbers import integer
 from lanewise.passes.simplify import eliminate_dead
 
 

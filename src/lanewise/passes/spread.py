@@ -14,6 +14,7 @@ graph that is run again, turn by turn, and that raises.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -35,22 +36,13 @@ from lanewise.ops.movement import (
     update_slice,
 )
 from lanewise.ops.reduction import accumulate, reduce
-from lanewise.ops.regions import PARALLEL, map_
+from lanewise.ops.regions import map_
 from lanewise.ops.shapes import shape_of
 from lanewise.passes.edges import along, edge, is_total
-from lanewise.passes.frames import (
-    INT,
-    Again,
-    Dependent,
-    Key,
-    Kind,
-    Own,
-    Part,
-    Running,
-    Same,
-    Turn,
-)
-from lanewise.passes.points import integer, pointed
+from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
+from lanewise.passes.lanes import record_map
+from lanewise.passes.numbers import INT, integer
+from lanewise.passes.points import pointed
 from lanewise.passes.rowwise import expected, is_found
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.turns import Turns, at_most
@@ -222,15 +214,14 @@ class _Loop:
         """Make sure that what is carried is not read, or kept, written in own cells, or summed."""
         if any([isinstance(kind, (Part, Running)) for kind in found[len(self.carry) :]]):
             raise Dependent  # each turn gives what the ones before have made of it
-        for carry, (value, kind) in enumerate(zip(self.carry, found, strict=False)):
+        for carry, kind in enumerate(found[: len(self.carry)]):
             if isinstance(kind, (Same, Turn, Own)) and carry in self.unread:
                 continue
             if isinstance(kind, Running):
                 if kind.carry != carry or not (self.totals or kind.fn is None):
                     raise Dependent
                 continue
-            axes = tuple(range(value.type.ndim))
-            if not isinstance(kind, Part) or kind.rest != ("carry", carry) or kind.axes != axes:
+            if not isinstance(kind, Part) or kind.rest != ("carry", carry):
                 raise Dependent
             if kind.cell is None and ("cell", carry) not in turns.frame.taken:
                 continue
@@ -242,75 +233,55 @@ class _Loop:
 
     def _recorded(self, turns: Turns, found: Sequence[Kind]) -> list[Value]:
         frame = turns.frame
-        outputs: list[Value] = []
-        carried = len(self.carry)
-        for number, kind in enumerate(found):
-            if number < carried and isinstance(kind, (Same, Turn)):
-                continue  # what the last turn leaves is known
-            if isinstance(kind, Running):
-                outputs += kind.terms
-            elif not isinstance(kind, Part):
-                outputs.append(frame.value(kind))
-            elif kind.cell is not None:
-                outputs.append(kind.cell)
+        given = [self._given(turns, number, kind) for number, kind in enumerate(found)]
         self.more = self._added(turns, found)
-        count = self.length + sum(self.more)
         # Where they come from is asked last: asking records slices.
         sources = [self._operand(key) for key in frame.taken]
+        outputs = [value for values in given for value in values]
         region = Graph(list(frame.taken.values()), frame.builder.operations, outputs)
         region = _spread(eliminate_dead(region), self.fastmath, False)
         self.builder.location = self.op._place
-        found_values = map_(
-            *[value for value, _ in sources],
-            regions=(region,),
-            size=count,
-            in_dims=tuple([axis for _, axis in sources]),
-            out_mapped=(True,) * len(outputs),
-            order=PARALLEL,
-            fastmath=self.fastmath,
-        )
-        stacked = list(found_values) if isinstance(found_values, tuple) else [found_values]
-        results: list[Value] = []
-        for number, kind in enumerate(found):
-            if number < carried and isinstance(kind, (Same, Turn)):
-                results.append(self._left(number, kind))
-                continue
-            if not (isinstance(kind, Part) and kind.cell is not None):
-                taken = len(kind.terms) if isinstance(kind, Running) else 1
-                taken = 0 if isinstance(kind, Part) else taken
-                stacked = [*[self._in_loop(value) for value in stacked[:taken]], *stacked[taken:]]
-            if isinstance(kind, Running):
-                terms, stacked = stacked[: len(kind.terms)], stacked[len(kind.terms) :]
-                results.append(self._total(self.carry[number], kind, terms))
-            elif isinstance(kind, Part) and kind.cell is None:
-                results.append(self.carry[number])
-            else:
-                value = stacked.pop(0)
-                if isinstance(kind, Part):
-                    value = self._put_back(number, value)
-                results.append(
-                    self._last(number, value)
-                    if isinstance(kind, Own) and number < carried
-                    else value
-                )
-        return results
+        size = self.length + sum(self.more)
+        stacked = iter(record_map(region, sources, size=size, fastmath=self.fastmath))
+        return [
+            self._result(number, kind, list(islice(stacked, len(values))))
+            for number, (kind, values) in enumerate(zip(found, given, strict=True))
+        ]
 
-    def _left(self, carry: int, kind: Same | Turn) -> Value:
-        """Return what is left of a carried value that all turns set to what is known before."""
+    def _given(self, turns: Turns, number: int, kind: Kind) -> Sequence[Value]:
+        """Return what a turn gives for a result."""
+        if isinstance(kind, Running):
+            return kind.terms
+        if isinstance(kind, Part):
+            return () if kind.cell is None else (kind.cell,)
+        if isinstance(kind, (Same, Turn)) and number < len(self.carry):
+            return ()  # what the last turn leaves is known
+        return (turns.frame.value(kind),)
+
+    def _result(self, number: int, kind: Kind, stacked: list[Value]) -> Value:
+        """Return a result of the loop, of what all turns give for it."""
+        if isinstance(kind, Part):
+            return self._put_back(number, stacked[0]) if stacked else self.carry[number]
+        stacked = list(map(self._in_loop, stacked))
+        if isinstance(kind, Running):
+            return self._total(self.carry[number], kind, stacked)
+        if number >= len(self.carry):
+            return stacked[0]
+        if isinstance(kind, Own):
+            return self._last(number, stacked[0], self.length)
         last = self.length - 1
         new = kind.value if isinstance(kind, Same) else integer(kind.start + kind.step * last)
         if isinstance(self.length, int):
             return new
-        shape = (1, *shape_of(new))
-        both = concatenate(*[reshape(x, shape=shape) for x in (self.carry[carry], new)], axis=0)
-        return gather(both, integer(dim_min(self.length, 1)), axis=0)
+        new = reshape(new, shape=(1, *shape_of(new)))
+        return self._last(number, new, dim_min(self.length, 1))
 
-    def _last(self, carry: int, stacked: Value) -> Value:
-        """Return what the last turn gives; what there was before, if there is no turn."""
-        shape, last = shape_of(self.carry[carry]), self.length - 1
-        if not isinstance(self.length, int):
+    def _last(self, carry: int, stacked: Value, count: DimLike) -> Value:
+        """Return the last of what is stacked; what there was before, if there is none."""
+        shape, last = shape_of(self.carry[carry]), count - 1
+        if not isinstance(count, int):
             before = reshape(self.carry[carry], shape=(1, *shape))
-            stacked, last = concatenate(before, stacked, axis=0), self.length
+            stacked, last = concatenate(before, stacked, axis=0), count
         part = along(1 + len(shape), 0, (last, last + 1, 1))
         return reshape(slice_(stacked, index=part), shape=shape)
 
