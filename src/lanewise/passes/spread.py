@@ -38,7 +38,7 @@ from lanewise.ops.movement import (
 from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.regions import map_
 from lanewise.ops.shapes import shape_of
-from lanewise.passes.edges import along, edge, is_total
+from lanewise.passes.edges import along, edge, is_total, sliced
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
 from lanewise.passes.lanes import record_map
 from lanewise.passes.numbers import INT, integer
@@ -137,7 +137,7 @@ class _Loop:
         self.more = (0, 0)
         #: Carried values that no turn reads.
         self.unread: set[int] = set()
-        self.narrow: dict[int, tuple[Value, list[tuple[Value, int, Value]]]] = {}
+        self.narrow: dict[int, tuple[Key, list[tuple[Value, int, Value]]]] = {}
 
     def mapped(self) -> list[Value] | None:
         """Record the map; return what stands for the scan's results, None if turns need others."""
@@ -273,8 +273,7 @@ class _Loop:
         new = kind.value if isinstance(kind, Same) else integer(kind.start + kind.step * last)
         if isinstance(self.length, int):
             return new
-        new = reshape(new, shape=(1, *shape_of(new)))
-        return self._last(number, new, dim_min(self.length, 1))
+        return self._last(number, reshape(new, shape=(1, *shape_of(new))), dim_min(self.length, 1))
 
     def _last(self, carry: int, stacked: Value, count: DimLike) -> Value:
         """Return the last of what is stacked; what there was before, if there is none."""
@@ -282,8 +281,7 @@ class _Loop:
         if not isinstance(count, int):
             before = reshape(self.carry[carry], shape=(1, *shape))
             stacked, last = concatenate(before, stacked, axis=0), count
-        part = along(1 + len(shape), 0, (last, last + 1, 1))
-        return reshape(slice_(stacked, index=part), shape=shape)
+        return reshape(sliced(stacked, 0, (last, last + 1, 1)), shape=shape)
 
     def _operand(self, key: Key) -> tuple[Value, int | None]:
         """Return an operand of the map, and the axis along which it is mapped."""
@@ -297,32 +295,24 @@ class _Loop:
             if start:
                 numbers = elementwise(np.add)(numbers, integer(start))
             return numbers, 0
-        if key[0] == "cell":
-            value, _ = self._narrowed(key[1])
-            axis, step, start = self._moving(key[1])
-            return self._along(value, axis, step, start), axis
-        _, value, axis, step, start = key
-        return self._along(value, axis, step, start), axis
+        _, value, axis, step, start = self._along(key)
+        part = self._range(step, start)
+        is_whole = part == (0, shape_of(value)[axis], 1)
+        return (value if is_whole else sliced(value, axis, part)), axis
+
+    def _along(self, key: Key) -> Key:
+        """Return which places of an array the turns have, of that or of a carried one's cells."""
+        return self._narrowed(key[1])[0] if key[0] == "cell" else key
 
     def _range(self, step: int, start: DimLike) -> tuple[DimLike, DimLike, int]:
         """Return the places that the map's turns have, as a slice."""
         before, after = self.more
         return start - step * before, start + step * (self.length + after), step
 
-    def _along(self, value: Value, axis: int, step: int, start: DimLike) -> Value:
-        """Return the part of an array that the turns have, one place of an axis for each."""
-        shape, part = shape_of(value), self._range(step, start)
-        if part == (0, shape[axis], 1):
-            return value
-        return slice_(value, index=along(len(shape), axis, part))
-
     def _in_loop(self, stacked: Value) -> Value:
         """Return what the loop's own turns give, without those that were added."""
         before, after = self.more
-        if not before + after:
-            return stacked
-        part = (before, before + self.length, 1)
-        return slice_(stacked, index=along(stacked.type.ndim, 0, part))
+        return sliced(stacked, 0, (before, before + self.length, 1)) if before + after else stacked
 
     def _added(self, turns: Turns, found: Sequence[Kind]) -> tuple[int, int]:
         """Return how many turns to add before and after, so that a carried array is written whole.
@@ -332,9 +322,8 @@ class _Loop:
         wanted = None
         for carry, kind in enumerate(found):
             if isinstance(kind, Part) and kind.cell is not None:
-                axis, step, start = self._moving(carry)
-                size = self._narrowed(carry)[0].type.shape[axis]
-                after = size - start - self.length
+                _, value, axis, step, start = self._narrowed(carry)[0]
+                after = value.type.shape[axis] - start - self.length
                 if not isinstance(start, int) or not isinstance(after, int):
                     continue
                 if step == 1 and 0 < start + after <= MOST_ADDED:
@@ -343,48 +332,38 @@ class _Loop:
             return 0, 0
         before, after = wanted
         for key in turns.frame.taken:
-            if key[0] == "along":
-                _, value, axis, step, start = key
-                size = value.type.shape[axis]
-            elif key[0] == "cell":
-                axis, step, start = self._moving(key[1])
-                size = self._narrowed(key[1])[0].type.shape[axis]
-            else:
+            if key[0] not in ("along", "cell"):
                 continue
+            _, value, axis, step, start = self._along(key)
+            size = value.type.shape[axis]
             ends = start - step * before, start + step * (self.length - 1 + after)
             if not all([never_below(x, 0) and never_below(size - 1, x) for x in ends]):
                 return 0, 0
         return wanted
 
-    def _moving(self, carry: int) -> tuple[int, int, DimLike]:
-        """Return along which axis of a narrowed array the turns' cells lie, and where."""
-        kept = 0
-        for axis in range(self.carry[carry].type.ndim):
-            key = self.cells[carry].get(axis)
-            if key is None:
-                kept += 1
-            elif key[0] == "turn" and key[1]:
-                return kept, key[1], key[2]
-        raise AssertionError("a carried array has an axis of turns")
+    def _narrowed(self, carry: int) -> tuple[Key, list[tuple[Value, int, Value]]]:
+        """Return which places of what all turns have of a carried array each has, and of what.
 
-    def _narrowed(self, carry: int) -> tuple[Value, list[tuple[Value, int, Value]]]:
-        """Return the part of a carried array that all turns have, and how it was taken."""
+        Then how that part was taken: of which array, along which axis, at which place.
+        """
         known = self.narrow.get(carry)
         if known is None:
+            cells = self.cells[carry].items()
+            moving = next(axis for axis, key in cells if key[0] == "turn" and key[1])
             value, taken = self.carry[carry], []
-            for axis, key in sorted(self.cells[carry].items(), reverse=True):
-                if key[0] == "turn" and key[1]:
-                    continue
-                place = integer(key[2]) if key[0] == "turn" else key[1]
-                taken.append((value, axis, place))
-                value = gather(value, place, axis=axis)
-            known = self.narrow[carry] = value, taken
+            for axis, key in sorted(cells, reverse=True):
+                if axis != moving:
+                    place = integer(key[2]) if key[0] == "turn" else key[1]
+                    taken.append((value, axis, place))
+                    value = gather(value, place, axis=axis)
+            axis = moving - sum([cut < moving for _, cut, _ in taken])
+            _, step, start = self.cells[carry][moving]
+            known = self.narrow[carry] = ("along", value, axis, step, start), taken
         return known
 
     def _put_back(self, carry: int, stacked: Value) -> Value:
         """Return a carried array after the loop, of its turns' cells."""
-        value, taken = self._narrowed(carry)
-        axis, step, start = self._moving(carry)
+        (_, value, axis, step, start), taken = self._narrowed(carry)
         rank, size = len(shape_of(value)), value.type.shape[axis]
         is_whole = self._range(step, start) == (0, size, 1)
         if not is_whole:
@@ -413,8 +392,7 @@ class _Loop:
             return start
         shape, dtype = shape_of(start), start.type.dtype
         if self.op.params["reverse"]:
-            whole = along(1 + len(shape), 0, (self.length - 1, -1, -1))
-            terms = [slice_(term, index=whole) for term in terms]
+            terms = [sliced(term, 0, (self.length - 1, -1, -1)) for term in terms]
         rows = [reshape(term, shape=(self.length, 1, *shape)) for term in terms]
         joined = rows[0] if len(rows) == 1 else concatenate(*rows, axis=1)
         joined = reshape(joined, shape=(self.length * len(rows), *shape))
@@ -429,9 +407,7 @@ class _Loop:
             return reduce(concatenate(first, joined, axis=0), fn=fn, axes=(0,), dtype=own_dtype)
         running = accumulate(concatenate(first, joined, axis=0), fn=fn, axis=0, dtype=own_dtype)
         count = self.length * len(rows)
-        return reshape(
-            slice_(running, index=along(1 + len(shape), 0, (count, count + 1, 1))), shape=shape
-        )
+        return reshape(sliced(running, 0, (count, count + 1, 1)), shape=shape)
 
     def _exact_total(self, start: Value, terms: Value) -> Value:
         """Return a total of Python's ints; where it might grow too large, the loop is run."""
