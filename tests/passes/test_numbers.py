@@ -27,6 +27,11 @@ def test_what_is_neutral_changes_nothing(fn, dtype):
     assert found.tobytes() == wanted.astype(found.dtype).tobytes()
 
 
+def test_a_complex_zero_keeps_its_signs():
+    zero = neutral(np.add, np.dtype(complex))
+    assert str(complex(-0.0, -0.0) + zero) == "(-0-0j)"
+
+
 def test_of_other_functions_nothing_is_known():
     assert neutral(np.hypot, np.dtype(float)) is None
     assert neutral(np.maximum, np.dtype(complex)) is None

@@ -32,6 +32,8 @@ def integer(value: DimLike) -> Value:
 def neutral(fn: np.ufunc, dtype: np.dtype) -> Any:
     """Return what changes nothing where a function takes it in; None where nothing is known."""
     value = NEUTRAL.get(fn)
+    if fn is np.add and dtype.kind == "c":
+        return complex(-0.0, -0.0)
     if fn is not np.maximum and fn is not np.minimum:
         return value
     if dtype.kind == "b":

@@ -16,18 +16,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, Shape, most_of, product, symbols
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.facts import Kind
+from lanewise.ops.facts import Kind, usual_size
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import (
-    broadcast_to,
-    reshape,
-    slice_,
-    transpose,
-    update_slice,
-)
+from lanewise.ops.movement import broadcast_to, reshape, slice_, transpose, update_slice
 from lanewise.ops.reduction import reduce
 from lanewise.ops.ufuncs import row_of
 
@@ -45,13 +38,8 @@ Makers = Mapping[Value, Operation]
 
 def expected(size: DimLike) -> int:
     """Return a size; of one that is not known, what is assumed where arrays are large."""
-    if not isinstance(size, Dim):
-        return size
-    sizes = {name: MANY if (most := most_of(name)) is None else most for name in symbols(size)}
-    try:
-        return evaluate(size, sizes)
-    except ValueError:  # of two sizes that must be the same each was taken for another
-        return MANY
+    unknown = {name: most_of(name) for name in symbols(size)}
+    return usual_size(size, {n: MANY if most is None else most for n, most in unknown.items()})
 
 
 def is_rowwise(op: Operation) -> bool:
@@ -205,27 +193,22 @@ def has_gaps(op: Operation) -> bool:
     return any([part is not None for part in rest]) or (first is not None and first[2] != 1)
 
 
-def path(value: Value, makers: Makers) -> list[Operation]:
-    """Return the views that lead to an array from one whose rows its own are parts of.
+def viewed(value: Value, makers: Makers, is_linked: bool) -> tuple[Value, list[Operation]]:
+    """Return an array whose rows those of another are parts of, and the views that lead from it.
 
-    It is empty where the array has no gaps, and is read as it is.
+    If it is linked, to what an operation in the same map gives, these are all that have all rows.
+    Else an array without gaps is read as it is.
     """
-    found: list[Operation] = []
-    gaps = 0
+    path: list[Operation] = []
+    found = value, path[:]
     while (maker := makers.get(value)) is not None and keeps_rows(maker):
-        found.append(maker)
-        gaps = len(found) if has_gaps(maker) else gaps
+        if is_linked and outer(maker):
+            break
+        path.insert(0, maker)
         value = maker.operands[0]
-    return found[gaps - 1 :: -1] if gaps else []
-
-
-def links(value: Value, makers: Makers) -> list[Operation]:
-    """Return the views that lead to an array from what an operation in the same map gives."""
-    found: list[Operation] = []
-    while (maker := makers.get(value)) is not None and keeps_rows(maker) and not outer(maker):
-        found.append(maker)
-        value = maker.operands[0]
-    return found[::-1]
+        if is_linked or has_gaps(maker):
+            found = value, path[:]
+    return found
 
 
 def _is_cut(op: Operation) -> bool:
