@@ -16,7 +16,7 @@ from typing import Any
 from lanewise.ir.dims import Call, Dim, DimLike, bounds, most_of, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import dims_in
 from lanewise.passes.specialize import specialized
 
 #: So many rounds of assumptions are made at most, as one may show another.
@@ -177,26 +177,17 @@ def _fresh(name: str, sizes: Mapping[str, int]) -> str:
 
 def _calls(graph: Graph) -> Iterator[Call]:
     """Yield what polynomials cannot express in types and parameters, in the order they come."""
-    for value in graph.inputs:
-        yield from _calls_in(value.type)
-    for op in graph.operations:
-        for value in op.results:
-            yield from _calls_in(value.type)
-        yield from _calls_in(tuple(op.params.values()))
-        for region in op.regions:
-            yield from _calls(region)
+    where: list[Any] = [value.type for value in graph.inputs]
+    for op in graph.walk():
+        where += [*op.signature.types, op.params]
+    for dim in dims_in(where):
+        yield from _calls_in(dim)
 
 
-def _calls_in(value: Any) -> Iterator[Call]:
-    if isinstance(value, ArrayType):
-        value = value.shape
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _calls_in(part)
-    elif isinstance(value, Dim):
-        for monomial, _ in value.terms:
-            for atom in monomial:
-                if isinstance(atom, Call):
-                    for arg in atom.args:
-                        yield from _calls_in(arg)
-                    yield atom
+def _calls_in(dim: Dim) -> Iterator[Call]:
+    for monomial, _ in dim.terms:
+        for atom in monomial:
+            if isinstance(atom, Call):
+                for arg in dims_in(atom.args):
+                    yield from _calls_in(arg)
+                yield atom

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lanewise.ir.graph import Graph, Operation, Value, current_builder
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
+from lanewise.passes.lanes import record_map
 from lanewise.passes.rowwise import expected, is_large
 from lanewise.passes.specialize import unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
@@ -46,9 +47,8 @@ def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
         if not is_batch(op):
             return None
         region = change(op.regions[0], op.params["fastmath"])
-        operands = tuple([values[value] for value in op.operands])
-        params = {**op.params, "order": SEQUENTIAL}
-        return current_builder().emit(map_, operands, params, (region,))
+        taken = zip([values[value] for value in op.operands], op.params["in_dims"], strict=True)
+        return record_map(region, list(taken), **{**op.params, "order": SEQUENTIAL})
 
     return graph.rewritten(rule)
 
@@ -100,8 +100,3 @@ def is_batch(op: Operation) -> bool:
 def _is_arena(value: Value) -> bool:
     """Whether a value is the memory of lists, which all examples share."""
     return isinstance(value.type, ArrayType) and value.type.dtype.kind == "O"
-
-
-def is_known(type_: ArrayType) -> bool:
-    """Whether all sizes of an array are numbers."""
-    return all(isinstance(n, int) for n in type_.shape)

@@ -7,16 +7,16 @@ pays for what costs little; else only the elements are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
-from lanewise.ir.types import array_type, symbols_in
+from lanewise.ir.types import symbols_in
 from lanewise.ops.checks import checked
-from lanewise.ops.creation import constant, dimension, iota
+from lanewise.ops.creation import dimension, iota
 from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.facts import is_elementwise, is_quiet, may_fail
 from lanewise.ops.indexing import gather, scatter
@@ -24,6 +24,7 @@ from lanewise.ops.movement import broadcast_to, cast, reshape, slice_
 from lanewise.ops.reduction import reduce
 from lanewise.ops.searching import flatnonzero
 from lanewise.ops.ufuncs import instructions
+from lanewise.passes.numbers import neutral, number
 from lanewise.passes.specialize import all_symbols_of, replaced
 
 #: What costs more for an element is computed of those that are chosen alone.
@@ -110,7 +111,8 @@ class _Part:
         if is_elementwise(op) and not self.places.isdisjoint(op.operands) and not is_quiet(op):
             return False
         if op.primitive is reduce:
-            return op.params["fn"] in _NEUTRAL and op.operands[0].type.dtype.kind in "biuf"
+            dtype = op.operands[0].type.dtype
+            return dtype.kind in "biuf" and neutral(op.params["fn"], dtype) is not None
         if op.primitive is slice_:
             return all([part is None for part in op.params["index"]])
         if not self._has_size(op.results) and self._has_size(op.operands):
@@ -184,23 +186,22 @@ class _Part:
         What is computed of these meets no floating-point condition.
         """
         dtype = x.type.dtype
-        fill = _number(np.nan if dtype.kind in "fc" else 1, dtype)
+        fill = number(np.nan if dtype.kind in "fc" else 1, dtype)
         return where(self._aligned(axis, x), x, fill)
 
     def _is_any(self) -> Value:
-        return elementwise(np.greater)(self._count(), _number(0, _INTP))
+        return elementwise(np.greater)(self._count(), number(0, _INTP))
 
     def _total(self, op: Operation, x: Value, axis: int) -> Value:
         fn, dtype = op.params["fn"], x.type.dtype
-        neutral = _number(_NEUTRAL[fn](dtype), dtype)
-        chosen = where(self._aligned(axis, x), x, neutral)
+        chosen = where(self._aligned(axis, x), x, number(neutral(fn, dtype), dtype))
         result: Any = reduce(chosen, **op.params)
         of_none = op.results[0].type.dtype
         if fn.identity is None:
             message = f"zero-size array to reduction operation {fn.__name__} which has no identity"
             return checked(result, self._is_any(), error="ValueError", message=message)
         if fn is np.add and of_none.kind == "f":  # adding -0.0 changes nothing; of none it is 0.0
-            return where(self._is_any(), result, _number(0, of_none))
+            return where(self._is_any(), result, number(0, of_none))
         return result
 
 
@@ -215,26 +216,3 @@ def _cost(op: Operation) -> int:
 
 def _long(shape: Any) -> list[DimLike]:
     return [size for size in shape if isinstance(size, Dim) or size != 1]
-
-
-def _number(value: Any, dtype: np.dtype) -> Value:
-    return constant(data=np.array(value, dtype).tobytes(), type=array_type(dtype, ()))
-
-
-def _least(dtype: np.dtype) -> Any:
-    return -np.inf if dtype.kind == "f" else dtype.kind != "b" and np.iinfo(dtype).min
-
-
-def _greatest(dtype: np.dtype) -> Any:
-    return np.inf if dtype.kind == "f" else dtype.kind == "b" or np.iinfo(dtype).max
-
-
-#: What changes nothing, by the ufunc that adds up.
-_NEUTRAL: dict[Any, Callable[[np.dtype], Any]] = {
-    np.add: lambda dtype: -0.0 if dtype.kind == "f" else 0,
-    np.multiply: lambda dtype: 1,
-    np.maximum: _least,
-    np.minimum: _greatest,
-    np.logical_or: lambda dtype: 0,
-    np.logical_and: lambda dtype: 1,
-}

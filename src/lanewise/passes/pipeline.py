@@ -20,14 +20,11 @@ these maps *interpreted*. See `lanewise.passes.steps` for how to look at a step.
 
 from __future__ import annotations
 
-from lanewise.ir.graph import Graph
+from collections.abc import Callable
+
+from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.control import CONTROL
-from lanewise.passes.batches import (
-    each_in_turn,
-    holds_map,
-    is_in_turn,
-    spread_batches,
-)
+from lanewise.passes.batches import each_in_turn, holds_map, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
@@ -124,22 +121,23 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
 
 def outlined(graph: Graph, target: Target) -> Graph:
     """Return a graph with kernels for its maps, also within control flow, and for the rest."""
-    inner = [
-        op.map_regions(lambda region: outlined(region, target))
-        if op.primitive in CONTROL and any(map(holds_map, op.regions))
-        else op
-        for op in graph.operations
-    ]
-    graph = Graph(graph.inputs, inner, graph.outputs)
-    return OUTLINED(graph, target=target)
+
+    def is_around(op: Operation) -> bool:
+        return op.primitive in CONTROL and any(map(holds_map, op.regions))
+
+    return OUTLINED(_outlined_within(graph, target, is_around), target=target)
 
 
 def outlined_in_turn(graph: Graph, target: Target) -> Graph:
     """Return what `ONE_BY_ONE` gave with kernels within its maps; for all of it, if it has none."""
     if not any(map(is_in_turn, graph.operations)):
         return outlined(graph, target)
+    return _outlined_within(graph, target, is_in_turn)
+
+
+def _outlined_within(graph: Graph, target: Target, which: Callable[[Operation], bool]) -> Graph:
     operations = [
-        op.map_regions(lambda region: outlined(region, target)) if is_in_turn(op) else op
+        op.map_regions(lambda region: outlined(region, target)) if which(op) else op
         for op in graph.operations
     ]
     return Graph(graph.inputs, operations, graph.outputs)

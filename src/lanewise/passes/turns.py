@@ -46,7 +46,7 @@ from lanewise.passes.frames import (
     Turn,
 )
 from lanewise.passes.numbers import INT, NEUTRAL, integer, neutral, number
-from lanewise.passes.specialize import symbols_of
+from lanewise.passes.specialize import has_sizes
 
 #: Integers that count with the turns stay below this, so that none overflows.
 MOST = 2**62
@@ -152,7 +152,7 @@ class Turns:
         """Whether an operation may run once, before the loop, though no turn might come to it."""
         if op.regions or op.must_run or not all(isinstance(kind, Same) for kind in kinds):
             return False
-        if self.sizes and not self.sizes.isdisjoint(symbols_of(op)):
+        if self.sizes and has_sizes(op, self.sizes):
             return False
         return frame.parent is None or (_is_light(op) and is_quiet(op) and not may_fail(op))
 
