@@ -76,7 +76,11 @@ def _settled(graph: Graph, mapped: Flags) -> str:
 def _pruned(graph: Graph) -> Graph:
     """Return the graph with its last operation with regions pruned to what the outputs need."""
     op = _last_with_regions(graph)
-    made, replaced = prune(op, set(graph.outputs), lambda region: region)
+
+    def simplify(region: Graph, is_within: bool = False) -> Graph:
+        return eliminate_dead(region, True) if is_within else region
+
+    made, replaced = prune(op, set(graph.outputs), simplify)
     place = graph.operations.index(op)
     operations = [*graph.operations[:place], *made, *graph.operations[place + 1 :]]
     return substituted(Graph(graph.inputs, operations, graph.outputs), replaced)
