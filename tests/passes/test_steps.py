@@ -193,11 +193,9 @@ def _turns(graph: Graph) -> str:
     assert op.primitive is scan
     first, count = op.params["captures"], op.params["carry"]
     carry = op.operands[first : first + count]
-    cells: list[dict] = [{} for _ in carry]
-    refused: set[tuple[int, int]] = set()
+    turns = _Noting(op.params["length"], [v.type for v in carry], Builder())
     while True:
-        builder = Builder()
-        turns = _Noting(op.params["length"], [v.type for v in carry], cells, refused, builder)
+        turns.begin()
         turns.noted = []
         kinds: list[Kind] = [Same(value) for value in op.operands[:first]]
         for number, value in enumerate(carry):
@@ -211,7 +209,7 @@ def _turns(graph: Graph) -> str:
             continue
         except Dependent:
             turns.noted.append("then an iteration needs another")
-        for number, (value, cell) in enumerate(zip(carry, cells, strict=True)):
+        for number, (value, cell) in enumerate(zip(carry, turns.cells, strict=True)):
             if value.type.ndim:
                 places = [f"axis {axis} at {_place(key)}" for axis, key in cell.items()]
                 place = ", ".join(places) or "not told apart"

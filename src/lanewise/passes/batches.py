@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
-from lanewise.passes.lanes import record_map
 from lanewise.passes.rowwise import expected, is_large
 from lanewise.passes.specialize import unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
@@ -32,25 +29,6 @@ def spread_batches(graph: Graph, target: Target) -> Graph:
             if is_spread and not target.runs_in_lanes(region, op.params["in_dims"]):
                 operations[number] = op.with_regions((region,))
     return Graph(graph.inputs, operations, graph.outputs)
-
-
-def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
-    """Return a graph with its maps run one example after the other, and their regions changed.
-
-    ``change`` is also told whether arithmetic may be rounded otherwise. If there are no such maps
-    it gets the graph itself.
-    """
-    if not any(map(is_batch, graph.operations)):
-        return change(graph, False)
-
-    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
-        if not is_batch(op):
-            return None
-        region = change(op.regions[0], op.params["fastmath"])
-        taken = zip([values[value] for value in op.operands], op.params["in_dims"], strict=True)
-        return record_map(region, list(taken), **{**op.params, "order": SEQUENTIAL})
-
-    return graph.rewritten(rule)
 
 
 # --- what there is in a graph ---------------------------------------------------------------------

@@ -32,14 +32,14 @@ def inline_left(graph: Graph) -> Graph:
 
 def _inlined(graph: Graph, numbers: Mapping[Any, int]) -> Graph:
     """Return the graph with one region, by number, in the place of certain operations."""
-    if not _has_any(graph, numbers):
+    if not any(op.primitive in numbers for op in graph.walk()):
         return graph
 
-    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation | None:
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
         number = numbers.get(op.primitive)
         if number is None:
-            is_around = _holds_any(op, numbers)
-            return op.map_regions(lambda r: _inlined(r, numbers)) if is_around else None
+            is_left = numbers is LEFT and op.primitive is map_ and op.params["order"] == DIVERGENT
+            return op if is_left else op.map_regions(lambda region: _inlined(region, numbers))
         if number >= len(op.regions):
             raise UnsupportedError(
                 f"a derivative is taken forward of a function{at(op._place)} whose "
@@ -50,16 +50,3 @@ def _inlined(graph: Graph, numbers: Mapping[Any, int]) -> Graph:
         return current_builder().inline(region, [values[value] for value in op.operands])
 
     return graph.rewritten(rule)
-
-
-def _has_any(graph: Graph, numbers: Mapping[Any, int]) -> bool:
-    return any(
-        [op.primitive in numbers or _holds_any(op, numbers) for op in graph.operations
-         if op.regions]
-    )  # fmt: skip
-
-
-def _holds_any(op: Operation, numbers: Mapping[Any, int]) -> bool:
-    if numbers is LEFT and op.primitive is map_ and op.params["order"] == DIVERGENT:
-        return False
-    return any([_has_any(region, numbers) for region in op.regions])

@@ -20,16 +20,17 @@ these maps *interpreted*. See `lanewise.passes.steps` for how to look at a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import CONTROL
-from lanewise.passes.batches import each_in_turn, holds_map, is_in_turn, spread_batches
+from lanewise.ops.regions import SEQUENTIAL
+from lanewise.passes.batches import holds_map, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
-from lanewise.passes.lanes import Report
+from lanewise.passes.lanes import Report, record_map
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import bounded, direct
@@ -43,8 +44,21 @@ from lanewise.passes.written_parts import write_parts
 
 
 def one_by_one(graph: Graph) -> Graph:
-    """Return a graph with its maps run one example after the other, and each of these spread."""
-    return each_in_turn(graph, lambda region, fastmath: EXAMPLE(region, fastmath=fastmath))
+    """Return a graph with its maps run one example after the other, and each of these spread.
+
+    Without such maps it is an example itself.
+    """
+    if not any(map(is_batch, graph.operations)):
+        return EXAMPLE(graph, fastmath=False)
+
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
+        if not is_batch(op):
+            return None
+        region = EXAMPLE(op.regions[0], fastmath=op.params["fastmath"])
+        taken = zip([values[value] for value in op.operands], op.params["in_dims"], strict=True)
+        return record_map(region, list(taken), **{**op.params, "order": SEQUENTIAL})
+
+    return graph.rewritten(rule)
 
 
 def partition(graph: Graph, target: Target) -> Graph:

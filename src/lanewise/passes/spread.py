@@ -132,7 +132,7 @@ class _Loop:
         self.captures, self.xs = operands[:first], operands[last:]
         self.carry = operands[first:last]
         self.makers = {v: made for made in builder.operations for v in made.results}
-        self.cells: list[dict[int, Key]] = [{} for _ in self.carry]
+        self.turns = Turns(self.length, [value.type for value in self.carry], builder)
         #: How many turns are added before and after, to write an array as a whole.
         self.more = (0, 0)
         #: Carried values that no turn reads.
@@ -143,23 +143,21 @@ class _Loop:
         """Record the map; return what stands for the scan's results, None if turns need others."""
         region = eliminate_dead(pointed(self.op.regions[0]))
         self.unread = self._unread(region)
-        refused: set[tuple[int, int]] = set()
-        types = [value.type for value in self.carry]
         for _ in range(TRIES):
-            turns = Turns(self.length, types, self.cells, refused, self.builder)
+            self.turns.begin()
             try:
-                found = turns.run(turns.frame, region, self._kinds(turns, region))
-                self._check(turns, found)
+                found = self.turns.run(self.turns.frame, region, self._kinds(region))
+                self._check(found)
             except Again:
                 continue
             except Dependent:
                 return None
-            return self._recorded(turns, [self._hoisted(turns, kind) for kind in found])
+            return self._recorded(list(map(self._hoisted, found)))
         return None
 
-    def _hoisted(self, turns: Turns, kind: Kind) -> Kind:
+    def _hoisted(self, kind: Kind) -> Kind:
         """Return what a turn gives; of a constant, that it is the same in all turns."""
-        for op in turns.frame.builder.operations:
+        for op in self.turns.frame.builder.operations:
             if op.primitive is constant and kind == Own(op.results[0]):
                 return Same(constant(**op.params))
         return kind
@@ -172,7 +170,7 @@ class _Loop:
         own = region.inputs[len(self.captures) : len(self.captures) + len(self.carry)]
         return {carry for carry, value in enumerate(own) if value not in read}
 
-    def _kinds(self, turns: Turns, region: Graph) -> list[Kind]:
+    def _kinds(self, region: Graph) -> list[Kind]:
         """Return what the inputs of the body are."""
         kinds: list[Kind] = [self._same(value) for value in self.captures]
         first, last = len(kinds), len(kinds) + len(self.carry)
@@ -186,7 +184,7 @@ class _Loop:
         for value in self.xs:
             counted = self._counted(value)
             along = ("along", value, 0, 1, 0)
-            kinds.append(Own(turns.frame.source(along)) if counted is None else counted)
+            kinds.append(Own(self.turns.frame.source(along)) if counted is None else counted)
         return kinds
 
     def _same(self, value: Value) -> Same | Turn:
@@ -210,7 +208,7 @@ class _Loop:
             return Turn(whole.step * part[2], whole.step * part[0] + whole.start)
         return None
 
-    def _check(self, turns: Turns, found: Sequence[Kind]) -> None:
+    def _check(self, found: Sequence[Kind]) -> None:
         """Make sure that what is carried is not read, or kept, written in own cells, or summed."""
         if any([isinstance(kind, (Part, Running)) for kind in found[len(self.carry) :]]):
             raise Dependent  # each turn gives what the ones before have made of it
@@ -223,18 +221,20 @@ class _Loop:
                 continue
             if not isinstance(kind, Part) or kind.rest != ("carry", carry):
                 raise Dependent
-            if kind.cell is None and ("cell", carry) not in turns.frame.taken:
+            if kind.cell is None and ("cell", carry) not in self.turns.frame.taken:
                 continue
-            moving = [key for key in self.cells[carry].values() if key[0] == "turn" and key[1]]
+            moving = [
+                key for key in self.turns.cells[carry].values() if key[0] == "turn" and key[1]
+            ]
             if len(moving) != 1:
                 raise Dependent
 
     # --- recording --------------------------------------------------------------------------------
 
-    def _recorded(self, turns: Turns, found: Sequence[Kind]) -> list[Value]:
-        frame = turns.frame
-        given = [self._given(turns, number, kind) for number, kind in enumerate(found)]
-        self.more = self._added(turns, found)
+    def _recorded(self, found: Sequence[Kind]) -> list[Value]:
+        frame = self.turns.frame
+        given = [self._given(number, kind) for number, kind in enumerate(found)]
+        self.more = self._added(found)
         # Where they come from is asked last: asking records slices.
         sources = [self._operand(key) for key in frame.taken]
         outputs = [value for values in given for value in values]
@@ -248,7 +248,7 @@ class _Loop:
             for number, (kind, values) in enumerate(zip(found, given, strict=True))
         ]
 
-    def _given(self, turns: Turns, number: int, kind: Kind) -> Sequence[Value]:
+    def _given(self, number: int, kind: Kind) -> Sequence[Value]:
         """Return what a turn gives for a result."""
         if isinstance(kind, Running):
             return kind.terms
@@ -256,7 +256,7 @@ class _Loop:
             return () if kind.cell is None else (kind.cell,)
         if isinstance(kind, (Same, Turn)) and number < len(self.carry):
             return ()  # what the last turn leaves is known
-        return (turns.frame.value(kind),)
+        return (self.turns.frame.value(kind),)
 
     def _result(self, number: int, kind: Kind, stacked: list[Value]) -> Value:
         """Return a result of the loop, of what all turns give for it."""
@@ -314,7 +314,7 @@ class _Loop:
         before, after = self.more
         return sliced(stacked, 0, (before, before + self.length, 1)) if before + after else stacked
 
-    def _added(self, turns: Turns, found: Sequence[Kind]) -> tuple[int, int]:
+    def _added(self, found: Sequence[Kind]) -> tuple[int, int]:
         """Return how many turns to add before and after, so that a carried array is written whole.
 
         They may run on anything, as what they give is not used; so they must not fail.
@@ -328,10 +328,10 @@ class _Loop:
                     continue
                 if step == 1 and 0 < start + after <= MOST_ADDED:
                     wanted = start, after
-        if wanted is None or not all(map(is_total, turns.frame.builder.operations)):
+        if wanted is None or not all(map(is_total, self.turns.frame.builder.operations)):
             return 0, 0
         before, after = wanted
-        for key in turns.frame.taken:
+        for key in self.turns.frame.taken:
             if key[0] not in ("along", "cell"):
                 continue
             _, value, axis, step, start = self._along(key)
@@ -348,7 +348,7 @@ class _Loop:
         """
         known = self.narrow.get(carry)
         if known is None:
-            cells = self.cells[carry].items()
+            cells = self.turns.cells[carry].items()
             moving = next(axis for axis, key in cells if key[0] == "turn" and key[1])
             value, taken = self.carry[carry], []
             for axis, key in sorted(cells, reverse=True):
@@ -357,7 +357,7 @@ class _Loop:
                     taken.append((value, axis, place))
                     value = gather(value, place, axis=axis)
             axis = moving - sum([cut < moving for _, cut, _ in taken])
-            _, step, start = self.cells[carry][moving]
+            _, step, start = self.turns.cells[carry][moving]
             known = self.narrow[carry] = ("along", value, axis, step, start), taken
         return known
 

@@ -57,34 +57,22 @@ FEW = 64
 
 
 class Turns:
-    """One try at a loop's body.
+    """A loop of so many turns, which carries values of these types, and what is learned of it.
 
-    Parameters
-    ----------
-    length
-        How many turns there are.
-    carries
-        The types of what is carried.
-    cells
-        What was learned of the turns' own cells: for each carried array, at which places of which
-        axes they lie. It grows.
-    refused
-        The axes of carried arrays that do not tell cells apart. It grows too.
-    outside
-        Records what is the same in all turns.
+    ``cells`` are the turns' own cells: for each carried array, at which places of which axes they
+    lie; ``refused`` are the axes of carried arrays that do not tell cells apart. Both grow.
+    ``outside`` records what is the same in all turns.
     """
 
-    def __init__(
-        self,
-        length: DimLike,
-        carries: Sequence[ArrayType],
-        cells: Sequence[dict[int, Key]],
-        refused: set[tuple[int, int]],
-        outside: Builder,
-    ) -> None:
+    def __init__(self, length: DimLike, carries: Sequence[ArrayType], outside: Builder) -> None:
         self.length, self.carries, self.outside = length, carries, outside
-        self.cells, self.refused = cells, refused
-        self.frame = Frame(carries, cells)
+        self.cells: list[dict[int, Key]] = [{} for _ in carries]
+        self.refused: set[tuple[int, int]] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to go through the body, with what was learned."""
+        self.frame = Frame(self.carries, self.cells)
         #: The symbols of sizes that a turn defines.
         self.sizes: frozenset[str] = frozenset()
 
