@@ -33,22 +33,15 @@ MOST_CHOICES = 1
 def selected(op: Operation, mapped: Sequence[bool]) -> Graph | None:
     """Return a `cond` as straight-line code for one example; None where that is not worth it.
 
-    Parameters
-    ----------
-    op
-        The operation. Its predicate varies from example to example.
-    mapped
-        Which of its operands vary.
+    Its predicate varies from example to example; `mapped` says which of all its operands do.
     """
     if not _is_small(op):
         return None
-    builder = Builder()
-    inputs = [builder.input(value.type) for value in op.operands]
-    first: dict[Value, Value] = {}  # what is handed over twice is one value
-    operands = [first.setdefault(*pair) for pair in zip(op.operands, inputs, strict=True)]
-    with building(builder):
-        outputs = _choose(builder, op, operands, {})
-    graph = builder.finish(outputs)
+    with building(Builder()) as builder:
+        inputs = [builder.input(value.type) for value in op.operands]
+        first: dict[Value, Value] = {}  # what is handed over twice is one value
+        operands = [first.setdefault(*pair) for pair in zip(op.operands, inputs, strict=True)]
+        graph = builder.finish(_choose(builder, op, operands, {}))
     varying = {value for value, varies in zip(inputs, mapped, strict=True) if varies}
     return graph if _is_quiet(graph, varying) else None
 
@@ -109,17 +102,13 @@ def _chosen(pred: Value, a: Value, b: Value, truths: dict[Value, bool]) -> Value
     second = False if b is pred else truths.get(b)
     if first is not None and first is second:
         return b if a is pred else a  # the constant, where one of them is the predicate
-    if first is True and second is False:
-        return pred
     if first is True:
-        return _call(np.logical_or, pred, b)
+        return pred if second is False else _call(np.logical_or, pred, b)
     if second is False:
         return _call(np.logical_and, pred, a)
     other = _call(np.logical_not, pred)
-    if first is False and second is True:
-        return other
     if first is False:
-        return _call(np.logical_and, other, b)
+        return other if second is True else _call(np.logical_and, other, b)
     if second is True:
         return _call(np.logical_or, other, a)
     # Four of these are faster than `where`.
