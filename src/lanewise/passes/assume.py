@@ -25,15 +25,7 @@ MOST_ROUNDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A graph under assumptions on sizes.
-
-    Attributes
-    ----------
-    graph
-        The graph, with other symbols.
-    sizes
-        What stands for the symbols that the graph had.
-    """
+    """A graph under assumptions on sizes, and what stands for the symbols that it had before."""
 
     graph: Graph
     sizes: Mapping[str, DimLike]

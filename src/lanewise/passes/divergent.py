@@ -29,21 +29,10 @@ def batched_region(
 ) -> tuple[Graph, tuple[bool, ...]]:
     """Return a region over `size` examples, simplified, and which of its outputs vary.
 
-    Parameters
-    ----------
-    region
-        The region for one example.
-    mapped
-        Which of its inputs have the batch as axis 0.
-    size
-        How many examples there are; see `fresh_symbol`.
-    fallback
-        Whether an operation without batching rule may run one example at a time.
-    report
-        Told what became of each operation; see `lanewise.passes.vectorize`.
-    out_mapped
-        Which outputs are to have the batch as axis 0, be they the same for all examples or not; by
-        default those that vary.
+    ``mapped`` says which of its inputs have the batch as axis 0, ``out_mapped`` which outputs are
+    to have it, be they the same for all examples or not: by default those that vary. For ``size``
+    see `fresh_symbol`. ``fallback`` says whether an operation without batching rule may run one
+    example at a time; ``report`` is told what became of each operation.
     """
     opened = Mapper(size, fallback, report).region(vectorize(region), mapped)
     chosen = opened.mapped if out_mapped is None else tuple(out_mapped)
@@ -59,9 +48,8 @@ def batched_loop(
 ) -> tuple[Graph, Graph, tuple[bool, ...]]:
     """Return the test and the body of a `while` over `size` examples, which turn in lockstep.
 
-    ``mapped`` says which operands (captures, then carry) have the batch as axis 0. What is returned
-    last says the same of the inputs of both regions, and so of the body's outputs: of the carry
-    also what varies after some turns.
+    ``mapped`` says which operands (captures, then carry) have the batch as axis 0; what is returned
+    last, which inputs of the regions: of the carry also what varies after some turns.
     """
     test, body = [vectorize(region) for region in op.regions]
     mapper = Mapper(size, fallback, report)

@@ -103,14 +103,7 @@ def _in_rows(graph: Graph) -> tuple[Graph, set[Operation]]:
 class _Group:
     """Operations that become a map over the first axes of their shapes, which they share.
 
-    Attributes
-    ----------
-    members
-        The operations.
-    given
-        Which of their results somebody needs.
-    origins
-        For each member's operands, what their rows are parts of, and by which views.
+    Of it are `given` the results that somebody needs; `origins` are those of members' operands.
     """
 
     members: list[Operation] = field(default_factory=list)

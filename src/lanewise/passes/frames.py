@@ -52,16 +52,9 @@ class Own:
 class Part:
     """An array that was read out of a carried one, changed at most in the turn's own cell.
 
-    Attributes
-    ----------
-    carry
-        Which one.
-    axes
-        For each axis, which axis of the carried array it is; None where it is none, or not whole.
-    rest
-        What it is outside of the own cell: how it was read.
-    cell
-        What it has of the own cell; None where that is all that the carried array had.
+    Each of its axes is one of the carried array's, or None where it is none, or not whole. ``rest``
+    is how it was read, so what it is outside of the own cell. ``cell`` is what it has of that; None
+    where it is all that the carried array had.
     """
 
     carry: int
@@ -89,14 +82,8 @@ Kind: TypeAlias = Same | Turn | Own | Part | Running
 class Frame:
     """A region that is being recorded: the body for one turn, or a region in it.
 
-    Parameters
-    ----------
-    carries
-        The types of what is carried.
-    cells
-        For each carried array, at which places of which axes the turn's own cell lies.
-    parent
-        The region around.
+    ``carries`` are the types of what is carried, ``cells`` at which places of which axes of each
+    the turn's own cell lies.
     """
 
     def __init__(

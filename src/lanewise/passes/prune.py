@@ -24,20 +24,10 @@ from lanewise.ops.regions import DIVERGENT, PARALLEL, map_
 class _Form:
     """How operands, the inputs and outputs of regions, and results belong together.
 
-    Attributes
-    ----------
-    given
-        The operands that are no inputs of the regions: the predicate.
-    operands
-        The others, one for each input of every region.
-    carry
-        The positions of the inputs that change from turn to turn; the first results are theirs.
-    slices
-        The positions of the inputs that are slices of an operand.
-    tests
-        The regions whose outputs are not the results.
-    regions
-        The regions that give the results.
+    Operands that are ``given`` are no inputs of the regions: the predicate. The inputs of every
+    region are the other ``operands``. ``carry`` are the positions of those that change from turn to
+    turn, to which the first results belong, ``slices`` of those that are slices of an operand. The
+    outputs of ``tests`` are not the results; those of ``regions`` are.
     """
 
     given: tuple[Value, ...]
@@ -73,22 +63,8 @@ def prune(
 ) -> tuple[list[Operation], dict[Value, Value]]:
     """Return what computes the used results of an operation with regions, and nothing more.
 
-    Parameters
-    ----------
-    op
-        The operation.
-    used
-        The values that somebody needs.
-    simplify
-        What simplifies a region; one that was, and of which fewer outputs are needed than before,
-        with `is_within`.
-
-    Returns
-    -------
-    operations
-        What takes the operation's place, in order.
-    replaced
-        The operands that take the place of used results.
+    That is operations, in order, and the operands that take the place of some results. ``simplify``
+    simplifies a region; with ``is_within``, one that it did, of which fewer outputs are needed now.
     """
     if op.primitive is map_ and op.params["order"] == PARALLEL:
         # It will be lowered, and the size of a chunk is read off the operands.

@@ -12,6 +12,7 @@ the parts of an array that a stencil takes are read where they lie, and are not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -32,6 +33,9 @@ LEAST = 8
 BINS = 8
 #: What a size is taken for that is not known: where arrays are small, another plan is taken.
 MANY = 1 << 16
+
+#: What makes views of parts of rows.
+_CUTS = (slice_, reshape)
 
 Makers = Mapping[Value, Operation]
 
@@ -159,12 +163,10 @@ def _run(given: Shape, shape: Shape) -> int:
         return 0
     whole = len(given) == len(shape) and given[0] == shape[0]
     given = (1,) * (len(shape) - len(given)) + given
-    run = 0
-    for n, size in zip(given, shape, strict=True):
+    for axis, (n, size) in enumerate(zip(given, shape, strict=True)):
         if (n == size) != whole or not (whole or n == 1):
-            break
-        run += 1
-    return run
+            return axis
+    return len(shape)
 
 
 def rows(op: Operation) -> Shape:
@@ -185,12 +187,10 @@ def has_gaps(op: Operation) -> bool:
 
     A map over its elements would copy it first. (Of a part of a row, or of some rows, no.)
     """
-    if op.primitive is transpose:
-        return True
-    if op.primitive is not slice_ or not op.params["index"]:
-        return False
-    first, *rest = op.params["index"]
-    return any([part is not None for part in rest]) or (first is not None and first[2] != 1)
+    if op.primitive is not slice_:
+        return op.primitive is transpose
+    first = outer(op)
+    return any(op.params["index"][1:]) or (first is not None and first[2] != 1)
 
 
 def viewed(value: Value, makers: Makers, is_linked: bool) -> tuple[Value, list[Operation]]:
@@ -211,13 +211,9 @@ def viewed(value: Value, makers: Makers, is_linked: bool) -> tuple[Value, list[O
     return found
 
 
-def _is_cut(op: Operation) -> bool:
-    return op.primitive is slice_ or op.primitive is reshape
-
-
 def keeps_rows(op: Operation) -> bool:
     """Whether an operation is a view of which each row is a part of one row."""
-    if not _is_cut(op) or not all(map(_is_array, op.operands)):
+    if op.primitive not in _CUTS or not all(map(_is_array, op.operands)):
         return False
     (given,), (made,) = [v.type.shape for v in op.operands], [v.type.shape for v in op.results]
     if op.primitive is reshape:
@@ -240,7 +236,7 @@ def is_unreadable(value: Value, makers: Makers) -> bool:
 def repeated(value: Value, makers: Makers) -> Value:
     """Return the single number that fills an array, or the array."""
     maker = makers.get(value)
-    while maker is not None and _is_cut(maker):
+    while maker is not None and maker.primitive in _CUTS:
         maker = makers.get(maker.operands[0])
     if maker is not None and maker.primitive is broadcast_to and _is_array(maker.operands[0]):
         (source,) = maker.operands
@@ -260,19 +256,15 @@ def is_inside(op: Operation, makers: Makers) -> bool:
         return False
     (size, *_), (first, *rest) = op.results[0].type.shape, op.params["index"]
     value, count = op.operands[1], op.operands[1].type.shape[0]
-    if not any(rest) or (first is not None and first[2] != 1) or not _is_most(count, size):
+    is_most = expected(count) >= LEAST and 4 * expected(count) >= 3 * expected(size)
+    if not any(rest) or (first is not None and first[2] != 1) or not is_most:
         return False
     while (maker := makers.get(value)) is not None and keeps_rows(maker):
         value = maker.operands[0]
     return maker is not None and is_large(maker)
 
 
-def _is_most(count: DimLike, size: DimLike) -> bool:
-    return expected(count) >= LEAST and 4 * expected(count) >= 3 * expected(size)
-
-
 def common(shapes: Sequence[Shape]) -> Shape:
     """Return the leading axes that shapes have in common."""
-    first = min(shapes, key=len)
-    same = [len({shape[axis] for shape in shapes}) == 1 for axis in range(len(first))]
-    return first[: [*same, False].index(False)]
+    same = takewhile(lambda sizes: len(set(sizes)) == 1, zip(*shapes, strict=False))
+    return tuple([size for size, *_ in same])

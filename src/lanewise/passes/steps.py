@@ -27,16 +27,10 @@ _names = {"all"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A function from graph to graph.
+    """A function from graph to graph, and which of the options of its pipeline it takes.
 
-    Attributes
-    ----------
-    run
-        The function. A step that fails is left out; see `lanewise.passes.survive`.
-    takes
-        Which of the options of its pipeline it takes, by name.
-    otherwise
-        Makes of the graph what is taken instead where it fails, if that is not the graph itself.
+    Where it fails it is left out; see `lanewise.passes.survive`. Or `otherwise` makes of the graph
+    what is taken instead.
     """
 
     run: FunctionType
