@@ -47,11 +47,6 @@ def has_kernels(graph: Graph) -> bool:
     return any(op.params.get("order") == NATIVE for op in graph.walk())
 
 
-def holds_map(region: Graph) -> bool:
-    """Whether there is a map in a graph, or in its regions."""
-    return any(op.primitive is map_ for op in region.walk())
-
-
 def count_maps(graph: Graph) -> int:
     """Return how many maps there are in a graph, and in all its regions."""
     return sum([op.primitive is map_ for op in graph.walk()])

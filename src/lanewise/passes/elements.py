@@ -25,6 +25,7 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, concatenate, reshape, slice_, update_slice
 from lanewise.ops.reduction import reduce
 from lanewise.ops.regions import example_type
+from lanewise.passes.edges import sliced
 from lanewise.passes.lanes import record_map
 from lanewise.passes.numbers import neutral, number
 from lanewise.passes.rowwise import (
@@ -260,6 +261,7 @@ class _Map:
 
     def record(self, fastmath: bool) -> None:
         """Record the map, and enter what it gives."""
+        makers = [self.makers[value] for value in self.group.given]
         block = self._block()
         if block is None:
             results = self._mapped(0, self.size, (), fastmath)
@@ -271,10 +273,10 @@ class _Map:
             if isinstance(self.size, Dim) or count * block < self.size:
                 rest = self._mapped(count * block, 1, (self.size - count * block,), fastmath)
                 results = [
-                    concatenate(self._flat(op, one), self._flat(op, two), axis=0)
-                    for op, one, two in zip(self._makers(), results, rest, strict=True)
+                    concatenate(_flat(op, one), _flat(op, two), axis=0)
+                    for op, one, two in zip(makers, results, rest, strict=True)
                 ]
-        for op, value, result in zip(self._makers(), self.group.given, results, strict=True):
+        for op, value, result in zip(makers, self.group.given, results, strict=True):
             if is_count(op):
                 result = reduce(result, fn=np.add, axes=(0,), dtype=value.type.dtype)
                 result = elementwise(np.add)(self._outside(op.operands[0]), result)
@@ -291,17 +293,6 @@ class _Map:
                 self._outside(operand)
             self.builder.copy(maker, self.values)
         return self.values[value]
-
-    def _makers(self) -> list[Operation]:
-        """Return the operations of which results are given."""
-        return [self.makers[value] for value in self.group.given]
-
-    def _flat(self, op: Operation, result: Value) -> Value:
-        """Return blocks of rows as rows; a total of each block is one row."""
-        if is_total(op):
-            return result
-        lead, block, *rest = result.type.shape
-        return _shaped(result, (lead * block, *rest))
 
     def _block(self) -> int | None:
         """Return how many rows a block has; None if no rows are taken together."""
@@ -374,11 +365,9 @@ class _Map:
         for view in views:
             self.inner.location = view._place
             found = self._viewed(view, found)
-        return (
-            self._repeated(found, op.operands[place])
-            if is_number and not is_elementwise(op)
-            else found
-        )
+        if is_number and not is_elementwise(op):
+            return self._repeated(found, op.operands[place])
+        return found
 
     def _whole(self, op: Operation, place: int, value: Value) -> Value:
         """Return an operand that is the same for all rows."""
@@ -401,12 +390,11 @@ class _Map:
         def made() -> Value:
             x = self.values[source]
             for cut in cuts:
-                x = slice_(x, index=(cut, *[None] * (x.type.ndim - 1)))
+                x = sliced(x, 0, cut)
             rest = x.type.shape[len(self.shape) :]
             x = _shaped(x, (self.size, *rest))
             if self.count != self.size:
-                part = (self.first, self.first + self.count, 1)
-                x = slice_(x, index=(part, *[None] * len(rest)))
+                x = sliced(x, 0, (self.first, self.first + self.count, 1))
             return _shaped(x, (size, *self.lead, *rest))
 
         return self._input(("rows", source, cuts), made, 0)
@@ -427,6 +415,14 @@ class _Map:
             return _shaped(x, (*self.lead, *view.params["shape"][1:]))
         index = view.params["index"][1:]
         return slice_(x, index=(*[None] * len(self.lead), *index)) if any(index) else x
+
+
+def _flat(op: Operation, result: Value) -> Value:
+    """Return blocks of rows as rows; a total of each block is one row."""
+    if is_total(op):
+        return result
+    lead, block, *rest = result.type.shape
+    return _shaped(result, (lead * block, *rest))
 
 
 def _shaped(value: Value, shape: Shape) -> Value:

@@ -28,23 +28,18 @@ def order_by_sizes(graph: Graph) -> Graph:
     of_value = {value: op for op in graph.operations for value in op.results}
     done: dict[Operation, None] = {}
 
-    def place(op: Operation) -> None:
-        """Place an operation behind what it needs; without recursion, as chains are long."""
-        stack = [op]
-        while stack:
-            assert len(stack) <= len(graph.operations) ** 2, "a size depends on arrays that have it"
-            last = stack[-1]
-            needed = [of_value[value] for value in last.operands if value in of_value]
-            needed += [makers[name] for name in symbols_of(last) if name in makers]
-            missing = [other for other in needed if other not in done and other is not last]
-            if missing:
-                stack += missing
-            else:
-                done[stack.pop()] = None
-
-    for op in graph.operations:
-        if op not in done:
-            place(op)
+    # What is needed is placed first; without recursion, as chains are long.
+    stack = list(reversed(graph.operations))
+    while stack:
+        assert len(stack) <= 2 * len(graph.operations) ** 2, "a size depends on arrays that have it"
+        last = stack[-1]
+        needed = [of_value[value] for value in last.operands if value in of_value]
+        needed += [makers[name] for name in symbols_of(last) if name in makers]
+        missing = [other for other in needed if other not in done and other is not last]
+        if missing and last not in done:
+            stack += missing
+        else:
+            done[stack.pop()] = None
     return Graph(graph.inputs, list(done), graph.outputs)
 
 

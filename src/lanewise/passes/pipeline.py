@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import CONTROL
 from lanewise.ops.regions import SEQUENTIAL
-from lanewise.passes.batches import holds_map, is_batch, is_in_turn, spread_batches
+from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
@@ -137,7 +137,7 @@ def outlined(graph: Graph, target: Target) -> Graph:
     """Return a graph with kernels for its maps, also within control flow, and for the rest."""
 
     def is_around(op: Operation) -> bool:
-        return op.primitive in CONTROL and any(map(holds_map, op.regions))
+        return op.primitive in CONTROL and any(map(count_maps, op.regions))
 
     return OUTLINED(_outlined_within(graph, target, is_around), target=target)
 

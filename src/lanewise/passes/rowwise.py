@@ -222,7 +222,7 @@ def keeps_rows(op: Operation) -> bool:
     return bool(given) and 0 not in made and (first is None or first[2] == 1)
 
 
-def outer(op: Operation) -> tuple[DimLike, DimLike, DimLike] | None:
+def outer(op: Operation) -> tuple[DimLike, DimLike, int] | None:
     """Return which rows a view takes, if not all."""
     return op.params["index"][0] if op.primitive is slice_ and op.params["index"] else None
 

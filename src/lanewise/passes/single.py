@@ -15,7 +15,7 @@ from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.facts import Kind, count, is_made_anew, is_plain_view
 from lanewise.ops.movement import concatenate, reshape, slice_
-from lanewise.passes.batches import holds_map
+from lanewise.passes.batches import count_maps
 from lanewise.passes.lanes import isolated, record_map
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.rowwise import FEWEST
@@ -97,7 +97,7 @@ def _is_gathered(op: Operation, known: Set[str]) -> bool:
     if op.primitive.is_definition or (op.must_run and op.has_effect):
         return False
     alone = Graph((), [op], ())
-    return not holds_map(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known
+    return not count_maps(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known
 
 
 def _moves_much(op: Operation) -> bool:

@@ -28,6 +28,8 @@ _EXACT = frozenset(
     (np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.less, np.less_equal, np.greater,
      np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not)
 )  # fmt: skip
+#: Other operations of which numbers are known where what they take is.
+_OF_SIZES = (constant, dimension, exact, cast)
 
 
 def specialized(graph: Graph, sizes: Mapping[str, DimLike]) -> Graph:
@@ -100,16 +102,9 @@ class _Writer:
         self, op: Operation, operands: Sequence[Value], params: dict[str, Any]
     ) -> tuple[Value, ...] | None:
         """Record a number that depends on sizes only as a constant."""
-        if op.primitive is constant:
-            if not params["type"].shape:
-                results = self._builder.emit(constant, (), params)
-                self._known[results[0]] = constant.numpy(**params)
-                return results
-            return None
-        is_number = op.primitive is dimension or op.primitive is exact or op.primitive is cast
-        if not is_number and (op.primitive.ufunc is None or op.primitive.ufunc not in _EXACT):
-            return None
-        if not all([value in self._known for value in operands]):
+        is_exact = op.primitive in _OF_SIZES or op.primitive.ufunc in _EXACT
+        is_known = all([value in self._known for value in operands])
+        if not is_exact or not is_known or op.results[0].type.shape:
             return None
         if isinstance(params.get("size"), Dim):  # of which a symbol stays
             return None

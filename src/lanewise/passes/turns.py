@@ -120,7 +120,7 @@ class Turns:
             return [self._running(frame, op, kinds)]
         for kind in kinds:
             if isinstance(kind, Part) and self.frame.is_open(kind):
-                self._give_up(kind)
+                self._give_up(kind, kind.axes)
         if self._may_hoist(frame, op, kinds):
             operands = tuple([k.value for k in kinds if isinstance(k, Same)])
             self.outside.location = op._place
@@ -142,7 +142,8 @@ class Turns:
             return False
         if self.sizes and has_sizes(op, self.sizes):
             return False
-        return frame.parent is None or (_is_light(op) and is_quiet(op) and not may_fail(op))
+        is_light = is_moved(op) or is_elementwise(op)
+        return frame.parent is None or (is_light and is_quiet(op) and not may_fail(op))
 
     def _fits(self, turn: Turn) -> bool:
         ends = turn.start, turn.start + turn.step * self.length
@@ -164,17 +165,14 @@ class Turns:
             return None
         return "turn", kind.step, kind.start + shift
 
-    def _give_up(self, part: Part) -> None:
-        """Take it that a part's axes do not tell cells apart."""
-        known = [axis for axis in part.axes if axis in self.cells[part.carry]]
+    def _give_up(self, part: Part, axes: Sequence[int | None]) -> None:
+        """Take it that some axes of what a part is of do not tell cells apart."""
+        known = [axis for axis in axes if axis is not None and axis in self.cells[part.carry]]
         if not known:
             raise Dependent
-        self._refuse(part.carry, *known)
-
-    def _refuse(self, carry: int, *axes: Any) -> None:
-        for axis in axes:
-            self.refused.add((carry, axis))
-            self.cells[carry].pop(axis, None)
+        for axis in known:
+            self.refused.add((part.carry, axis))
+            del self.cells[part.carry][axis]
         raise Again
 
     def _indexed(self, part: Part, axis: int, places: Sequence[Kind]) -> list[Kind]:
@@ -185,7 +183,7 @@ class Turns:
             key = None if own is None else self.place(place, shape[own])
             if own is not None and own in cell:
                 if key != cell[own]:
-                    self._refuse(part.carry, own)
+                    self._give_up(part, [own])
                 continue
             if own is not None and key is not None and (part.carry, own) not in self.refused:
                 cell[own] = key
@@ -207,7 +205,7 @@ class Turns:
             cuts = list(zip(part.axes, index, strict=True))
             broken = [own for own, cut in cuts if cut and own in cell]
             if broken:
-                self._refuse(part.carry, *broken)
+                self._give_up(part, broken)
             axes = tuple([None if cut else own for own, cut in cuts])
             inner = tuple([cut for own, cut in cuts if own not in cell])
             view = Part(part.carry, axes, ("slice", part.rest, index), part.cell)
@@ -237,7 +235,7 @@ class Turns:
         if self.frame.is_open(view):
             # The cell lies within what is written: the rest of that must stay as it is.
             if fn is not None or not _is_same_part(view, given):
-                self._give_up(view)
+                self._give_up(view, view.axes)
             assert isinstance(given, Part)
             new = frame.cell(given)
         else:
@@ -400,7 +398,7 @@ class Turns:
                 after[place] = old
                 ends[-1][place] = Own(frames[-1].cell(new))
             elif isinstance(old, Part) and frame.is_open(old):
-                self._give_up(old)
+                self._give_up(old, old.axes)
         outputs = [list(map(inner.value, end)) for inner, end in zip(frames, ends, strict=True)]
         results = _recorded(frame, op, frames, own, outputs, behind=[*state, *slices])
         return [_with_values(kind, [value]) for kind, value in zip(after, results, strict=True)]
@@ -434,11 +432,6 @@ def _with_values(kind: Kind | None, values: Sequence[Value]) -> Kind:
     if kind is not None and not values:
         return kind
     return replace(kind, cell=values[0]) if isinstance(kind, Part) else Own(values[0])
-
-
-def _is_light(op: Operation) -> bool:
-    """Whether an operation is as little work as moving what it takes."""
-    return is_moved(op) or is_elementwise(op)
 
 
 def _is_same_part(part: Part, kind: Kind) -> bool:

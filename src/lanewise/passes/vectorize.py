@@ -105,7 +105,7 @@ class Mapper:
                     continue
                 left = [x for x in body.operations[body.operations.index(op) :] if x not in done]
                 if group := calls.get(op):
-                    later = _dependents(left, group)
+                    later = _reached(left, group)
                     record([x for x in left[: left.index(group[-1])] if x not in later])
                 else:
                     group = _of_own_sizes(left)
@@ -272,9 +272,8 @@ def _ordered_groups(body: Graph) -> dict[Operation, list[Operation]]:
     for run in runs:
         if len(run) < 2 or not any(op.has_effect for op in run):
             continue
-        after = _dependents(body.operations, run)
-        needed = _ancestors(body.operations, run)
-        members = [op for op in body.operations if op in run or (op in after and op in needed)]
+        found = _reached(body.operations, run) & _reached(body.operations, run, back=True)
+        members = [op for op in body.operations if op in found]
         groups[members[0]] = members
     return groups
 
@@ -289,7 +288,7 @@ def _of_own_sizes(operations: Sequence[Operation]) -> list[Operation]:
     names = has[operations[0]] & defined
     while True:
         members = {op for op in operations if not names.isdisjoint(has[op])}
-        later, needed = _dependents(operations, members), _ancestors(operations, members)
+        later, needed = _reached(operations, members), _reached(operations, members, back=True)
         members = later & needed
         found = _union([has[op] for op in members]) & defined
         # What must come first, and goes with something that comes later, goes with it as well.
@@ -306,7 +305,7 @@ def _needed_by(operations: Sequence[Operation], group: Sequence[Operation]) -> s
     needed: set[Operation] = set()
     found = set(group)
     while found != needed:
-        needed = _ancestors(operations, found)
+        needed = _reached(operations, found, back=True)
         names = _union([all_symbols_of(op) for op in needed])
         found = needed | {
             op for op in operations
@@ -319,23 +318,18 @@ def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*sets)
 
 
-def _dependents(operations: Sequence[Operation], roots: Collection[Operation]) -> set[Operation]:
-    """Return the operations that use a result of a root, directly or not, and the roots."""
-    found = set(roots)
-    values = {result for op in roots for result in op.results}
-    for op in operations:
-        if op in found or not values.isdisjoint(op.operands):
-            found.add(op)
-            values.update(op.results)
-    return found
+def _reached(
+    operations: Sequence[Operation], roots: Collection[Operation], back: bool = False
+) -> set[Operation]:
+    """Return the operations that use a result of a root, directly or not, and the roots.
 
-
-def _ancestors(operations: Sequence[Operation], roots: Collection[Operation]) -> set[Operation]:
-    """Return the operations that a root depends on, directly or not, and the roots."""
+    Going back, those that a root depends on.
+    """
     found: set[Operation] = set()
     values: set[Value] = set()
-    for op in reversed(operations):
-        if op in roots or not values.isdisjoint(op.results):
+    for op in reversed(operations) if back else operations:
+        near, far = (op.results, op.operands) if back else (op.operands, op.results)
+        if op in roots or not values.isdisjoint(near):
             found.add(op)
-            values.update(op.operands)
+            values.update(far)
     return found
