@@ -9,11 +9,12 @@ it does not hold run without it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.ir.dims import Call, Dim, DimLike, bounds, most_of, substitute, symbols
+from lanewise.ir.dims import Call, Dim, DimLike, most_of, never_below, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import dims_in
@@ -134,13 +135,10 @@ def _below(test: DimLike, sizes: Mapping[str, int]) -> tuple[str, int] | None:
 
 def _same(args: Sequence[DimLike], sizes: Mapping[str, int]) -> dict[str, DimLike]:
     """Return what makes two sizes one that broadcast and were the same, or one of them 1."""
-    numbers = [evaluate(dim, sizes) for dim in args]
-    pairs = [(x, number, y, other) for x, number in zip(args, numbers, strict=True)
-             for y, other in ((args[-1], numbers[-1]), (1, 1)) if x is not y]  # fmt: skip
-    for first, number, second, other in pairs:
-        found = _at_least(first - second, sizes) if number == other else ()
-        for name, least in found:
-            return {name: least}
+    for first, second in itertools.product(args, (args[-1], 1)):
+        if first is not second and evaluate(first, sizes) == evaluate(second, sizes):
+            for name, least in _at_least(first - second, sizes):
+                return {name: least}
     return {}
 
 
@@ -155,8 +153,7 @@ def _at_least(test: DimLike, sizes: Mapping[str, int]) -> Iterator[tuple[str, Di
             name = monomial[0]
             if isinstance(name, str):
                 least = Dim.symbol(name) - slack
-                floor = bounds(least)[0]
-                if name not in set(symbols(least)) and floor is not None and floor >= 0:
+                if name not in set(symbols(least)) and never_below(least, 0):
                     yield name, least
 
 

@@ -115,15 +115,10 @@ MOST_PERIOD = 16
 
 
 def _counts(name: str, where: object, is_endless: bool = False) -> Collection[int]:
-    """Return for which numbers to ask that a symbol may be.
+    """Return for which numbers to ask that a symbol may be; if it may be any, an `IndexError`.
 
     Of one that is endless those do up to two periods behind the last bend: what is linear from
     there on is as it is between two numbers.
-
-    Raises
-    ------
-    IndexError
-        If it may be any.
     """
     most = most_of(name)
     if most is None and not is_endless:

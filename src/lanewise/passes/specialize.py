@@ -142,10 +142,7 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
 def bounded_for(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     """Return a graph in which symbols that it defines say how far they go for certain sizes.
 
-    Raises
-    ------
-    IndexError
-        If that is not known.
+    Where that is not known it is an `IndexError`.
     """
     names: dict[str, DimLike] = {}
     for op in graph.walk():
@@ -193,12 +190,7 @@ def at_usual_sizes(graph: Graph, examples: int | None = None) -> Graph:
     """Return a graph with usual sizes in place of unknown ones, also of those that it defines.
 
     For estimates: what a loop counts is taken at the middle of the loop; or, of some `examples`, as
-    it is in the largest.
-
-    Raises
-    ------
-    ValueError, IndexError
-        If these are no sizes that it is meant for.
+    it is in the largest. Sizes that it is not meant for are a `ValueError` or `IndexError`.
     """
 
     def size(name: str) -> int:
