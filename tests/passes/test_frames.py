@@ -7,14 +7,21 @@ import textwrap
 import numpy as np
 import pytest
 
-from lanewise.ir.graph import Builder, building
-from lanewise.ir.text import format_graph
+from lanewise.ir.graph import Builder, Graph, building
+from lanewise.ir.text import format_graph, parse_graph
 from lanewise.ir.types import array_type
 from lanewise.ops.elementwise import elementwise
+from lanewise.ops.registry import REGISTRY
 from lanewise.passes.frames import Dependent, Frame, Own, Part, Running, Same, Turn
 
 ROW = array_type(np.dtype(float), (3,))
 OUTSIDE = Builder().input(ROW)
+BRANCH = """
+graph(%0: bool[], %1: f64[3]) {
+  %2 = cond(%0, %1) graph(%0: f64[3]) { return %0 } graph(%0: f64[3]) { return %0 }
+  return %2
+}
+"""
 WRITTEN = Part(0, (0,), ("carry", 0), None)
 
 
@@ -46,18 +53,28 @@ def test_what_an_iteration_does_not_have_has_no_value(kind):
 
 def test_a_region_within_takes_from_the_region_around():
     frame = _frame()
-    own = frame.builder.input(ROW)
-    inner = frame.within()
-    bound = inner.bind(Own(own))
-    with building(inner.builder):
-        result = elementwise(np.add)(inner.value(bound), inner.value(Same(OUTSIDE)))
-    keys = list(inner.taken)
-    assert inner.outer(keys) == (own, frame.value(Same(OUTSIDE)))
-    region = inner.finish(keys, [], [result])
-    assert format_graph(region) == textwrap.dedent("""\
-        graph(%0: f64[3], %1: f64[3]) {
-          %2: f64[3] = add(%0, %1)
-          return %2
+    chosen, own = frame.builder.input(array_type(np.dtype(bool), ())), frame.builder.input(ROW)
+    (op,) = parse_graph(BRANCH, REGISTRY).operations
+    frames = [frame.within(), frame.within()]
+    with building(frames[0].builder):
+        value = frames[0].value(frames[0].bind(Own(own)))
+        result = elementwise(np.add)(value, frames[0].value(Same(OUTSIDE)))
+    outputs = [[result], [frames[1].value(Same(OUTSIDE))]]
+    found = frame.record(op, frames, [(), ()], outputs, before=[chosen])
+    assert list(frame.taken) == [("same", OUTSIDE)]
+    taken = frame.value(Same(OUTSIDE))
+    graph = Graph([chosen, own, taken], frame.builder.operations, found)
+    assert format_graph(graph) == textwrap.dedent("""\
+        graph(%0: bool[], %1: f64[3], %2: f64[3]) {
+          %3: f64[3] = cond(%0, %1, %2)
+            graph(%0: f64[3], %1: f64[3]) {
+              %2: f64[3] = add(%0, %1)
+              return %2
+            }
+            graph(%1: f64[3], %0: f64[3]) {
+              return %0
+            }
+          return %3
         }""")
 
 

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Builder, Graph, Value, building
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.control import LOOPS
 from lanewise.ops.regions import example_type
 from lanewise.passes.numbers import INT, integer
 
@@ -90,15 +91,15 @@ class Frame:
         self,
         carries: Sequence[ArrayType],
         cells: Sequence[Mapping[int, Key]],
-        parent: Frame | None = None,
+        is_within: bool = False,
     ) -> None:
-        self.carries, self.cells, self.parent = carries, cells, parent
+        self.carries, self.cells, self.is_within = carries, cells, is_within
         self.builder = Builder()
         self.taken: dict[Key, Value] = {}
 
     def within(self) -> Frame:
         """Return a region in this one."""
-        return Frame(self.carries, self.cells, self)
+        return Frame(self.carries, self.cells, True)
 
     def is_open(self, part: Part) -> bool:
         """Whether a part has more than the turn's own cell."""
@@ -157,12 +158,26 @@ class Frame:
             return replace(kind, terms=())
         return kind
 
-    def outer(self, keys: Sequence[Key]) -> tuple[Value, ...]:
-        """Return what the inputs for some sources are in the region around."""
-        parent = self.parent
-        assert parent is not None
-        return tuple([k[1] if k[0] == "own" else parent.source(k) for k in keys])
+    def record(
+        self,
+        op: Operation,
+        frames: Sequence[Frame],
+        own: Sequence[Sequence[Value]],
+        outputs: Sequence[Sequence[Value]],
+        before: Sequence[Value] = (),
+        behind: Sequence[Value] = (),
+    ) -> tuple[Value, ...]:
+        """Record an operation whose regions are frames in this one, with inputs of their `own`.
 
-    def finish(self, keys: Sequence[Key], own: Sequence[Value], outputs: Sequence[Value]) -> Graph:
-        """Return the region: its inputs are those for some sources, then its `own`."""
-        return Graph([*map(self.source, keys), *own], self.builder.operations, outputs)
+        Its operands are those that come `before` what the regions take, this, and those `behind`.
+        """
+        keys = list(dict.fromkeys([key for inner in frames for key in inner.taken]))
+        regions = tuple(
+            [
+                Graph([*map(inner.source, keys), *given], inner.builder.operations, values)
+                for inner, given, values in zip(frames, own, outputs, strict=True)
+            ]
+        )
+        taken = [key[1] if key[0] == "own" else self.source(key) for key in keys]
+        params = {**op.params, "captures": len(keys)} if op.primitive in LOOPS else op.params
+        return self.builder.emit(op.primitive, (*before, *taken, *behind), params, regions)

@@ -143,7 +143,7 @@ class Turns:
         if self.sizes and has_sizes(op, self.sizes):
             return False
         is_light = is_moved(op) or is_elementwise(op)
-        return frame.parent is None or (is_light and is_quiet(op) and not may_fail(op))
+        return not frame.is_within or (is_light and is_quiet(op) and not may_fail(op))
 
     def _fits(self, turn: Turn) -> bool:
         ends = turn.start, turn.start + turn.step * self.length
@@ -337,7 +337,7 @@ class Turns:
         joins = [self._join(frames, column, entered) for column in zip(*rows, strict=True)]
         outputs = [[v for _, given in joins for v in given[n]] for n in range(len(frames))]
         own = [()] * len(frames)
-        results = iter(_recorded(frame, op, frames, own, outputs, before=[chosen]))
+        results = iter(frame.record(op, frames, own, outputs, before=[chosen]))
         return [_with_values(kind, list(islice(results, len(given[0])))) for kind, given in joins]
 
     def _join(
@@ -400,29 +400,8 @@ class Turns:
             elif isinstance(old, Part) and frame.is_open(old):
                 self._give_up(old, old.axes)
         outputs = [list(map(inner.value, end)) for inner, end in zip(frames, ends, strict=True)]
-        results = _recorded(frame, op, frames, own, outputs, behind=[*state, *slices])
+        results = frame.record(op, frames, own, outputs, behind=[*state, *slices])
         return [_with_values(kind, [value]) for kind, value in zip(after, results, strict=True)]
-
-
-def _recorded(
-    frame: Frame,
-    op: Operation,
-    frames: Sequence[Frame],
-    own: Sequence[Sequence[Value]],
-    outputs: Sequence[Sequence[Value]],
-    before: Sequence[Value] = (),
-    behind: Sequence[Value] = (),
-) -> tuple[Value, ...]:
-    """Record an operation of which the regions were recorded, each with inputs of its `own`.
-
-    Its operands are those that come `before` what the regions take, this, and those `behind`.
-    """
-    keys = list(dict.fromkeys([key for inner in frames for key in inner.taken]))
-    rows = zip(frames, own, outputs, strict=True)
-    regions = tuple([inner.finish(keys, given, values) for inner, given, values in rows])
-    operands = (*before, *frames[0].outer(keys), *behind)
-    params = {**op.params, "captures": len(keys)} if op.primitive in LOOPS else op.params
-    return frame.builder.emit(op.primitive, operands, params, regions)
 
 
 def _with_values(kind: Kind | None, values: Sequence[Value]) -> Kind:
