@@ -19,7 +19,7 @@ from itertools import islice
 import numpy as np
 
 from lanewise.ir.dims import DimLike, dim_min, never_below, product
-from lanewise.ir.graph import Builder, Graph, Operation, Value, current_builder
+from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.control import LOOPS, scan
@@ -81,7 +81,7 @@ def _spread(graph: Graph, fastmath: bool, totals: bool, is_repeated: bool = Fals
         is_worth_it = not is_repeated or _work(op) >= MUCH
         if op.primitive is scan and _is_long(op) and is_worth_it:
             operands = [values[value] for value in op.operands]
-            found = _Loop(current_builder(), op, operands, fastmath, totals).mapped()
+            found = _Loop(op, operands, fastmath, totals).mapped()
             if found is not None:
                 return found
         inner, again = totals and op.primitive is not map_, is_repeated or op.primitive in LOOPS
@@ -117,14 +117,10 @@ class _Loop:
     """A scan on its way to being a map, recorded in the current builder."""
 
     def __init__(
-        self,
-        builder: Builder,
-        op: Operation,
-        operands: Sequence[Value],
-        fastmath: bool,
-        totals: bool,
+        self, op: Operation, operands: Sequence[Value], fastmath: bool, totals: bool
     ) -> None:
-        self.builder, self.op, self.fastmath, self.totals = builder, op, fastmath, totals
+        self.op, self.fastmath, self.totals = op, fastmath, totals
+        self.builder = builder = current_builder()
         params = op.params
         self.length: DimLike = params["length"]
         first = params["captures"]
