@@ -258,20 +258,20 @@ class Turns:
         keys = [self.place(kind, n) for kind, n in zip(places, shape[axis:], strict=False)]
         if any(isinstance(p, Turn) and key is None for p, key in zip(places, keys, strict=True)):
             return None
-        counting = [key if key is not None and key[0] == "turn" else () for key in keys]
-        kept = [i for i, key in enumerate(counting) if not key or key[1]]
-        moving = [i for i in kept if counting[i]]
+        turning = {i: key[1:] for i, key in enumerate(keys) if key is not None and key[0] == "turn"}
+        fixed = {i: start for i, (step, start) in turning.items() if not step}
+        kept = [i for i in range(len(places)) if i not in fixed]
+        moving = [i for i in kept if i in turning]
         if len(moving) > 1 or (kept and not moving):
             return None
         value = whole.value
         with building(self.outside):
-            for i in reversed(range(len(places))):
-                if i not in kept:  # the same place in all turns
-                    value = gather(value, integer(counting[i][2]), axis=axis + i)
+            for i in sorted(fixed, reverse=True):  # the same place in all turns
+                value = gather(value, integer(fixed[i]), axis=axis + i)
         if not moving:
             return Same(value)
         (first,) = moving
-        _, step, start = counting[first]
+        step, start = turning[first]
         found = frame.source(("along", value, axis + kept.index(first), step, start))
         others = [places[i] for i in kept if i != first]
         if not others:
@@ -421,10 +421,8 @@ def _is_same_part(part: Part, kind: Kind) -> bool:
 def _counted(op: Operation, kinds: Sequence[Kind]) -> Turn | None:
     """Return what an operation makes of integers that count with the turns, if that counts too."""
     fn = op.params["fn"] if op.primitive is exact else op.primitive.ufunc
-    results = op.results
-    if fn is None or len(results) != 1 or results[0].type != array_type(INT, ()):
-        return None
-    if op.params.get("dtype") is not None:
+    types = [value.type for value in op.results]
+    if types != [array_type(INT, ())] or op.params.get("dtype") is not None:
         return None
     pairs = [(kind.step, kind.start) for kind in kinds if isinstance(kind, Turn)]
     if fn is np.negative:
