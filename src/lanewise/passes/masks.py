@@ -58,7 +58,7 @@ class _Part:
         (self.size,) = self.mask.type.shape
         members = [op for op in graph.operations if self.name in all_symbols_of(op)]
         self.values: dict[Value, Value] = {}
-        #: How what has the size is recorded of whole arrays.
+        #: The methods that record what has the size of whole arrays. (Bound ones would be a cycle.)
         self.rules = {
             op: self._rule(op) for op in members if op is not definition and op not in places
         }
@@ -96,7 +96,7 @@ class _Part:
             return None
         reads = [value in self.places for value in op.operands]
         if op.primitive is dimension:
-            return self._count if op.params["size"] == self.definition.params["size"] else None
+            return _Part._count if op.params["size"] == self.definition.params["size"] else None
         if op.primitive is gather or op.primitive is scatter:
             axis, is_gather = op.params["axis"], op.primitive is gather
             is_along = axes[0] == -1 and op.operands[0].type.shape[axis] == self.size
@@ -104,15 +104,15 @@ class _Part:
                 return None
             if reads != ([False, True] if is_gather else [False, False, True]):
                 return None
-            return partial(self._read if is_gather else self._written, axis)
+            return partial(_Part._read if is_gather else _Part._written, axis=axis)
         if is_elementwise(op) and any(reads) and not is_quiet(op):
             return None
         if op.primitive is reduce:
             dtype, fn = op.operands[0].type.dtype, op.params["fn"]
             is_known = dtype.kind in "biuf" and neutral(fn, dtype) is not None
             is_total = axes[0] != -1 and axes[0] in op.params["axes"]
-            return partial(self._total if is_total else self._same, op) if is_known else None
-        return partial(self._same, op) if self._is_same(op) else None
+            return partial(_Part._total if is_total else _Part._same, op=op) if is_known else None
+        return partial(_Part._same, op=op) if self._is_same(op) else None
 
     def _is_same(self, op: Operation) -> bool:
         """Whether an operation does to whole arrays what it does to the part."""
@@ -135,8 +135,11 @@ class _Part:
 
     def whole(self) -> Graph:
         """Return the graph with whole arrays in the place of the parts."""
-        others = [op for op in self.rules if op.primitive not in (gather, scatter)]
-        are_read = any([not self.places.isdisjoint(op.operands) for op in others])
+        are_read = any(
+            not self.places.isdisjoint(op.operands)
+            for op in self.rules
+            if op.primitive is not gather and op.primitive is not scatter
+        )
 
         def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
             self.values = values
@@ -149,17 +152,17 @@ class _Part:
                 return None
             record = self.rules[op]
             assert record is not None
-            return [record(*[values[value] for value in op.operands])]
+            return [record(self, *[values[value] for value in op.operands])]
 
         return self.graph.rewritten(rule)
 
-    def _same(self, op: Operation, *operands: Value) -> Value:
+    def _same(self, *operands: Value, op: Operation) -> Value:
         return op.primitive(*operands, **replaced(op.params, {self.name: self.size}))
 
-    def _read(self, axis: int, x: Value, _: Value) -> Value:
+    def _read(self, x: Value, _: Value, axis: int) -> Value:
         return x if self.is_quiet else self._filled(x, axis)
 
-    def _written(self, axis: int, x: Value, values: Value, _: Value) -> Value:
+    def _written(self, x: Value, values: Value, _: Value, axis: int) -> Value:
         return where(self._aligned(axis, x), values, x)
 
     def _count(self) -> Value:
@@ -184,7 +187,7 @@ class _Part:
     def _is_any(self) -> Value:
         return elementwise(np.greater)(self._count(), number(0, _INTP))
 
-    def _total(self, op: Operation, x: Value) -> Value:
+    def _total(self, x: Value, op: Operation) -> Value:
         fn, dtype, axis = op.params["fn"], x.type.dtype, self._axis(op.operands[0])
         assert axis is not None
         chosen = where(self._aligned(axis, x), x, number(neutral(fn, dtype), dtype))

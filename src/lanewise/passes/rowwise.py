@@ -34,9 +34,6 @@ BINS = 8
 #: What a size is taken for that is not known: where arrays are small, another plan is taken.
 MANY = 1 << 16
 
-#: What makes views of parts of rows.
-_CUTS = (slice_, reshape)
-
 Makers = Mapping[Value, Operation]
 
 
@@ -211,9 +208,13 @@ def viewed(value: Value, makers: Makers, is_linked: bool) -> tuple[Value, list[O
     return found
 
 
+def _is_cut(op: Operation) -> bool:
+    return op.primitive is slice_ or op.primitive is reshape
+
+
 def keeps_rows(op: Operation) -> bool:
     """Whether an operation is a view of which each row is a part of one row."""
-    if op.primitive not in _CUTS or not all(map(_is_array, op.operands)):
+    if not _is_cut(op) or not all(map(_is_array, op.operands)):
         return False
     (given,), (made,) = [v.type.shape for v in op.operands], [v.type.shape for v in op.results]
     if op.primitive is reshape:
@@ -236,7 +237,7 @@ def is_unreadable(value: Value, makers: Makers) -> bool:
 def repeated(value: Value, makers: Makers) -> Value:
     """Return the single number that fills an array, or the array."""
     maker = makers.get(value)
-    while maker is not None and maker.primitive in _CUTS:
+    while maker is not None and _is_cut(maker):
         maker = makers.get(maker.operands[0])
     if maker is not None and maker.primitive is broadcast_to and _is_array(maker.operands[0]):
         (source,) = maker.operands

@@ -28,8 +28,6 @@ _EXACT = frozenset(
     (np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.less, np.less_equal, np.greater,
      np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not)
 )  # fmt: skip
-#: Other operations of which numbers are known where what they take is.
-_OF_SIZES = (constant, dimension, exact, cast)
 
 
 def specialized(graph: Graph, sizes: Mapping[str, DimLike]) -> Graph:
@@ -102,9 +100,10 @@ class _Writer:
         self, op: Operation, operands: Sequence[Value], params: dict[str, Any]
     ) -> tuple[Value, ...] | None:
         """Record a number that depends on sizes only as a constant."""
-        is_exact = op.primitive in _OF_SIZES or op.primitive.ufunc in _EXACT
+        is_size = op.primitive is constant or op.primitive is dimension
+        is_number = op.primitive is exact or op.primitive is cast or op.primitive.ufunc in _EXACT
         is_known = all([value in self._known for value in operands])
-        if not is_exact or not is_known or op.results[0].type.shape:
+        if not (is_size or is_number) or not is_known or op.results[0].type.shape:
             return None
         if isinstance(params.get("size"), Dim):  # of which a symbol stays
             return None

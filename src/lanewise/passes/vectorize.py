@@ -92,30 +92,35 @@ class Mapper:
     def run(self, body: Graph, given: Sequence[Lane]) -> list[Lane]:
         """Record the operations of a graph without parallel maps; return its outputs."""
         self.lanes.update(zip(body.inputs, given, strict=True))
-        calls = _ordered_groups(body)
-        done: set[Operation] = set()
-
-        def record(operations: Sequence[Operation]) -> None:
-            for op in operations:
-                if op in done:
-                    continue
-                if op not in calls and not self._is_own(op):
-                    self.operation(op)
-                    done.add(op)
-                    continue
-                left = [x for x in body.operations[body.operations.index(op) :] if x not in done]
-                if group := calls.get(op):
-                    later = _reached(left, group)
-                    record([x for x in left[: left.index(group[-1])] if x not in later])
-                else:
-                    group = _of_own_sizes(left)
-                    needed = _needed_by(left, group) - set(group)
-                    record([x for x in left if x in needed])
-                self.loop(group, body)
-                done.update(group)
-
-        record(body.operations)
+        self._record(body.operations, body, _ordered_groups(body), set())
         return [self.lanes[value] for value in body.outputs]
+
+    def _record(
+        self,
+        operations: Sequence[Operation],
+        body: Graph,
+        calls: dict[Operation, list[Operation]],
+        done: set[Operation],
+    ) -> None:
+        """Record operations of `body` with what they depend on, those that are not yet `done`."""
+        for op in operations:
+            if op in done:
+                continue
+            if op not in calls and not self._is_own(op):
+                self.operation(op)
+                done.add(op)
+                continue
+            left = [x for x in body.operations[body.operations.index(op) :] if x not in done]
+            if group := calls.get(op):
+                later = _reached(left, group)
+                before = [x for x in left[: left.index(group[-1])] if x not in later]
+            else:
+                group = _of_own_sizes(left)
+                needed = _needed_by(left, group) - set(group)
+                before = [x for x in left if x in needed]
+            self._record(before, body, calls, done)
+            self.loop(group, body)
+            done.update(group)
 
     def _is_own(self, op: Operation) -> bool:
         """Whether an operation defines a size that each example has for itself."""
@@ -325,11 +330,11 @@ def _reached(
 
     Going back, those that a root depends on.
     """
-    found: set[Operation] = set()
+    first, found = set(roots), set[Operation]()
     values: set[Value] = set()
     for op in reversed(operations) if back else operations:
         near, far = (op.results, op.operands) if back else (op.operands, op.results)
-        if op in roots or not values.isdisjoint(near):
+        if op in first or not values.isdisjoint(near):
             found.add(op)
             values.update(far)
     return found
