@@ -70,7 +70,7 @@ def _settled(graph: Graph, mapped: Flags) -> str:
     first = op.params["captures"]
     last = first + op.params.get("carry", len(op.operands) - first)
     body = op.regions[-1]
-    _, taken = settled(Mapper(4, True, {}, None), body, mapped, slice(first, last))
+    _, taken = settled(Mapper(4, True), body, mapped, slice(first, last))
     names = zip(body.inputs, taken, strict=True)
     return "\n".join([f"%{v.index}: {'varies' if t else 'is the same'}" for v, t in names])
 
@@ -78,7 +78,11 @@ def _settled(graph: Graph, mapped: Flags) -> str:
 def _pruned(graph: Graph) -> Graph:
     """Return the graph with its last operation with regions pruned to what the outputs need."""
     op = _last_with_regions(graph)
-    made, replaced = prune(op, set(graph.outputs), lambda region: region)
+
+    def simplify(region: Graph, is_within: bool = False) -> Graph:
+        return eliminate_dead(region, True) if is_within else region
+
+    made, replaced = prune(op, set(graph.outputs), simplify)
     place = graph.operations.index(op)
     operations = [*graph.operations[:place], *made, *graph.operations[place + 1 :]]
     return substituted(Graph(graph.inputs, operations, graph.outputs), replaced)
@@ -191,11 +195,9 @@ def _turns(graph: Graph) -> str:
     assert op.primitive is scan
     first, count = op.params["captures"], op.params["carry"]
     carry = op.operands[first : first + count]
-    cells: list[dict] = [{} for _ in carry]
-    refused: set[tuple[int, int]] = set()
+    turns = _Noting(op.params["length"], [v.type for v in carry], Builder())
     while True:
-        builder = Builder()
-        turns = _Noting(op.params["length"], [v.type for v in carry], cells, refused, builder)
+        turns.begin()
         turns.noted = []
         kinds: list[Kind] = [Same(value) for value in op.operands[:first]]
         for number, value in enumerate(carry):
@@ -209,7 +211,7 @@ def _turns(graph: Graph) -> str:
             continue
         except Dependent:
             turns.noted.append("then an iteration needs another")
-        for number, (value, cell) in enumerate(zip(carry, cells, strict=True)):
+        for number, (value, cell) in enumerate(zip(carry, turns.cells, strict=True)):
             if value.type.ndim:
                 places = [f"axis {axis} at {_place(key)}" for axis, key in cell.items()]
                 place = ", ".join(places) or "not told apart"

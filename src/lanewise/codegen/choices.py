@@ -17,7 +17,7 @@ from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
 from lanewise.ops.facts import Kind, ask, count
 from lanewise.ops.regions import map_
-from lanewise.passes.specialize import at_longest_sizes, at_usual_sizes, defined_sizes
+from lanewise.passes.specialize import at_usual_sizes, defined_sizes
 from lanewise.passes.survive import meant
 
 #: Two vectors are in flight, which hides latencies, unless more numbers than this are live at once.
@@ -93,7 +93,7 @@ def _own_sizes_pay(body: Graph, in_dims: Sequence[int | None]) -> bool:
         return False
     lanes = _group(usual, in_dims)
     try:
-        longest = at_longest_sizes(body, ABREAST * lanes)
+        longest = at_usual_sizes(body, ABREAST * lanes)
     except (ValueError, IndexError):  # not all of them are so at once
         longest = usual
     return _is_faster(longest, usual, in_dims)

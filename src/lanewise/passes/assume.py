@@ -9,14 +9,15 @@ it does not hold run without it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.ir.dims import Call, Dim, DimLike, bounds, most_of, substitute, symbols
+from lanewise.ir.dims import Call, Dim, DimLike, most_of, never_below, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import dims_in
 from lanewise.passes.specialize import specialized
 
 #: So many rounds of assumptions are made at most, as one may show another.
@@ -25,15 +26,7 @@ MOST_ROUNDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A graph under assumptions on sizes.
-
-    Attributes
-    ----------
-    graph
-        The graph, with other symbols.
-    sizes
-        What stands for the symbols that the graph had.
-    """
+    """A graph under assumptions on sizes, and what stands for the symbols that it had before."""
 
     graph: Graph
     sizes: Mapping[str, DimLike]
@@ -142,13 +135,10 @@ def _below(test: DimLike, sizes: Mapping[str, int]) -> tuple[str, int] | None:
 
 def _same(args: Sequence[DimLike], sizes: Mapping[str, int]) -> dict[str, DimLike]:
     """Return what makes two sizes one that broadcast and were the same, or one of them 1."""
-    numbers = [evaluate(dim, sizes) for dim in args]
-    pairs = [(x, number, y, other) for x, number in zip(args, numbers, strict=True)
-             for y, other in ((args[-1], numbers[-1]), (1, 1)) if x is not y]  # fmt: skip
-    for first, number, second, other in pairs:
-        found = _at_least(first - second, sizes) if number == other else ()
-        for name, least in found:
-            return {name: least}
+    for first, second in itertools.product(args, (args[-1], 1)):
+        if first is not second and evaluate(first, sizes) == evaluate(second, sizes):
+            for name, least in _at_least(first - second, sizes):
+                return {name: least}
     return {}
 
 
@@ -163,8 +153,7 @@ def _at_least(test: DimLike, sizes: Mapping[str, int]) -> Iterator[tuple[str, Di
             name = monomial[0]
             if isinstance(name, str):
                 least = Dim.symbol(name) - slack
-                floor = bounds(least)[0]
-                if name not in set(symbols(least)) and floor is not None and floor >= 0:
+                if name not in set(symbols(least)) and never_below(least, 0):
                     yield name, least
 
 
@@ -177,26 +166,17 @@ def _fresh(name: str, sizes: Mapping[str, int]) -> str:
 
 def _calls(graph: Graph) -> Iterator[Call]:
     """Yield what polynomials cannot express in types and parameters, in the order they come."""
-    for value in graph.inputs:
-        yield from _calls_in(value.type)
-    for op in graph.operations:
-        for value in op.results:
-            yield from _calls_in(value.type)
-        yield from _calls_in(tuple(op.params.values()))
-        for region in op.regions:
-            yield from _calls(region)
+    where: list[Any] = [value.type for value in graph.inputs]
+    for op in graph.walk():
+        where += [*op.signature.types, op.params]
+    for dim in dims_in(where):
+        yield from _calls_in(dim)
 
 
-def _calls_in(value: Any) -> Iterator[Call]:
-    if isinstance(value, ArrayType):
-        value = value.shape
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _calls_in(part)
-    elif isinstance(value, Dim):
-        for monomial, _ in value.terms:
-            for atom in monomial:
-                if isinstance(atom, Call):
-                    for arg in atom.args:
-                        yield from _calls_in(arg)
-                    yield atom
+def _calls_in(dim: Dim) -> Iterator[Call]:
+    for monomial, _ in dim.terms:
+        for atom in monomial:
+            if isinstance(atom, Call):
+                for arg in dims_in(atom.args):
+                    yield from _calls_in(arg)
+                yield atom

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from lanewise.ir.graph import Graph, Operation, Value, current_builder
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
@@ -33,26 +31,6 @@ def spread_batches(graph: Graph, target: Target) -> Graph:
     return Graph(graph.inputs, operations, graph.outputs)
 
 
-def each_in_turn(graph: Graph, change: Callable[[Graph, bool], Graph]) -> Graph:
-    """Return a graph with its maps run one example after the other, and their regions changed.
-
-    ``change`` is also told whether arithmetic may be rounded otherwise. If there are no such maps
-    it gets the graph itself.
-    """
-    if not any(map(is_batch, graph.operations)):
-        return change(graph, False)
-
-    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
-        if not is_batch(op):
-            return None
-        region = change(op.regions[0], op.params["fastmath"])
-        operands = tuple([values[value] for value in op.operands])
-        params = {**op.params, "order": SEQUENTIAL}
-        return current_builder().emit(map_, operands, params, (region,))
-
-    return graph.rewritten(rule)
-
-
 # --- what there is in a graph ---------------------------------------------------------------------
 
 
@@ -67,11 +45,6 @@ def may_spread(graph: Graph) -> bool:
 def has_kernels(graph: Graph) -> bool:
     """Whether there is a native map in a graph."""
     return any(op.params.get("order") == NATIVE for op in graph.walk())
-
-
-def holds_map(region: Graph) -> bool:
-    """Whether there is a map in a graph, or in its regions."""
-    return any(op.primitive is map_ for op in region.walk())
 
 
 def count_maps(graph: Graph) -> int:
@@ -100,8 +73,3 @@ def is_batch(op: Operation) -> bool:
 def _is_arena(value: Value) -> bool:
     """Whether a value is the memory of lists, which all examples share."""
     return isinstance(value.type, ArrayType) and value.type.dtype.kind == "O"
-
-
-def is_known(type_: ArrayType) -> bool:
-    """Whether all sizes of an array are numbers."""
-    return all(isinstance(n, int) for n in type_.shape)

@@ -6,16 +6,16 @@ a number of examples that is known only when they run, a symbol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
-from typing import Any
 
-from lanewise.ir.dims import Dim, DimLike, symbols
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import symbols_in
 from lanewise.passes.control import settled
 from lanewise.passes.lanes import Report
 from lanewise.passes.pipeline import DIVERGED
+from lanewise.passes.specialize import symbols_of
 from lanewise.passes.vectorize import Mapper, vectorize
 
 
@@ -29,23 +29,12 @@ def batched_region(
 ) -> tuple[Graph, tuple[bool, ...]]:
     """Return a region over `size` examples, simplified, and which of its outputs vary.
 
-    Parameters
-    ----------
-    region
-        The region for one example.
-    mapped
-        Which of its inputs have the batch as axis 0.
-    size
-        How many examples there are; see `fresh_symbol`.
-    fallback
-        Whether an operation without batching rule may run one example at a time.
-    report
-        Told what became of each operation; see `lanewise.passes.vectorize`.
-    out_mapped
-        Which outputs are to have the batch as axis 0, be they the same for all examples or not; by
-        default those that vary.
+    ``mapped`` says which of its inputs have the batch as axis 0, ``out_mapped`` which outputs are
+    to have it, be they the same for all examples or not: by default those that vary. For ``size``
+    see `fresh_symbol`. ``fallback`` says whether an operation without batching rule may run one
+    example at a time; ``report`` is told what became of each operation.
     """
-    opened = Mapper(size, fallback, {}, report).region(vectorize(region), mapped)
+    opened = Mapper(size, fallback, report).region(vectorize(region), mapped)
     chosen = opened.mapped if out_mapped is None else tuple(out_mapped)
     return DIVERGED(opened.finish(chosen)), chosen
 
@@ -59,12 +48,11 @@ def batched_loop(
 ) -> tuple[Graph, Graph, tuple[bool, ...]]:
     """Return the test and the body of a `while` over `size` examples, which turn in lockstep.
 
-    ``mapped`` says which operands (captures, then carry) have the batch as axis 0. What is returned
-    last says the same of the inputs of both regions, and so of the body's outputs: of the carry
-    also what varies after some turns.
+    ``mapped`` says which operands (captures, then carry) have the batch as axis 0; what is returned
+    last, which inputs of the regions: of the carry also what varies after some turns.
     """
     test, body = [vectorize(region) for region in op.regions]
-    mapper = Mapper(size, fallback, {}, report)
+    mapper = Mapper(size, fallback, report)
     captures = op.params["captures"]
     turn, taken = settled(mapper, body, mapped, slice(captures, None))
     question = mapper.region(test, taken)
@@ -74,20 +62,6 @@ def batched_loop(
 
 def fresh_symbol(graph: Graph, name: str = "live") -> Dim:
     """Return a dimension that no type or parameter in a graph or its regions depends on."""
-    taken = set(_symbols(graph))
+    types = tuple([value.type for value in graph.inputs])
+    taken = symbols_in(types).union(*map(symbols_of, graph.walk()))
     return Dim.symbol(next(n for i in count() if (n := f"{name}{i or ''}") not in taken))
-
-
-def _symbols(value: Any) -> Iterator[str]:
-    match value:
-        case Dim():
-            yield from symbols(value)
-        case ArrayType():
-            yield from _symbols(value.shape)
-        case tuple():
-            for part in value:
-                yield from _symbols(part)
-        case Graph():
-            yield from _symbols(tuple([given.type for given in value.inputs]))
-            for op in value.operations:
-                yield from _symbols((*op.params.values(), *op.signature.types, *op.regions))

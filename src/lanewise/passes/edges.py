@@ -33,14 +33,13 @@ def edge(value: Value, axis: int, first: DimLike, last: DimLike) -> Value:
         place = op.results.index(value)
         regions = tuple([_edge_of(region, place, axis, first, last) for region in op.regions])
         return current_builder().emit(op.primitive, op.operands, op.params, regions)[0]
-    return slice_(value, index=along(len(value.type.shape), axis, (first, last, 1)))
+    return sliced(value, axis, (first, last, 1))
 
 
 def _edge_of(region: Graph, place: int, axis: int, first: DimLike, last: DimLike) -> Graph:
     """Return a region that gives only the edge of one of its outputs."""
-    builder = Builder()
-    inputs = [builder.input(value.type) for value in region.inputs]
-    with building(builder):
+    with building(Builder()) as builder:
+        inputs = [builder.input(value.type) for value in region.inputs]
         outputs = builder.inline(region, inputs)
         return builder.finish([edge(outputs[place], axis, first, last)])
 
@@ -48,6 +47,11 @@ def _edge_of(region: Graph, place: int, axis: int, first: DimLike, last: DimLike
 def along(rank: int, axis: int, part: tuple[DimLike, DimLike, int]) -> tuple[Any, ...]:
     """Return the index of a slice of one axis of so many."""
     return (*(None,) * axis, part, *(None,) * (rank - axis - 1))
+
+
+def sliced(value: Value, axis: int, part: tuple[DimLike, DimLike, int]) -> Value:
+    """Record a slice of one axis of a value."""
+    return slice_(value, index=along(value.type.ndim, axis, part))
 
 
 def is_total(op: Operation) -> bool:

@@ -10,24 +10,28 @@ is what kernels and threads take. It is for graphs of one example, as passes/spr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import zip_longest
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, Shape, dim_max, product
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
-from lanewise.ir.types import array_type
 from lanewise.ops.control import CONTROL
 from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, concatenate, reshape, slice_, update_slice
 from lanewise.ops.reduction import reduce
-from lanewise.ops.regions import PARALLEL, example_type, map_
+from lanewise.ops.regions import example_type
+from lanewise.passes.edges import sliced
+from lanewise.passes.lanes import record_map
+from lanewise.passes.numbers import neutral, number
 from lanewise.passes.rowwise import (
     BINS,
     LEAST,
+    Makers,
     along,
     common,
     expected,
@@ -42,14 +46,15 @@ from lanewise.passes.rowwise import (
     is_unreadable,
     keeps_rows,
     leading,
-    links,
     outer,
-    path,
     repeated,
     rows,
+    viewed,
     widest,
 )
 
+#: An array of which another one's rows are parts, and the views that lead from it.
+_Origin: TypeAlias = tuple[Value, list[Operation]]
 #: A block of rows has at most about so many elements, which stay in a processor's own caches; and
 #: fewer, but so many at least, where there would not be so many blocks.
 _BLOCK, _SHORT, _BLOCKS = 1 << 14, 1 << 10, 64
@@ -58,18 +63,17 @@ _BLOCK, _SHORT, _BLOCKS = 1 << 14, 1 << 10, 64
 def over_elements(graph: Graph, fastmath: bool = False) -> Graph:
     """Return the graph with operations on large arrays as maps over elements or rows."""
     split = _Split(*_in_rows(graph))
-    graph = split.graph
     builder = Builder()
-    values = {value: builder.input(value.type) for value in graph.inputs}
+    values = {value: builder.input(value.type) for value in split.graph.inputs}
     with building(builder):
         for step in split.steps():
             if isinstance(step, _Group):
-                _Map(builder, values, split, step).record(fastmath)
+                _Map(builder, values, split.makers, step).record(fastmath)
                 continue
             if step.primitive in CONTROL:
                 step = step.map_regions(lambda region: over_elements(region, fastmath))
             builder.copy(step, values)
-    return builder.finish([values[value] for value in graph.outputs])
+    return builder.finish([values[value] for value in split.graph.outputs])
 
 
 def _in_rows(graph: Graph) -> tuple[Graph, set[Operation]]:
@@ -98,19 +102,14 @@ def _in_rows(graph: Graph) -> tuple[Graph, set[Operation]]:
 
 @dataclass(slots=True)
 class _Group:
-    """Operations that become a map over the first axes of their shapes, which they share."""
+    """Operations that become a map over the first axes of their shapes, which they share.
+
+    Of it are `given` the results that somebody needs; `origins` are those of members' operands.
+    """
 
     members: list[Operation] = field(default_factory=list)
     given: list[Value] = field(default_factory=list)
-
-    def axes(self, split: _Split) -> Shape:
-        """Return the axes of the map, by their sizes."""
-        found = common([rows(op) for op in self.members])
-        own = set(self.members)
-        is_viewed = any(
-            [split.origin(op, i, own)[1] for op in self.members for i in range(len(op.operands))]
-        )
-        return found[:1] if is_viewed else found
+    origins: dict[Operation, list[_Origin]] = field(default_factory=dict)
 
 
 class _Split:
@@ -119,7 +118,8 @@ class _Split:
     def __init__(self, graph: Graph, filled: set[Operation]) -> None:
         self.graph = graph
         self.makers = {value: op for op in graph.operations for value in op.results}
-        self.members: set[Operation] = set()
+        #: For each operation that goes into a map, the others that give its operands' rows.
+        self.linked: dict[Operation, list[Operation | None]] = {}
         apart: set[Operation] = set()  # what reads views with gaps, or what is made of that
         for op in graph.operations:
             if not is_rowwise(op) and op not in filled:
@@ -128,114 +128,87 @@ class _Split:
             is_apart = any([is_unreadable(value, self.makers) for value in op.operands])
             if is_apart or any([maker in apart for maker in makers]):
                 apart.add(op)
-            elif op in filled or is_large(op) or self._follows(op):
-                self.members.add(op)
+                continue
+            sources = [self._source(op, place) for place in range(len(op.operands))]
+            # A small operation may take the rows that another gives at once.
+            follows = any(sources) and expected(product(rows(op)[:1])) >= LEAST
+            if op in filled or is_large(op) or follows:
+                self.linked[op] = sources
 
-    def _follows(self, op: Operation) -> bool:
-        """Whether a small operation takes the rows that another gives, and may do so at once."""
-        return expected(product(rows(op)[:1])) >= LEAST and any(
-            [self._linked(op, place) is not None for place in range(len(op.operands))]
-        )
-
-    def _linked(self, op: Operation, place: int) -> Operation | None:
+    def _source(self, op: Operation, place: int) -> Operation | None:
         """Return the member that gives the rows which an operand's are parts of, if any."""
         if not has_rows(op, place):
             return None
-        value = op.operands[place]
-        views = links(value, self.makers)
-        maker = self.makers.get(views[0].operands[0] if views else value)
-        if maker not in self.members or (is_total(maker) and leading(maker)):
+        maker = self.makers.get(viewed(op.operands[place], self.makers, True)[0])
+        if maker not in self.linked or (is_total(maker) and leading(maker)):
             return None
         return maker
 
-    def origin(
-        self, op: Operation, place: int, own: set[Operation]
-    ) -> tuple[Value, list[Operation]]:
+    def _origin(self, op: Operation, place: int, own: set[Operation]) -> _Origin:
         """Return what an operand's rows are parts of, and by which views."""
         value = op.operands[place]
         number = repeated(value, self.makers)
         if number is not value or not has_rows(op, place):
             return number, []
-        maker = self._linked(op, place)
-        views = links(value, self.makers) if maker in own else path(value, self.makers)
-        return (views[0].operands[0] if views else value), views
+        return viewed(value, self.makers, self.linked[op][place] in own)
 
     def steps(self) -> list[Operation | _Group]:
         """Return operations, and groups of them that become maps, in the order to record them."""
-        linked = {
-            op: [self._linked(op, place) for place in range(len(op.operands))]
-            for op in self.members
-        }
-        stages = self._stages(linked)
-        self._sink(stages, linked)
-        joined: dict[Operation, Operation] = {}  # to another of its group; the last to itself
+        stages = self._stages()
+        self._sink(stages)
+        groups: dict[Operation, list[Operation]] = {}  # for each member, all of its group
         shapes: dict[tuple[int, Shape], Operation] = {}
 
-        def last(op: Operation) -> Operation:
-            while joined[op] is not op:
-                joined[op] = joined[joined[op]]
-                op = joined[op]
-            return op
+        def join(first: Operation, second: Operation) -> None:
+            few, many = sorted((groups[first], groups[second]), key=len)
+            if few is not many:
+                many += few
+                groups.update(dict.fromkeys(few, many))
 
-        for op in self.graph.operations:
-            if op not in self.members:
-                continue
-            joined[op] = op
-            for source in linked[op]:
+        for op in self.linked:
+            groups[op] = [op]
+            for source in self.linked[op]:
                 if source is not None and stages[source] == stages[op]:
-                    joined[last(source)] = last(op)
+                    join(source, op)
             if is_elementwise(op):
-                same = shapes.setdefault((stages[op], op.results[0].type.shape), op)
-                joined[last(same)] = last(op)
-        groups: dict[Operation, _Group] = {}
-        steps: dict[int, list[Operation | _Group]] = {}
+                join(shapes.setdefault((stages[op], op.results[0].type.shape), op), op)
+        steps: dict[int, dict[int, Any]] = {}
         for op, stage in stages.items():
-            step: Operation | _Group = op
-            if op in joined:
-                root = last(op)
-                is_new = root not in groups
-                step = groups.setdefault(root, _Group())
-                step.members.append(op)
-                if not is_new:
-                    continue
-            steps.setdefault(stage, []).append(step)
-        return self._needed([step for stage in sorted(steps) for step in steps[stage]])
+            same = steps.setdefault(stage, {})
+            if op in groups:
+                same.setdefault(id(groups[op]), _Group()).members.append(op)
+            else:
+                same[id(op)] = op
+        return self._needed([step for stage in sorted(steps) for step in steps[stage].values()])
 
-    def _stages(
-        self, linked: Mapping[Operation, Sequence[Operation | None]]
-    ) -> dict[Operation, int]:
+    def _stages(self) -> dict[Operation, int]:
         """Return when each operation runs, as early as may be: members at odd numbers."""
         stages: dict[Operation, int] = {}
         for op in self.graph.operations:
-            is_member = op in self.members
             least = 0
-            for place, value in enumerate(op.operands):
-                source = linked[op][place] if is_member else None
-                maker = self.makers.get(value) if source is None else source
+            for source, value in zip_longest(self.linked.get(op, ()), op.operands):
+                maker = source or self.makers.get(value)
                 if maker is not None:
-                    least = max(least, stages[maker] + (source is None and maker in self.members))
-            stages[op] = least + (least % 2 != is_member)
+                    least = max(least, stages[maker] + (source is None and maker in self.linked))
+            stages[op] = least + (least % 2 != (op in self.linked))
         return stages
 
-    def _sink(
-        self, stages: dict[Operation, int], linked: Mapping[Operation, Sequence[Operation | None]]
-    ) -> None:
+    def _sink(self, stages: dict[Operation, int]) -> None:
         """Move members to the maps that take what they give, where less then goes through memory.
 
         That is so where none but later maps take it, and it is made of one array at most that is
         not in memory anyway.
         """
         users: dict[Operation, list[Operation]] = {}
-        for op in self.members:
-            for source in linked[op]:
+        for op, sources in self.linked.items():
+            for source in sources:
                 if source is not None:
                     users.setdefault(source, []).append(op)
         stored = set(self.graph.outputs)  # what is in memory, whatever the stages
         for op in reversed(self.graph.operations):
-            if op in self.members:
-                stored.update(
-                    [v for v, source in zip(op.operands, linked[op], strict=True) if source is None]
-                )
+            if op in self.linked:
+                pairs = zip(op.operands, self.linked[op], strict=True)
+                stored.update([value for value, source in pairs if source is None])
             elif not keeps_rows(op) or outer(op) or op.results[0] in stored:
                 stored.update(op.operands)
 
@@ -248,7 +221,7 @@ class _Split:
             if op not in users or is_reduction(op) or not stored.isdisjoint(op.results):
                 continue
             stage = min([stages[user] for user in users[op]])
-            sources = {source for source in linked[op] if source is not None}
+            sources = {source for source in self.linked[op] if source is not None}
             pulled = [x for x in sources if stages[x] < stage and not is_stored(x, op)]
             if stage > stages[op] and len(pulled) <= 1:
                 stages[op] = stage
@@ -264,7 +237,8 @@ class _Split:
                 if step.given:
                     for op in step.members:
                         places = range(len(op.operands))
-                        needed.update([self.origin(op, place, own)[0] for place in places])
+                        step.origins[op] = [self._origin(op, place, own) for place in places]
+                        needed.update([value for value, _ in step.origins[op]])
                     found.append(step)
             elif step.must_run or not needed.isdisjoint(step.results):
                 needed.update(step.operands)
@@ -276,15 +250,18 @@ class _Map:
     """A group on its way to being a map, recorded in the current builder."""
 
     def __init__(
-        self, builder: Builder, values: dict[Value, Value], split: _Split, group: _Group
+        self, builder: Builder, values: dict[Value, Value], makers: Makers, group: _Group
     ) -> None:
-        self.builder, self.values, self.split, self.group = builder, values, split, group
-        self.own = set(group.members)
-        self.shape = group.axes(split)
+        self.builder, self.values, self.makers, self.group = builder, values, makers, group
+        shared = common([rows(op) for op in group.members])
+        is_viewed = any([views for row in group.origins.values() for _, views in row])
+        #: The axes of the map, by their sizes.
+        self.shape = shared[:1] if is_viewed else shared
         self.size = product(self.shape)
 
     def record(self, fastmath: bool) -> None:
         """Record the map, and enter what it gives."""
+        makers = [self.makers[value] for value in self.group.given]
         block = self._block()
         if block is None:
             results = self._mapped(0, self.size, (), fastmath)
@@ -296,10 +273,10 @@ class _Map:
             if isinstance(self.size, Dim) or count * block < self.size:
                 rest = self._mapped(count * block, 1, (self.size - count * block,), fastmath)
                 results = [
-                    concatenate(self._flat(op, one), self._flat(op, two), axis=0)
-                    for op, one, two in zip(self._makers(), results, rest, strict=True)
+                    concatenate(_flat(op, one), _flat(op, two), axis=0)
+                    for op, one, two in zip(makers, results, rest, strict=True)
                 ]
-        for op, value, result in zip(self._makers(), self.group.given, results, strict=True):
+        for op, value, result in zip(makers, self.group.given, results, strict=True):
             if is_count(op):
                 result = reduce(result, fn=np.add, axes=(0,), dtype=value.type.dtype)
                 result = elementwise(np.add)(self._outside(op.operands[0]), result)
@@ -311,22 +288,11 @@ class _Map:
     def _outside(self, value: Value) -> Value:
         """Return what is added to, which may be computed in the map as well."""
         if value not in self.values:
-            maker = self.split.makers[value]
+            maker = self.makers[value]
             for operand in maker.operands:
                 self._outside(operand)
             self.builder.copy(maker, self.values)
         return self.values[value]
-
-    def _makers(self) -> list[Operation]:
-        """Return the operations of which results are given."""
-        return [self.split.makers[value] for value in self.group.given]
-
-    def _flat(self, op: Operation, result: Value) -> Value:
-        """Return blocks of rows as rows; a total of each block is one row."""
-        if is_total(op):
-            return result
-        lead, block, *rest = result.type.shape
-        return _shaped(result, (lead * block, *rest))
 
     def _block(self) -> int | None:
         """Return how many rows a block has; None if no rows are taken together."""
@@ -344,41 +310,31 @@ class _Map:
         # A size that goes into all rows leaves no rest.
         return next((n for n in range(most, most // 2, -1) if self.size % n == 0), most)
 
-    def _mapped(self, first: DimLike, size: DimLike, lead: Shape, fastmath: bool) -> list[Value]:
+    def _mapped(
+        self, first: DimLike, size: DimLike, lead: Shape, fastmath: bool
+    ) -> Sequence[Value]:
         """Record a map over rows, or blocks of rows, from one on; return what it gives."""
-        self.first, self.lead = first, lead
-        self.count = size * product(lead)
+        self.first, self.lead, self.count = first, lead, size * product(lead)
         self.inner = Builder()
         self.inside: dict[Value, Value] = {}
         self.parts: dict[tuple[Any, ...], Value] = {}
         self.taken: list[tuple[Value, int | None]] = []
-        for op in self.group.members:
-            operands = tuple([self._read(op, i, size) for i in range(len(op.operands))])
-            self.inner.location = op._place
-            results = self.inner.emit(op.primitive, operands, self._params(op))
-            if is_elementwise(op):
-                results = tuple(map(self._filled, op.results, results))
-            self.inside.update(zip(op.results, results, strict=True))
+        with building(self.inner):
+            for op in self.group.members:
+                operands = tuple([self._read(op, i, size) for i in range(len(op.operands))])
+                self.inner.location = op._place
+                results = self.inner.emit(op.primitive, operands, self._params(op))
+                if is_elementwise(op):  # all elements may be computed of one number
+                    results = tuple(map(self._repeated, results, op.results))
+                self.inside.update(zip(op.results, results, strict=True))
         region = self.inner.finish([self.inside[value] for value in self.group.given])
         self.builder.location = self.group.members[0]._place
-        results = map_(
-            *[value for value, _ in self.taken],
-            regions=(region,),
-            size=size,
-            in_dims=tuple([axis for _, axis in self.taken]),
-            out_mapped=(True,) * len(self.group.given),
-            order=PARALLEL,
-            fastmath=fastmath,
-        )
-        return list(results) if isinstance(results, tuple) else [results]
+        return record_map(region, self.taken, size=size, fastmath=fastmath)
 
-    def _filled(self, outside: Value, found: Value) -> Value:
-        """Return elements in the shape of a row, or block of rows, though all may be one number."""
-        shape = (*self.lead, *outside.type.shape[len(self.shape) :])
-        if found.type.shape == shape:
-            return found
-        with building(self.inner):
-            return broadcast_to(found, shape=shape)
+    def _repeated(self, x: Value, whole: Value) -> Value:
+        """Return a row, or block of rows, in the shape that it has of a whole array."""
+        shape = (*self.lead, *whole.type.shape[len(self.shape) :])
+        return x if x.type.shape == shape else broadcast_to(x, shape=shape)
 
     def _params(self, op: Operation) -> dict[str, Any]:
         """Return the parameters of an operation on rows, or blocks of rows."""
@@ -396,31 +352,22 @@ class _Map:
     def _read(self, op: Operation, place: int, size: DimLike) -> Value:
         """Return an operand within the map."""
         if is_count(op) and place == 0:
-            return self._none(op)
-        source, views = self.split.origin(op, place, self.own)
+            # The whole array, to which numbers are added, comes in behind.
+            dtype, shape = op.results[0].type.dtype, op.results[0].type.shape
+            return broadcast_to(number(neutral(np.add, dtype), dtype), shape=shape)
+        source, views = self.group.origins[op][place]
         is_number = product(source.type.shape) == 1
         if is_number or not has_rows(op, place):
             found = self._whole(op, place, source)
         else:
             found = self.inside.get(source)
             found = self._part(source, views, size) if found is None else found
-        with building(self.inner):
-            for view in views:
-                self.inner.location = view._place
-                found = self._viewed(view, found)
-            if is_number and not is_elementwise(op):
-                rest = op.operands[place].type.shape[len(self.shape) :]
-                found = broadcast_to(found, shape=(*self.lead, *rest))
+        for view in views:
+            self.inner.location = view._place
+            found = self._viewed(view, found)
+        if is_number and not is_elementwise(op):
+            return self._repeated(found, op.operands[place])
         return found
-
-    def _none(self, op: Operation) -> Value:
-        """Return what numbers are added to in each block; the whole array comes in behind."""
-        type_ = op.results[0].type
-        zero = np.zeros((), type_.dtype)
-        zero = zero if type_.dtype.kind in "iu" else -zero  # 0.0 + -0.0 is 0.0
-        with building(self.inner):
-            start = constant(data=zero.tobytes(), type=array_type(type_.dtype, ()))
-            return broadcast_to(start, shape=type_.shape)
 
     def _whole(self, op: Operation, place: int, value: Value) -> Value:
         """Return an operand that is the same for all rows."""
@@ -429,12 +376,11 @@ class _Map:
         rest = ((1,) * (rank - len(own)) + own)[len(self.shape) :] if product(own) != 1 else ()
         if op.primitive.indices is not None and place == 0:
             rest = own
-        maker = self.split.makers.get(value)
+        maker = self.makers.get(value)
         if maker is not None and maker.primitive is constant and value.type.nbytes <= 16:
             if value not in self.inside:
                 self.inner.copy(maker, self.inside)
-            with building(self.inner):
-                return _shaped(self.inside[value], rest)
+            return _shaped(self.inside[value], rest)
         return self._input(("whole", value, rest), lambda: _shaped(self.values[value], rest), None)
 
     def _part(self, source: Value, views: Sequence[Operation], size: DimLike) -> Value:
@@ -444,12 +390,11 @@ class _Map:
         def made() -> Value:
             x = self.values[source]
             for cut in cuts:
-                x = slice_(x, index=(cut, *[None] * (x.type.ndim - 1)))
+                x = sliced(x, 0, cut)
             rest = x.type.shape[len(self.shape) :]
             x = _shaped(x, (self.size, *rest))
             if self.count != self.size:
-                part = (self.first, self.first + self.count, 1)
-                x = slice_(x, index=(part, *[None] * len(rest)))
+                x = sliced(x, 0, (self.first, self.first + self.count, 1))
             return _shaped(x, (size, *self.lead, *rest))
 
         return self._input(("rows", source, cuts), made, 0)
@@ -457,7 +402,8 @@ class _Map:
     def _input(self, key: Any, made: Callable[[], Value], axis: int | None) -> Value:
         known = self.parts.get(key)
         if known is None:
-            value = made()
+            with building(self.builder):
+                value = made()
             self.taken.append((value, axis))
             type_ = value.type if axis is None else example_type(value.type, 0)
             known = self.parts[key] = self.inner.input(type_)
@@ -469,6 +415,14 @@ class _Map:
             return _shaped(x, (*self.lead, *view.params["shape"][1:]))
         index = view.params["index"][1:]
         return slice_(x, index=(*[None] * len(self.lead), *index)) if any(index) else x
+
+
+def _flat(op: Operation, result: Value) -> Value:
+    """Return blocks of rows as rows; a total of each block is one row."""
+    if is_total(op):
+        return result
+    lead, block, *rest = result.type.shape
+    return _shaped(result, (lead * block, *rest))
 
 
 def _shaped(value: Value, shape: Shape) -> Value:

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping
 
-from lanewise.ir.dims import Call, Dim, DimLike, bend_of, bounds, most_of, symbols
+from lanewise.ir.dims import Call, Dim, bend_of, most_of, never_below, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import Type, dims_in, has_dim, symbols_in
@@ -35,21 +35,9 @@ def fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
     (True, False, False)
     """
     try:
-        return _fits(bounded_for(graph, sizes), sizes)
+        return all(_is_defined(op, sizes) for op in bounded_for(graph, sizes).walk())
     except (ValueError, IndexError):  # what NumPy would raise
         return False
-
-
-def _fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
-    return all([_is_defined(op, sizes) for op in graph.operations])
-
-
-def _is_natural(size: DimLike, sizes: Mapping[str, int]) -> bool:
-    """Whether a size is surely 0 or more."""
-    if sizes.keys() >= set(symbols(size)):
-        return evaluate(size, sizes) >= 0
-    least, _ = bounds(size)
-    return least is not None and least >= 0
 
 
 def _is_defined(
@@ -58,10 +46,8 @@ def _is_defined(
     if_filled: bool = False,
     endless: Collection[str] = (),
 ) -> bool:
-    if op.regions:
-        if op.primitive is scan and not _is_natural(op.params["length"], sizes):
-            return False
-        return all([_fits(region, sizes) for region in op.regions])
+    if op.regions:  # in which there are other operations
+        return op.primitive is not scan or never_below(substitute(op.params["length"], sizes), 0)
     where = (*op.params.values(), *[value.type for value in (*op.operands, *op.results)])
     if op.primitive.is_definition or not has_dim(where) or _is_aligned(op):
         return True
@@ -81,7 +67,7 @@ def _is_filled(op: Operation, sizes: Mapping[str, int]) -> bool:
 def _is_aligned(op: Operation) -> bool:
     """Whether an operation makes a range, or has operands of its result's shape, but for ones."""
     if op.primitive.kind is Kind.SOURCE:
-        return all([_is_natural(size, {}) for value in op.results for size in value.type.shape])
+        return all([never_below(size, 0) for value in op.results for size in value.type.shape])
     if not is_elementwise(op):
         return False
     (result, *_) = [value.type.shape for value in op.results]
@@ -129,15 +115,10 @@ MOST_PERIOD = 16
 
 
 def _counts(name: str, where: object, is_endless: bool = False) -> Collection[int]:
-    """Return for which numbers to ask that a symbol may be.
+    """Return for which numbers to ask that a symbol may be; if it may be any, an `IndexError`.
 
     Of one that is endless those do up to two periods behind the last bend: what is linear from
     there on is as it is between two numbers.
-
-    Raises
-    ------
-    IndexError
-        If it may be any.
     """
     most = most_of(name)
     if most is None and not is_endless:

@@ -21,6 +21,7 @@ from lanewise.ops.facts import is_elementwise, may_fail
 from lanewise.ops.movement import reshape
 from lanewise.ops.paths import Path, integers_of, step_shape, update_view
 from lanewise.passes.paths import Ends, Masks, step_of_view
+from lanewise.passes.prune import substituted
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 
 #: Views of views of views are followed for so many steps, so that long chains take no longer.
@@ -157,14 +158,7 @@ def _under_masks(graph: Graph) -> Graph:
             is_whole = result is not None and value.type.shape == result.type.shape
             want(value, mask if passes and is_whole else everywhere)
     kept = [op for op in graph.operations if len(op.results) != 1 or op.results[0] not in renamed]
-
-    def new(value: Value) -> Value:
-        while value in renamed:
-            value = renamed[value]
-        return value
-
-    operations = [op.with_operands(tuple([new(value) for value in op.operands])) for op in kept]
-    return Graph(graph.inputs, operations, [new(value) for value in graph.outputs])
+    return substituted(Graph(graph.inputs, kept, graph.outputs), renamed)
 
 
 def _checked(graph: Graph) -> set[tuple[Value, DimLike]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Builder, Graph, Value, building
-from lanewise.passes.points import integer
-
-INT = np.dtype(np.int64)
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.control import LOOPS
+from lanewise.ops.regions import example_type
+from lanewise.passes.numbers import INT, integer
 
 #: Where a source of a turn lies outside of it; see `Frame.source`.
 Key: TypeAlias = tuple[Any, ...]
@@ -52,16 +53,9 @@ class Own:
 class Part:
     """An array that was read out of a carried one, changed at most in the turn's own cell.
 
-    Attributes
-    ----------
-    carry
-        Which one.
-    axes
-        For each axis, which axis of the carried array it is; None where it is none, or not whole.
-    rest
-        What it is outside of the own cell: how it was read.
-    cell
-        What it has of the own cell; None where that is all that the carried array had.
+    Each of its axes is one of the carried array's, or None where it is none, or not whole. ``rest``
+    is how it was read, so what it is outside of the own cell. ``cell`` is what it has of that; None
+    where it is all that the carried array had.
     """
 
     carry: int
@@ -86,27 +80,32 @@ class Running:
 Kind: TypeAlias = Same | Turn | Own | Part | Running
 
 
-class Loop(Protocol):
-    """A loop whose body is gone through, as regions of it see it."""
-
-    def type_of(self, key: Key) -> Any:
-        """Return the type of one turn's entry of a source."""
-        ...
-
-    def is_open(self, part: Part) -> bool:
-        """Whether a part has more than the turn's own cell."""
-        ...
-
-
 class Frame:
-    """A region that is being recorded: the body for one turn, or a region in it."""
+    """A region that is being recorded: the body for one turn, or a region in it.
 
-    def __init__(self, turns: Loop, parent: Frame | None = None) -> None:
-        self.turns, self.parent = turns, parent
+    ``carries`` are the types of what is carried, ``cells`` at which places of which axes of each
+    the turn's own cell lies.
+    """
+
+    def __init__(
+        self,
+        carries: Sequence[ArrayType],
+        cells: Sequence[Mapping[int, Key]],
+        is_within: bool = False,
+    ) -> None:
+        self.carries, self.cells, self.is_within = carries, cells, is_within
         self.builder = Builder()
         self.taken: dict[Key, Value] = {}
 
-    def source(self, key: Key, type_: Any = None) -> Value:
+    def within(self) -> Frame:
+        """Return a region in this one."""
+        return Frame(self.carries, self.cells, True)
+
+    def is_open(self, part: Part) -> bool:
+        """Whether a part has more than the turn's own cell."""
+        return not self.cells[part.carry].keys().isdisjoint(part.axes)
+
+    def source(self, key: Key) -> Value:
         """Return an input of the region for what lies outside of it.
 
         ``("same", value)`` is the same in all turns; ``("along", value, axis, step, start)`` has
@@ -115,8 +114,20 @@ class Frame:
         """
         found = self.taken.get(key)
         if found is None:
-            found = self.taken[key] = self.builder.input(type_ or self.turns.type_of(key))
+            found = self.taken[key] = self.builder.input(self._type_of(key))
         return found
+
+    def _type_of(self, key: Key) -> Any:
+        """Return the type of one turn's entry of a source."""
+        if key[0] == "turn":
+            return array_type(INT, ())
+        if key[0] == "along":
+            return example_type(key[1].type, key[2])
+        if key[0] != "cell":
+            return key[1].type
+        type_, cell = self.carries[key[1]], self.cells[key[1]]
+        kept = [size for axis, size in enumerate(type_.shape) if axis not in cell]
+        return array_type(type_.dtype, tuple(kept))
 
     def value(self, kind: Kind) -> Value:
         """Return what a kind of value is in this region."""
@@ -129,7 +140,7 @@ class Frame:
                 return self.source(("turn", kind.step, kind.start))
             with building(self.builder):
                 return integer(kind.start)
-        if isinstance(kind, Part) and not self.turns.is_open(kind):
+        if isinstance(kind, Part) and not self.is_open(kind):
             return self.cell(kind)
         raise Dependent
 
@@ -140,24 +151,33 @@ class Frame:
     def bind(self, kind: Kind) -> Kind:
         """Return a value of the region around as one of this region."""
         if isinstance(kind, Own):
-            return Own(self.source(("own", kind.value), kind.value.type))
+            return Own(self.source(("own", kind.value)))
         if isinstance(kind, Part) and kind.cell is not None:
-            cell = self.source(("own", kind.cell), kind.cell.type)
-            return Part(kind.carry, kind.axes, kind.rest, cell)
+            return replace(kind, cell=self.source(("own", kind.cell)))
         if isinstance(kind, Running):
-            return Running(kind.carry, kind.fn, (), kind.checked)
+            return replace(kind, terms=())
         return kind
 
-    def outer(self, keys: Sequence[Key]) -> tuple[Value, ...]:
-        """Return what the inputs for some sources are in the region around."""
-        parent = self.parent
-        assert parent is not None
-        return tuple([k[1] if k[0] == "own" else parent.source(k) for k in keys])
+    def record(
+        self,
+        op: Operation,
+        frames: Sequence[Frame],
+        own: Sequence[Sequence[Value]],
+        outputs: Sequence[Sequence[Value]],
+        before: Sequence[Value] = (),
+        behind: Sequence[Value] = (),
+    ) -> tuple[Value, ...]:
+        """Record an operation whose regions are frames in this one, with inputs of their `own`.
 
-    def finish(self, keys: Sequence[Key], own: Sequence[Value], outputs: Sequence[Value]) -> Graph:
-        """Return the region: its inputs are those for some sources, then its `own`."""
-        given = [self.taken.get(key) or self.source(key, self._type(key)) for key in keys]
-        return Graph([*given, *own], self.builder.operations, outputs)
-
-    def _type(self, key: Key) -> Any:
-        return key[1].type if key[0] == "own" else None
+        Its operands are those that come `before` what the regions take, this, and those `behind`.
+        """
+        keys = list(dict.fromkeys([key for inner in frames for key in inner.taken]))
+        regions = tuple(
+            [
+                Graph([*map(inner.source, keys), *given], inner.builder.operations, values)
+                for inner, given, values in zip(frames, own, outputs, strict=True)
+            ]
+        )
+        taken = [key[1] if key[0] == "own" else self.source(key) for key in keys]
+        params = {**op.params, "captures": len(keys)} if op.primitive in LOOPS else op.params
+        return self.builder.emit(op.primitive, (*before, *taken, *behind), params, regions)

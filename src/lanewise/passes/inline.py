@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ops.custom import INLINED, LEFT
 from lanewise.ops.regions import DIVERGENT, map_
 
@@ -32,37 +32,21 @@ def inline_left(graph: Graph) -> Graph:
 
 def _inlined(graph: Graph, numbers: Mapping[Any, int]) -> Graph:
     """Return the graph with one region, by number, in the place of certain operations."""
-    if not _has_any(graph, numbers):
+    if not any(op.primitive in numbers for op in graph.walk()):
         return graph
-    builder = Builder()
-    values: dict[Value, Value] = {value: builder.input(value.type) for value in graph.inputs}
-    for op in graph.operations:
+
+    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
         number = numbers.get(op.primitive)
-        if number is not None:
-            if number >= len(op.regions):
-                raise UnsupportedError(
-                    f"a derivative is taken forward of a function{at(op._place)} whose "
-                    "lw.custom_gradient is not linear in the gradient it is given. Use reverse "
-                    "mode, or lw.custom_jvp"
-                )
-            region = _inlined(op.regions[number], numbers)
-            results = builder.inline(region, [values[value] for value in op.operands])
-            values.update(zip(op.results, results, strict=True))
-        elif _holds_any(op, numbers):
-            builder.copy(op.map_regions(lambda region: _inlined(region, numbers)), values)
-        else:
-            builder.copy(op, values)
-    return builder.finish([values[value] for value in graph.outputs])
+        if number is None:
+            is_left = numbers is LEFT and op.primitive is map_ and op.params["order"] == DIVERGENT
+            return op if is_left else op.map_regions(lambda region: _inlined(region, numbers))
+        if number >= len(op.regions):
+            raise UnsupportedError(
+                f"a derivative is taken forward of a function{at(op._place)} whose "
+                "lw.custom_gradient is not linear in the gradient it is given. Use reverse "
+                "mode, or lw.custom_jvp"
+            )
+        region = _inlined(op.regions[number], numbers)
+        return current_builder().inline(region, [values[value] for value in op.operands])
 
-
-def _has_any(graph: Graph, numbers: Mapping[Any, int]) -> bool:
-    return any(
-        [op.primitive in numbers or _holds_any(op, numbers) for op in graph.operations
-         if op.regions]
-    )  # fmt: skip
-
-
-def _holds_any(op: Operation, numbers: Mapping[Any, int]) -> bool:
-    if numbers is LEFT and op.primitive is map_ and op.params["order"] == DIVERGENT:
-        return False
-    return any([_has_any(region, numbers) for region in op.regions])
+    return graph.rewritten(rule)

@@ -1,14 +1,15 @@
-"""Values and regions on their way to taking a whole batch."""
+"""Values and regions on their way to taking a whole batch, and maps of regions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ops.movement import repeat_unmapped, transpose
+from lanewise.ops.regions import map_
 from lanewise.ops.registry import Batch
 from lanewise.ops.shapes import rank_of
 
@@ -25,6 +26,11 @@ class Lane:
 
     value: Value
     mapped: bool
+
+    @property
+    def operand(self) -> tuple[Value, int | None]:
+        """The value, and the axis along which a map takes it."""
+        return self.value, 0 if self.mapped else None
 
 
 def repeated(lane: Lane, size: DimLike) -> Value:
@@ -54,6 +60,19 @@ def isolated(
                 taken.append(value)
         inner.copy(member, values)
     return inner.finish([values[value] for value in outputs]), tuple(taken)
+
+
+def record_map(
+    region: Graph, taken: Sequence[tuple[Value, int | None]], **params: Any
+) -> tuple[Value, ...]:
+    """Record a map of a region over operands, each with the axis along which it is mapped.
+
+    Its results have the batch as axis 0 unless `out_mapped` is among the parameters.
+    """
+    params = {"out_mapped": (True,) * len(region.outputs), **params}
+    params["in_dims"] = tuple([axis for _, axis in taken])
+    operands = tuple([value for value, _ in taken])
+    return current_builder().emit(map_, operands, map_.complete(params), (region,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,16 @@ pays for what costs little; else only the elements are computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, symbols
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
-from lanewise.ir.types import array_type, symbols_in
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import symbols_in
 from lanewise.ops.checks import checked
-from lanewise.ops.creation import constant, dimension, iota
+from lanewise.ops.creation import dimension, iota
 from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.facts import is_elementwise, is_quiet, may_fail
 from lanewise.ops.indexing import gather, scatter
@@ -24,6 +25,7 @@ from lanewise.ops.movement import broadcast_to, cast, reshape, slice_
 from lanewise.ops.reduction import reduce
 from lanewise.ops.searching import flatnonzero
 from lanewise.ops.ufuncs import instructions
+from lanewise.passes.numbers import neutral, number
 from lanewise.passes.specialize import all_symbols_of, replaced
 
 #: What costs more for an element is computed of those that are chosen alone.
@@ -54,14 +56,20 @@ class _Part:
         self.mask = places[0].operands[0]
         (self.name,) = symbols(definition.params["size"])
         (self.size,) = self.mask.type.shape
+        members = [op for op in graph.operations if self.name in all_symbols_of(op)]
+        self.values: dict[Value, Value] = {}
+        #: The methods that record what has the size of whole arrays. (Bound ones would be a cycle.)
+        self.rules = {
+            op: self._rule(op) for op in members if op is not definition and op not in places
+        }
+        self.is_quiet = all([is_quiet(op) for op in members if is_elementwise(op)])
 
     @classmethod
     def of(cls, graph: Graph, definition: Operation) -> _Part | None:
         """Return what a definition is of, None unless all that has the size can be rewritten."""
         size = definition.params["size"]
-        if not isinstance(size, Dim) or symbols_in(tuple([v.type for v in graph.outputs])) & {
-            *symbols(size)
-        }:
+        types = tuple([value.type for value in graph.outputs])
+        if not isinstance(size, Dim) or not symbols_in(types).isdisjoint(symbols(size)):
             return None
         places = [
             op
@@ -71,9 +79,7 @@ class _Part:
         if not places or len({op.operands[0] for op in places}) != 1:
             return None
         part = cls(graph, definition, places)
-        members = [op for op in graph.operations if part.name in all_symbols_of(op)]
-        rest = [op for op in members if op is not definition and op not in places]
-        return part if rest and all(map(part._is_followed, rest)) else None
+        return part if part.rules and None not in part.rules.values() else None
 
     def _axis(self, value: Value) -> int | None:
         """Return which axis of a value has the size: -1 for none, None where it is no plain one."""
@@ -83,90 +89,81 @@ class _Part:
             return None
         return own[0] if own else -1
 
-    def _has_size(self, values: Sequence[Value]) -> bool:
-        return any([self._axis(value) != -1 for value in values])
-
-    def _is_followed(self, op: Operation) -> bool:
-        if op.regions or None in map(self._axis, (*op.operands, *op.results)):
-            return False
+    def _rule(self, op: Operation) -> Callable[..., Value] | None:
+        """Return what records an operation of whole arrays, given its operands; None if nothing."""
+        axes = list(map(self._axis, op.operands))
+        if op.regions or None in (*axes, *map(self._axis, op.results)):
+            return None
+        reads = [value in self.places for value in op.operands]
         if op.primitive is dimension:
-            return op.params["size"] == self.definition.params["size"]
-        if op.primitive is gather:
-            return (
-                len(op.operands) == 2
-                and op.operands[1] in self.places
-                and self._axis(op.operands[0]) == -1
-                and op.operands[0].type.shape[op.params["axis"]] == self.size
-            )
-        if op.primitive is scatter:
-            return (
-                op.params["fn"] is None
-                and len(op.operands) == 3
-                and op.operands[2] in self.places
-                and op.operands[1] not in self.places
-                and self._axis(op.operands[0]) == -1
-                and op.operands[0].type.shape[op.params["axis"]] == self.size
-            )
-        if is_elementwise(op) and not self.places.isdisjoint(op.operands) and not is_quiet(op):
-            return False
+            return _Part._count if op.params["size"] == self.definition.params["size"] else None
+        if op.primitive is gather or op.primitive is scatter:
+            axis, is_gather = op.params["axis"], op.primitive is gather
+            is_along = axes[0] == -1 and op.operands[0].type.shape[axis] == self.size
+            if not is_along or op.params.get("fn") is not None:
+                return None
+            if reads != ([False, True] if is_gather else [False, False, True]):
+                return None
+            return partial(_Part._read if is_gather else _Part._written, axis=axis)
+        if is_elementwise(op) and any(reads) and not is_quiet(op):
+            return None
         if op.primitive is reduce:
-            return op.params["fn"] in _NEUTRAL and op.operands[0].type.dtype.kind in "biuf"
+            dtype, fn = op.operands[0].type.dtype, op.params["fn"]
+            is_known = dtype.kind in "biuf" and neutral(fn, dtype) is not None
+            is_total = axes[0] != -1 and axes[0] in op.params["axes"]
+            return partial(_Part._total if is_total else _Part._same, op=op) if is_known else None
+        return partial(_Part._same, op=op) if self._is_same(op) else None
+
+    def _is_same(self, op: Operation) -> bool:
+        """Whether an operation does to whole arrays what it does to the part."""
         if op.primitive is slice_:
             return all([part is None for part in op.params["index"]])
-        if not self._has_size(op.results) and self._has_size(op.operands):
+        is_made = any([self._axis(value) != -1 for value in op.results])
+        if not is_made and any([self._axis(value) != -1 for value in op.operands]):
             return False  # it broadcasts, if there are as many as that, or one
         if op.primitive is reshape:
             before, after = (_long(v.type.shape) for v in (op.operands[0], op.results[0]))
             return before == after
-        if op.primitive is broadcast_to:
-            return True
         if op.primitive is cast:  # NaN is no integer
             kinds = [v.type.dtype.kind for v in (op.operands[0], op.results[0])]
             return kinds[0] not in "fc" or kinds[1] in "fc"
+        if op.primitive is broadcast_to:
+            return True
         return is_elementwise(op) and not may_fail(op) and _cost(op) <= MOST_INSTRUCTIONS
 
     # --- of the whole arrays ------------------------------------------------------------------
 
     def whole(self) -> Graph:
         """Return the graph with whole arrays in the place of the parts."""
-        builder = Builder()
-        self.values = {value: builder.input(value.type) for value in self.graph.inputs}
-        members = [op for op in self.graph.operations if self.name in all_symbols_of(op)]
-        self.is_quiet = all([is_quiet(op) for op in members if is_elementwise(op)])
-        others = [
-            op for op in members if op.primitive is not gather and op.primitive is not scatter
-        ]
-        are_read = any([not self.places.isdisjoint(op.operands) for op in others])
-        with building(builder):
-            for op in self.graph.operations:
-                builder.location = op._place
-                if op is self.definition:
-                    continue
-                if op.results and op.results[0] in self.places:
-                    if are_read:
-                        self.values[op.results[0]] = iota(length=self.size, dtype=_INTP)
-                    continue
-                if self.name not in all_symbols_of(op):
-                    builder.copy(op, self.values)
-                    continue
-                found = self._written(op, [self.values.get(v) for v in op.operands])
-                self.values[op.results[0]] = found
-        return builder.finish([self.values[value] for value in self.graph.outputs])
+        are_read = any(
+            not self.places.isdisjoint(op.operands)
+            for op in self.rules
+            if op.primitive is not gather and op.primitive is not scatter
+        )
 
-    def _written(self, op: Operation, operands: list[Any]) -> Value:
-        if op.primitive is dimension:
-            return self._count()
-        if op.primitive is gather:
-            return operands[0] if self.is_quiet else self._filled(operands[0], op.params["axis"])
-        if op.primitive is scatter:
-            x, values, _ = operands
-            return where(self._aligned(op.params["axis"], x), values, x)
-        axis = self._axis(op.operands[0]) if op.primitive is reduce else -1
-        if op.primitive is reduce and axis is not None and axis in op.params["axes"]:
-            return self._total(op, operands[0], axis)
-        params = replaced(op.params, {self.name: self.size})
-        found = op.primitive(*operands, **params)
-        return found[0] if isinstance(found, (tuple, list)) else found
+        def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
+            self.values = values
+            if op is self.definition:
+                return []
+            if not self.places.isdisjoint(op.results):
+                # Where nobody reads the places, anything stands for them.
+                return [iota(length=self.size, dtype=_INTP) if are_read else values[self.mask]]
+            if op not in self.rules:
+                return None
+            record = self.rules[op]
+            assert record is not None
+            return [record(self, *[values[value] for value in op.operands])]
+
+        return self.graph.rewritten(rule)
+
+    def _same(self, *operands: Value, op: Operation) -> Value:
+        return op.primitive(*operands, **replaced(op.params, {self.name: self.size}))
+
+    def _read(self, x: Value, _: Value, axis: int) -> Value:
+        return x if self.is_quiet else self._filled(x, axis)
+
+    def _written(self, x: Value, values: Value, _: Value, axis: int) -> Value:
+        return where(self._aligned(axis, x), values, x)
 
     def _count(self) -> Value:
         return cast(self.values[self.definition.operands[0]], dtype=_INTP)
@@ -184,23 +181,23 @@ class _Part:
         What is computed of these meets no floating-point condition.
         """
         dtype = x.type.dtype
-        fill = _number(np.nan if dtype.kind in "fc" else 1, dtype)
+        fill = number(np.nan if dtype.kind in "fc" else 1, dtype)
         return where(self._aligned(axis, x), x, fill)
 
     def _is_any(self) -> Value:
-        return elementwise(np.greater)(self._count(), _number(0, _INTP))
+        return elementwise(np.greater)(self._count(), number(0, _INTP))
 
-    def _total(self, op: Operation, x: Value, axis: int) -> Value:
-        fn, dtype = op.params["fn"], x.type.dtype
-        neutral = _number(_NEUTRAL[fn](dtype), dtype)
-        chosen = where(self._aligned(axis, x), x, neutral)
+    def _total(self, x: Value, op: Operation) -> Value:
+        fn, dtype, axis = op.params["fn"], x.type.dtype, self._axis(op.operands[0])
+        assert axis is not None
+        chosen = where(self._aligned(axis, x), x, number(neutral(fn, dtype), dtype))
         result: Any = reduce(chosen, **op.params)
         of_none = op.results[0].type.dtype
         if fn.identity is None:
             message = f"zero-size array to reduction operation {fn.__name__} which has no identity"
             return checked(result, self._is_any(), error="ValueError", message=message)
         if fn is np.add and of_none.kind == "f":  # adding -0.0 changes nothing; of none it is 0.0
-            return where(self._is_any(), result, _number(0, of_none))
+            return where(self._is_any(), result, number(0, of_none))
         return result
 
 
@@ -215,26 +212,3 @@ def _cost(op: Operation) -> int:
 
 def _long(shape: Any) -> list[DimLike]:
     return [size for size in shape if isinstance(size, Dim) or size != 1]
-
-
-def _number(value: Any, dtype: np.dtype) -> Value:
-    return constant(data=np.array(value, dtype).tobytes(), type=array_type(dtype, ()))
-
-
-def _least(dtype: np.dtype) -> Any:
-    return -np.inf if dtype.kind == "f" else dtype.kind != "b" and np.iinfo(dtype).min
-
-
-def _greatest(dtype: np.dtype) -> Any:
-    return np.inf if dtype.kind == "f" else dtype.kind == "b" or np.iinfo(dtype).max
-
-
-#: What changes nothing, by the ufunc that adds up.
-_NEUTRAL: dict[Any, Callable[[np.dtype], Any]] = {
-    np.add: lambda dtype: -0.0 if dtype.kind == "f" else 0,
-    np.multiply: lambda dtype: 1,
-    np.maximum: _least,
-    np.minimum: _greatest,
-    np.logical_or: lambda dtype: 0,
-    np.logical_and: lambda dtype: 1,
-}

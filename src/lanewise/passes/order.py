@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.dims import symbols
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import symbols_in
 from lanewise.passes.specialize import symbols_of
 
 
@@ -28,33 +28,21 @@ def order_by_sizes(graph: Graph) -> Graph:
     of_value = {value: op for op in graph.operations for value in op.results}
     done: dict[Operation, None] = {}
 
-    def place(op: Operation) -> None:
-        """Place an operation behind what it needs; without recursion, as chains are long."""
-        stack = [op]
-        while stack:
-            assert len(stack) <= len(graph.operations) ** 2, "a size depends on arrays that have it"
-            last = stack[-1]
-            needed = [of_value[value] for value in last.operands if value in of_value]
-            needed += [makers[name] for name in symbols_of(last) if name in makers]
-            missing = [other for other in needed if other not in done and other is not last]
-            if missing:
-                stack += missing
-            else:
-                done[stack.pop()] = None
-
-    for op in graph.operations:
-        if op not in done:
-            place(op)
+    # What is needed is placed first; without recursion, as chains are long.
+    stack = list(reversed(graph.operations))
+    while stack:
+        assert len(stack) <= 2 * len(graph.operations) ** 2, "a size depends on arrays that have it"
+        last = stack[-1]
+        needed = [of_value[value] for value in last.operands if value in of_value]
+        needed += [makers[name] for name in symbols_of(last) if name in makers]
+        missing = [other for other in needed if other not in done and other is not last]
+        if missing and last not in done:
+            stack += missing
+        else:
+            done[stack.pop()] = None
     return Graph(graph.inputs, list(done), graph.outputs)
 
 
-def _symbols(values: tuple[Value, ...]) -> set[str]:
+def _symbols(values: tuple[Value, ...]) -> frozenset[str]:
     """Return the symbols of the dimensions of values."""
-    return {
-        name
-        for value in values
-        if isinstance(value.type, ArrayType)
-        for dim in value.type.shape
-        if isinstance(dim, Dim)
-        for name in symbols(dim)
-    }
+    return symbols_in(tuple([value.type for value in values]))

@@ -9,7 +9,7 @@ with an n that is data, become ends: loops over what they let through run betwee
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from lanewise.ops.elementwise import where
 from lanewise.ops.facts import USUAL
 from lanewise.ops.movement import reshape, transpose, update_slice
 from lanewise.ops.paths import Path, Step, between, update_view
-from lanewise.passes.points import integer
+from lanewise.passes.numbers import integer
 from lanewise.passes.simplify import eliminate_dead
 
 
@@ -53,10 +53,7 @@ class _Written:
 
 def has_writes(graph: Graph) -> bool:
     """Whether anything is written to, or chosen from, in a graph: else it has no such chains."""
-    return any(
-        op.primitive.takes is not None or op.primitive is where or any(map(has_writes, op.regions))
-        for op in graph.operations
-    )
+    return any(op.primitive.takes is not None or op.primitive is where for op in graph.walk())
 
 
 def direct(graph: Graph, most: int) -> Graph:
@@ -64,8 +61,7 @@ def direct(graph: Graph, most: int) -> Graph:
 
     Arrays of at most so many elements are left as they are.
     """
-    chains = _Chains(graph)
-    return _rewritten(graph, most, lambda region: direct(region, most), chains.recorded)
+    return _rewritten(graph, most, _Chains)
 
 
 def bounded(graph: Graph, most: int) -> Graph:
@@ -73,32 +69,15 @@ def bounded(graph: Graph, most: int) -> Graph:
 
     Arrays of at most so many elements are left as they are.
     """
-    masks = Masks(graph)
-
-    def recorded(op: Operation, values: Mapping[Value, Value]) -> Value | None:
-        if op.primitive is not where:
-            return None
-        condition, x, fill = op.operands
-        ends = masks.on(condition, op.results[0])
-        if ends is None or x.type is not op.results[0].type or fill.type.shape:
-            return None
-        if fill.type.dtype != x.type.dtype:
-            return None
-        return between(values[x], *ends.recorded(values), values[fill], axis=ends.axis)
-
-    return _rewritten(graph, most, lambda region: bounded(region, most), recorded)
+    return _rewritten(graph, most, _Bounds)
 
 
-def _rewritten(
-    graph: Graph,
-    most: int,
-    within: Callable[[Graph], Graph],
-    recorded: Callable[[Operation, Mapping[Value, Value]], Value | None],
-) -> Graph:
-    """Return the graph with large arrays as a rule records them, where it does, and its regions."""
+def _rewritten(graph: Graph, most: int, known: type[_Chains | _Bounds]) -> Graph:
+    """Return the graph with large arrays as what is known of it records them, where it does."""
+    recorded = known(graph).recorded
 
     def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
-        op, found = op.map_regions(within), None
+        op, found = op.map_regions(lambda region: _rewritten(region, most, known)), None
         # What is written may be of an unknown size: then it is not kept in registers either.
         if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
             found = recorded(op, values)
@@ -179,6 +158,25 @@ def _is_integer(made: Operation | None, value: int) -> bool:
     return made.params["data"] == np.array(value, np.int64).tobytes()
 
 
+class _Bounds:
+    """Which choices of a graph take what lies between two numbers."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.masks = Masks(graph)
+
+    def recorded(self, op: Operation, values: Mapping[Value, Value]) -> Value | None:
+        """Record a choice as such; None where it is none."""
+        if op.primitive is not where:
+            return None
+        condition, x, fill = op.operands
+        ends = self.masks.on(condition, op.results[0])
+        if ends is None or x.type is not op.results[0].type or fill.type.shape:
+            return None
+        if fill.type.dtype != x.type.dtype:
+            return None
+        return between(values[x], *ends.recorded(values), values[fill], axis=ends.axis)
+
+
 class _Chains:
     """What the operations of a graph write, seen from the array at the beginning of each chain."""
 
@@ -187,24 +185,21 @@ class _Chains:
         self.masks = Masks(graph)
         self.written: dict[Value, _Written] = {}
         for op in graph.operations:
-            written = None
             if len(op.results) == 1 and _count(op.results[0]):
                 written = self._written(op)
-            if written is not None:
-                self.written[op.results[0]] = written
+                if written is not None:
+                    self.written[op.results[0]] = written
 
     def recorded(self, op: Operation, values: Mapping[Value, Value]) -> Value | None:
         """Record what an operation writes as one; None where it stays as it is."""
         written = self.written.get(op.results[0])
         if written is None or not written.path:
             return None
-        span, ends = None, written.ends
-        numbers = [] if ends is None else list(ends.recorded(values))
-        if ends is not None:
-            span = ends.axis
-        numbers += [values[v] for v in written.integers]
+        ends = written.ends
+        numbers, span = ((), None) if ends is None else (ends.recorded(values), ends.axis)
+        integers = [values[v] for v in written.integers]
         base, given = values[written.base], values[written.values]
-        return update_view(base, given, *numbers, path=written.path, span=span)
+        return update_view(base, given, *numbers, *integers, path=written.path, span=span)
 
     def _written(self, op: Operation) -> _Written | None:
         """Return what an operation writes, if it does."""

@@ -20,20 +20,18 @@ these maps *interpreted*. See `lanewise.passes.steps` for how to look at a step.
 
 from __future__ import annotations
 
-from lanewise.ir.graph import Graph
+from collections.abc import Callable, Sequence
+
+from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import CONTROL
-from lanewise.passes.batches import (
-    each_in_turn,
-    holds_map,
-    is_in_turn,
-    spread_batches,
-)
+from lanewise.ops.regions import SEQUENTIAL
+from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
 from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
-from lanewise.passes.lanes import Report
+from lanewise.passes.lanes import Report, record_map
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import bounded, direct
@@ -48,8 +46,21 @@ from lanewise.passes.written_parts import write_parts
 
 
 def one_by_one(graph: Graph) -> Graph:
-    """Return a graph with its maps run one example after the other, and each of these spread."""
-    return each_in_turn(graph, lambda region, fastmath: EXAMPLE(region, fastmath=fastmath))
+    """Return a graph with its maps run one example after the other, and each of these spread.
+
+    Without such maps it is an example itself.
+    """
+    if not any(map(is_batch, graph.operations)):
+        return EXAMPLE(graph, fastmath=False)
+
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
+        if not is_batch(op):
+            return None
+        region = EXAMPLE(op.regions[0], fastmath=op.params["fastmath"])
+        taken = zip([values[value] for value in op.operands], op.params["in_dims"], strict=True)
+        return record_map(region, list(taken), **{**op.params, "order": SEQUENTIAL})
+
+    return graph.rewritten(rule)
 
 
 def partition(graph: Graph, target: Target) -> Graph:
@@ -128,22 +139,23 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
 
 def outlined(graph: Graph, target: Target) -> Graph:
     """Return a graph with kernels for its maps, also within control flow, and for the rest."""
-    inner = [
-        op.map_regions(lambda region: outlined(region, target))
-        if op.primitive in CONTROL and any(map(holds_map, op.regions))
-        else op
-        for op in graph.operations
-    ]
-    graph = Graph(graph.inputs, inner, graph.outputs)
-    return OUTLINED(graph, target=target)
+
+    def is_around(op: Operation) -> bool:
+        return op.primitive in CONTROL and any(map(count_maps, op.regions))
+
+    return OUTLINED(_outlined_within(graph, target, is_around), target=target)
 
 
 def outlined_in_turn(graph: Graph, target: Target) -> Graph:
     """Return what `ONE_BY_ONE` gave with kernels within its maps; for all of it, if it has none."""
     if not any(map(is_in_turn, graph.operations)):
         return outlined(graph, target)
+    return _outlined_within(graph, target, is_in_turn)
+
+
+def _outlined_within(graph: Graph, target: Target, which: Callable[[Operation], bool]) -> Graph:
     operations = [
-        op.map_regions(lambda region: outlined(region, target)) if is_in_turn(op) else op
+        op.map_regions(lambda region: outlined(region, target)) if which(op) else op
         for op in graph.operations
     ]
     return Graph(graph.inputs, operations, graph.outputs)

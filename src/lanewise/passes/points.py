@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from lanewise.ir.dims import Dim, DimLike, Shape
+from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant, dimension
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, reshape, slice_, slice_length, update_slice
 from lanewise.ops.shapes import shape_of
-
-_INT = np.dtype(np.int64)
+from lanewise.passes.numbers import integer
 
 
 def pointed(graph: Graph) -> Graph:
@@ -31,13 +26,6 @@ def pointed(graph: Graph) -> Graph:
         return op.map_regions(pointed) if found is None else [found]
 
     return graph.rewritten(rule)
-
-
-def integer(value: DimLike) -> Value:
-    """Record a 64-bit integer in the current builder."""
-    if isinstance(value, Dim):
-        return dimension(size=value)
-    return constant(data=np.array(value, _INT).tobytes(), type=array_type(_INT, ()))
 
 
 def _read(

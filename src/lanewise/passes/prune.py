@@ -8,38 +8,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lanewise.ir.graph import Graph, Operation, Signature, Value
 from lanewise.ir.types import TokenType
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.custom import WHOLE
 from lanewise.ops.movement import broadcast_to
 from lanewise.ops.regions import DIVERGENT, PARALLEL, map_
-
-Simplify = Callable[[Graph], Graph]
 
 
 @dataclass(slots=True)
 class _Form:
     """How operands, the inputs and outputs of regions, and results belong together.
 
-    Attributes
-    ----------
-    given
-        The operands that are no inputs of the regions: the predicate.
-    operands
-        The others, one for each input of every region.
-    carry
-        The positions of the inputs that change from turn to turn; the first results are theirs.
-    slices
-        The positions of the inputs that are slices of an operand.
-    tests
-        The regions whose outputs are not the results.
-    regions
-        The regions that give the results.
+    Operands that are ``given`` are no inputs of the regions: the predicate. The inputs of every
+    region are the other ``operands``. ``carry`` are the positions of those that change from turn to
+    turn, to which the first results belong, ``slices`` of those that are slices of an operand. The
+    outputs of ``tests`` are not the results; those of ``regions`` are.
     """
 
     given: tuple[Value, ...]
@@ -51,19 +39,19 @@ class _Form:
 
     @staticmethod
     def of(op: Operation) -> _Form:
-        operands, regions, params = op.operands, list(op.regions), op.params
-        none = range(0)
-        if op.primitive in BRANCHES:
-            return _Form(operands[:1], operands[1:], none, none, [], regions)
-        if op.primitive is while_:
-            carry = range(params["captures"], len(operands))
-            return _Form((), operands, carry, none, regions[:1], regions[1:])
-        if op.primitive is scan:
-            first, count = params["captures"], params["carry"]
-            carry = range(first, first + count)
-            return _Form((), operands, carry, range(first + count, len(operands)), [], regions)
-        assert op.primitive is map_
-        return _Form((), operands, none, none, [], regions)
+        given = int(op.primitive in BRANCHES)
+        operands = op.operands[given:]
+        first = op.params.get("captures", len(operands))
+        last = first + op.params.get("carry", len(operands) - first)
+        tests = int(op.primitive is while_)
+        return _Form(
+            op.operands[:given],
+            operands,
+            range(first, last),
+            range(last, len(operands)),
+            list(op.regions[:tests]),
+            list(op.regions[tests:]),
+        )
 
     def rewrite(self, change: Callable[[Graph], Graph]) -> None:
         self.tests = [change(region) for region in self.tests]
@@ -71,25 +59,12 @@ class _Form:
 
 
 def prune(
-    op: Operation, used: Container[Value], simplify: Simplify
+    op: Operation, used: Container[Value], simplify: Callable[..., Graph]
 ) -> tuple[list[Operation], dict[Value, Value]]:
     """Return what computes the used results of an operation with regions, and nothing more.
 
-    Parameters
-    ----------
-    op
-        The operation.
-    used
-        The values that somebody needs.
-    simplify
-        What simplifies a region.
-
-    Returns
-    -------
-    operations
-        What takes the operation's place, in order.
-    replaced
-        The operands that take the place of used results.
+    That is operations, in order, and the operands that take the place of some results. ``simplify``
+    simplifies a region; with ``is_within``, one that it did, of which fewer outputs are needed now.
     """
     if op.primitive is map_ and op.params["order"] == PARALLEL:
         # It will be lowered, and the size of a chunk is read off the operands.
@@ -102,7 +77,7 @@ def prune(
     replaced = {op.results[j]: form.operands[p] for j, p in same.items() if needed[j]}
     kept = [j for j, need in enumerate(needed) if need and j not in same and j not in repeated]
     carried = {p: j for j, p in enumerate(form.carry) if p not in fixed}
-    kept = _restrict(form, kept, carried)
+    kept = _restrict(form, kept, carried, partial(simplify, is_within=True))
 
     read = _read(form)
     carry = [p for p, j in carried.items() if j in kept]
@@ -136,13 +111,11 @@ def _merge_operands(op: Operation, form: _Form) -> set[int]:
     fixed = set(range(len(form.operands))) - {*form.carry, *form.slices}
     while True:
         first: dict[Hashable, int] = {}
-        instead: dict[int, int] = {}
-        for p in sorted({*fixed, *form.slices}):
-            found = first.setdefault((form.operands[p], p in fixed, in_dims[p]), p)
-            if found != p:
-                instead[p] = found
-        if instead:
-            form.rewrite(lambda region, instead=instead: _substitute(region, instead))
+        alike = {
+            p: first.setdefault((form.operands[p], p in fixed, in_dims[p]), p)
+            for p in sorted({*fixed, *form.slices})
+        }
+        form.rewrite(partial(_merged, alike=alike))
         position = {value: p for p, value in enumerate(form.regions[0].inputs)}
         grown = set()
         for p, output in zip(form.carry, form.regions[0].outputs, strict=False):
@@ -154,9 +127,10 @@ def _merge_operands(op: Operation, form: _Form) -> set[int]:
         fixed |= grown
 
 
-def _substitute(region: Graph, instead: dict[int, int]) -> Graph:
-    """Return a region that reads other inputs in the place of some."""
-    return substituted(region, {region.inputs[p]: region.inputs[q] for p, q in instead.items()})
+def _merged(region: Graph, alike: dict[int, int]) -> Graph:
+    """Return a region that reads other inputs in the place of those that are alike."""
+    inputs = region.inputs
+    return substituted(region, {inputs[p]: inputs[q] for p, q in alike.items() if p != q})
 
 
 def _handed_on(
@@ -186,61 +160,28 @@ def _handed_on(
     return same, repeated
 
 
-def _restrict(form: _Form, kept: Sequence[int], carried: dict[int, int]) -> list[int]:
+def _restrict(
+    form: _Form, kept: list[int], carried: dict[int, int], simplify: Callable[[Graph], Graph]
+) -> list[int]:
     """Take the results out of the regions that are not kept; return which are, after all.
 
     A carry that a region still reads is kept, and with it what it depends on.
     """
-    full, kept = form.regions, list(kept)
+
+    def restricted(region: Graph) -> Graph:
+        if len(kept) == len(region.outputs):
+            return region
+        outputs = [region.outputs[j] for j in kept]
+        return simplify(Graph(region.inputs, region.operations, outputs))
+
+    full = form.regions
     while True:
-        form.regions = [
-            _without_dead(_giving(r, kept)) if len(kept) < len(r.outputs) else r for r in full
-        ]
+        form.regions = list(map(restricted, full))
         read = _read(form)
         more = [j for p, j in carried.items() if p in read and j not in kept]
         if not more:
             return kept
         kept = sorted([*kept, *more])
-
-
-def _without_dead(region: Graph) -> Graph:
-    """Return a region without what nothing needs, going down only where results are unused.
-
-    (What is within was simplified before: to do it again from every level takes exponential time.)
-    """
-    needed = set(region.outputs)
-    kept: list[Operation] = []
-    renamed: dict[Value, Value] = {}
-    for op in reversed(region.operations):
-        if not op.must_run and needed.isdisjoint(op.results):
-            continue
-        made = [op]
-        if op.regions and op.primitive not in WHOLE and not needed.issuperset(op.results):
-            made, replaced = prune(op, needed, _without_dead)
-            renamed.update(replaced)
-            needed.update(replaced.values())
-        kept += reversed(made)
-        for new in made:
-            needed.update(new.operands)
-    return substituted(Graph(region.inputs, kept[::-1], region.outputs), renamed)
-
-
-def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
-    """Return a graph that reads other values in the place of some."""
-    if not instead:
-        return graph
-
-    def final(value: Value) -> Value:
-        while value in instead:
-            value = instead[value]
-        return value
-
-    operations = [op.with_operands(tuple(map(final, op.operands))) for op in graph.operations]
-    return Graph(graph.inputs, operations, [final(value) for value in graph.outputs])
-
-
-def _giving(region: Graph, kept: Sequence[int]) -> Graph:
-    return Graph(region.inputs, region.operations, [region.outputs[j] for j in kept])
 
 
 def _read(form: _Form) -> set[int]:
@@ -258,15 +199,23 @@ def _params(
 ) -> dict[str, Any]:
     """Return the parameters after the operands in `order` and the results `kept` are left."""
     params = op.params
-    if op.primitive is while_:
-        return {"captures": captures}
-    if op.primitive is scan:
-        return {**params, "captures": captures, "carry": carry}
+    changed: dict[str, Any] = {"captures": captures, "carry": carry}
     if op.primitive is map_:
-        of_results = {
-            name: tuple([params[name][j] for j in kept])
-            for name in ("out_mapped", "columns")
-            if params[name]
-        }
-        return {**params, "in_dims": tuple([params["in_dims"][p] for p in order]), **of_results}
-    return params
+        changed["in_dims"] = tuple([params["in_dims"][p] for p in order])
+        for name in ("out_mapped", "columns"):
+            changed[name] = tuple([params[name][j] for j in kept]) if params[name] else ()
+    return {name: changed.get(name, value) for name, value in params.items()}
+
+
+def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
+    """Return a graph that reads other values in the place of some."""
+    if not instead:
+        return graph
+
+    def final(value: Value) -> Value:
+        while value in instead:
+            value = instead[value]
+        return value
+
+    operations = [op.with_operands(tuple(map(final, op.operands))) for op in graph.operations]
+    return Graph(graph.inputs, operations, [final(value) for value in graph.outputs])

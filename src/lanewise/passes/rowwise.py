@@ -12,22 +12,16 @@ the parts of an array that a stencil takes are read where they lie, and are not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, Shape, most_of, product, symbols
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.facts import Kind
+from lanewise.ops.facts import Kind, usual_size
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import (
-    broadcast_to,
-    reshape,
-    slice_,
-    transpose,
-    update_slice,
-)
+from lanewise.ops.movement import broadcast_to, reshape, slice_, transpose, update_slice
 from lanewise.ops.reduction import reduce
 from lanewise.ops.ufuncs import row_of
 
@@ -45,13 +39,8 @@ Makers = Mapping[Value, Operation]
 
 def expected(size: DimLike) -> int:
     """Return a size; of one that is not known, what is assumed where arrays are large."""
-    if not isinstance(size, Dim):
-        return size
-    sizes = {name: MANY if (most := most_of(name)) is None else most for name in symbols(size)}
-    try:
-        return evaluate(size, sizes)
-    except ValueError:  # of two sizes that must be the same each was taken for another
-        return MANY
+    unknown = {name: most_of(name) for name in symbols(size)}
+    return usual_size(size, {n: MANY if most is None else most for n, most in unknown.items()})
 
 
 def is_rowwise(op: Operation) -> bool:
@@ -171,12 +160,10 @@ def _run(given: Shape, shape: Shape) -> int:
         return 0
     whole = len(given) == len(shape) and given[0] == shape[0]
     given = (1,) * (len(shape) - len(given)) + given
-    run = 0
-    for n, size in zip(given, shape, strict=True):
+    for axis, (n, size) in enumerate(zip(given, shape, strict=True)):
         if (n == size) != whole or not (whole or n == 1):
-            break
-        run += 1
-    return run
+            return axis
+    return len(shape)
 
 
 def rows(op: Operation) -> Shape:
@@ -197,35 +184,28 @@ def has_gaps(op: Operation) -> bool:
 
     A map over its elements would copy it first. (Of a part of a row, or of some rows, no.)
     """
-    if op.primitive is transpose:
-        return True
-    if op.primitive is not slice_ or not op.params["index"]:
-        return False
-    first, *rest = op.params["index"]
-    return any([part is not None for part in rest]) or (first is not None and first[2] != 1)
+    if op.primitive is not slice_:
+        return op.primitive is transpose
+    first = outer(op)
+    return any(op.params["index"][1:]) or (first is not None and first[2] != 1)
 
 
-def path(value: Value, makers: Makers) -> list[Operation]:
-    """Return the views that lead to an array from one whose rows its own are parts of.
+def viewed(value: Value, makers: Makers, is_linked: bool) -> tuple[Value, list[Operation]]:
+    """Return an array whose rows those of another are parts of, and the views that lead from it.
 
-    It is empty where the array has no gaps, and is read as it is.
+    If it is linked, to what an operation in the same map gives, these are all that have all rows.
+    Else an array without gaps is read as it is.
     """
-    found: list[Operation] = []
-    gaps = 0
+    path: list[Operation] = []
+    found = value, path[:]
     while (maker := makers.get(value)) is not None and keeps_rows(maker):
-        found.append(maker)
-        gaps = len(found) if has_gaps(maker) else gaps
+        if is_linked and outer(maker):
+            break
+        path.insert(0, maker)
         value = maker.operands[0]
-    return found[gaps - 1 :: -1] if gaps else []
-
-
-def links(value: Value, makers: Makers) -> list[Operation]:
-    """Return the views that lead to an array from what an operation in the same map gives."""
-    found: list[Operation] = []
-    while (maker := makers.get(value)) is not None and keeps_rows(maker) and not outer(maker):
-        found.append(maker)
-        value = maker.operands[0]
-    return found[::-1]
+        if is_linked or has_gaps(maker):
+            found = value, path[:]
+    return found
 
 
 def _is_cut(op: Operation) -> bool:
@@ -243,7 +223,7 @@ def keeps_rows(op: Operation) -> bool:
     return bool(given) and 0 not in made and (first is None or first[2] == 1)
 
 
-def outer(op: Operation) -> tuple[DimLike, DimLike, DimLike] | None:
+def outer(op: Operation) -> tuple[DimLike, DimLike, int] | None:
     """Return which rows a view takes, if not all."""
     return op.params["index"][0] if op.primitive is slice_ and op.params["index"] else None
 
@@ -277,19 +257,15 @@ def is_inside(op: Operation, makers: Makers) -> bool:
         return False
     (size, *_), (first, *rest) = op.results[0].type.shape, op.params["index"]
     value, count = op.operands[1], op.operands[1].type.shape[0]
-    if not any(rest) or (first is not None and first[2] != 1) or not _is_most(count, size):
+    is_most = expected(count) >= LEAST and 4 * expected(count) >= 3 * expected(size)
+    if not any(rest) or (first is not None and first[2] != 1) or not is_most:
         return False
     while (maker := makers.get(value)) is not None and keeps_rows(maker):
         value = maker.operands[0]
     return maker is not None and is_large(maker)
 
 
-def _is_most(count: DimLike, size: DimLike) -> bool:
-    return expected(count) >= LEAST and 4 * expected(count) >= 3 * expected(size)
-
-
 def common(shapes: Sequence[Shape]) -> Shape:
     """Return the leading axes that shapes have in common."""
-    first = min(shapes, key=len)
-    same = [len({shape[axis] for shape in shapes}) == 1 for axis in range(len(first))]
-    return first[: [*same, False].index(False)]
+    same = takewhile(lambda sizes: len(set(sizes)) == 1, zip(*shapes, strict=False))
+    return tuple([size for size, *_ in same])

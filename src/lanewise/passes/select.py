@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant
@@ -33,22 +33,15 @@ MOST_CHOICES = 1
 def selected(op: Operation, mapped: Sequence[bool]) -> Graph | None:
     """Return a `cond` as straight-line code for one example; None where that is not worth it.
 
-    Parameters
-    ----------
-    op
-        The operation. Its predicate varies from example to example.
-    mapped
-        Which of its operands vary.
+    Its predicate varies from example to example; `mapped` says which of all its operands do.
     """
     if not _is_small(op):
         return None
-    builder = Builder()
-    inputs = [builder.input(value.type) for value in op.operands]
-    first: dict[Value, Value] = {}  # what is handed over twice is one value
-    operands = [first.setdefault(*pair) for pair in zip(op.operands, inputs, strict=True)]
-    with building(builder):
-        outputs = _choose(builder, op, operands, {})
-    graph = builder.finish(outputs)
+    with building(Builder()) as builder:
+        inputs = [builder.input(value.type) for value in op.operands]
+        first: dict[Value, Value] = {}  # what is handed over twice is one value
+        operands = [first.setdefault(*pair) for pair in zip(op.operands, inputs, strict=True)]
+        graph = builder.finish(_choose(op, operands))
     varying = {value for value, varies in zip(inputs, mapped, strict=True) if varies}
     return graph if _is_quiet(graph, varying) else None
 
@@ -74,33 +67,27 @@ def _is_number(type: Any) -> bool:
 # --- straight-line code ---------------------------------------------------------------------------
 
 
-def _choose(
-    builder: Builder, op: Operation, operands: Sequence[Value], truths: dict[Value, bool]
-) -> list[Value]:
-    """Record both branches of a `cond`, and the choice between their results.
-
-    ``truths`` are the truth values among the constants.
-    """
+def _choose(op: Operation, operands: Sequence[Value]) -> list[Value]:
+    """Record both branches of a `cond`, and the choice between their results."""
     pred, *rest = operands
-    found = []
-    for region in op.regions:
-        values = dict(zip(region.inputs, rest, strict=True))
-        for inner in region.operations:
-            if inner.primitive is cond:
-                given = [values[value] for value in inner.operands]
-                results = _choose(builder, inner, given, truths)
-                values.update(zip(inner.results, results, strict=True))
-                continue
-            builder.copy(inner, values)
-            if inner.primitive is constant and inner.results[0].type.dtype.kind == "b":
-                truths[values[inner.results[0]]] = bool(_data(inner))
-        found.append([values[value] for value in region.outputs])
+    builder = current_builder()
+    found = [builder.inline(region.rewritten(_chosen_within), rest) for region in op.regions]
+    truths = {
+        made.results[0]: bool(_data(made))
+        for made in builder.operations
+        if made.primitive is constant and made.results[0].type.dtype.kind == "b"
+    }
     builder.location = op._place
     return [_chosen(pred, a, b, truths) for a, b in zip(*found, strict=True)]
 
 
+def _chosen_within(op: Operation, values: dict[Value, Value]) -> list[Value] | None:
+    operands = [values[value] for value in op.operands]
+    return _choose(op, operands) if op.primitive is cond else None
+
+
 def _chosen(pred: Value, a: Value, b: Value, truths: dict[Value, bool]) -> Value:
-    """Record `a` where the predicate holds, else `b`; return the result."""
+    """Record `a` where the predicate holds, else `b`; `truths` are those among the constants."""
     if a is b:
         return a
     if a.type.dtype.kind != "b":
@@ -109,17 +96,13 @@ def _chosen(pred: Value, a: Value, b: Value, truths: dict[Value, bool]) -> Value
     second = False if b is pred else truths.get(b)
     if first is not None and first is second:
         return b if a is pred else a  # the constant, where one of them is the predicate
-    if first is True and second is False:
-        return pred
     if first is True:
-        return _call(np.logical_or, pred, b)
+        return pred if second is False else _call(np.logical_or, pred, b)
     if second is False:
         return _call(np.logical_and, pred, a)
     other = _call(np.logical_not, pred)
-    if first is False and second is True:
-        return other
     if first is False:
-        return _call(np.logical_and, other, b)
+        return other if second is True else _call(np.logical_and, other, b)
     if second is True:
         return _call(np.logical_or, other, a)
     # Four of these are faster than `where`.

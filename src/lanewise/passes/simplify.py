@@ -6,6 +6,7 @@ Both go into regions. What must run (effects, checks) stays, and is never merged
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import symbols_in
@@ -35,23 +36,12 @@ def merge_repeated(graph: Graph) -> Graph:
     return Graph(graph.inputs, kept, [first.get(value, value) for value in graph.outputs])
 
 
-def _used_sizes(graph: Graph) -> frozenset[str]:
-    """Return the symbols of sizes that a graph itself defines, and arrays in it have."""
-    sizes = defined_sizes(graph)
-    if not sizes:
-        return sizes
-    others = [op for op in graph.operations if not op.primitive.is_definition]
-    return sizes.intersection(
-        symbols_in(tuple([value.type for value in graph.outputs])).union(
-            *map(all_symbols_of, others)
-        )
-    )
-
-
-def eliminate_dead(graph: Graph) -> Graph:
+def eliminate_dead(graph: Graph, is_within: bool = False) -> Graph:
     """Return the graph without operations that no output depends on, and that need not run.
 
     Of an operation with regions, the operands and results go that nobody needs; see `prune`.
+    `is_within` is for graphs in which that was done before: it goes down only where results are
+    unused. (To do it again from every level takes exponential time.)
     """
     needed: set[Value] = set(graph.outputs)
     kept: list[Operation] = []
@@ -63,8 +53,9 @@ def eliminate_dead(graph: Graph) -> Graph:
         if op.primitive.is_definition and used.isdisjoint(op.signature.defines):
             continue
         made = [op]
-        if op.regions and op.primitive not in WHOLE:
-            made, replaced = prune(op, needed, eliminate_dead)
+        is_done = is_within and needed.issuperset(op.results)
+        if op.regions and op.primitive not in WHOLE and not is_done:
+            made, replaced = prune(op, needed, partial(eliminate_dead, is_within=is_within))
             renamed.update(replaced)
             needed.update(replaced.values())
         for new in reversed(made):
@@ -72,3 +63,16 @@ def eliminate_dead(graph: Graph) -> Graph:
                 kept.append(new)
                 needed.update(new.operands)
     return substituted(Graph(graph.inputs, kept[::-1], graph.outputs), renamed)
+
+
+def _used_sizes(graph: Graph) -> frozenset[str]:
+    """Return the symbols of sizes that a graph itself defines, and arrays in it have."""
+    sizes = defined_sizes(graph)
+    if not sizes:
+        return sizes
+    others = [op for op in graph.operations if not op.primitive.is_definition]
+    return sizes.intersection(
+        symbols_in(tuple([value.type for value in graph.outputs])).union(
+            *map(all_symbols_of, others)
+        )
+    )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
-from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant, iota
 from lanewise.ops.facts import Kind, count, is_made_anew, is_plain_view
 from lanewise.ops.movement import concatenate, reshape, slice_
-from lanewise.ops.regions import PARALLEL, map_
-from lanewise.passes.batches import holds_map
+from lanewise.passes.batches import count_maps
+from lanewise.passes.lanes import isolated, record_map
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.rowwise import FEWEST
 from lanewise.passes.specialize import defined_sizes, symbols_of, unknown_sizes
@@ -44,11 +44,11 @@ def as_maps(graph: Graph) -> Graph:
     for op in graph.operations:
         members_of.setdefault(stages[op], []).append(op)
         needed.update([v for v in op.operands if v in makers and stages[makers[v]] != stages[op]])
-    for number in sorted(members_of):
-        members = members_of[number]
-        if number % 2:
-            _gather(builder, values, makers, needed, members)
-        else:
+    with building(builder):
+        for number, members in sorted(members_of.items()):
+            if number % 2:
+                _recorded(builder, values, makers, needed, members)
+                continue
             for op in members:
                 builder.copy(op, values)
     return builder.finish([values[value] for value in graph.outputs])
@@ -97,7 +97,7 @@ def _is_gathered(op: Operation, known: Set[str]) -> bool:
     if op.primitive.is_definition or (op.must_run and op.has_effect):
         return False
     alone = Graph((), [op], ())
-    return not holds_map(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known
+    return not count_maps(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known
 
 
 def _moves_much(op: Operation) -> bool:
@@ -140,11 +140,11 @@ def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Op
     return [*before, maker] if before and before[0].primitive is iota else []
 
 
-def _gather(
+def _recorded(
     builder: Builder,
     values: dict[Value, Value],
-    makers: dict[Value, Operation],
-    needed: set[Value],
+    makers: Mapping[Value, Operation],
+    needed: Set[Value],
     members: Sequence[Operation],
 ) -> None:
     """Record operations as a map of one example, and enter those of their results that are needed.
@@ -152,35 +152,15 @@ def _gather(
     ``makers`` tells which operation made a value.
     """
     own = {result for op in members for result in op.results}
-    inner = Builder()
-    inside: dict[Value, Value] = {}
-    taken: list[Value] = []
+    group: dict[Operation, None] = {}
     for op in members:
         for value in op.operands:
-            if value in own or value in inside:
-                continue
-            made = _made_of_nothing(value, makers)
-            for maker in made:
-                if maker.results[0] not in inside:
-                    inner.copy(maker, inside)
-            if not made:
-                inside[value] = inner.input(value.type)
-                taken.append(value)
-        inner.copy(op, inside)
+            if value not in own:
+                group.update(dict.fromkeys(_made_of_nothing(value, makers)))
+        group[op] = None
     given = [result for op in members for result in op.results if result in needed]
-    region = inner.finish([inside[value] for value in given])
+    region, taken = isolated(list(group), given)
     builder.location = members[0]._place
-    operands = tuple([values[value] for value in taken])
-    params = {
-        "size": 1,
-        "in_dims": (None,) * len(taken),
-        "out_mapped": (True,) * len(given),
-        "order": PARALLEL,
-        "chunk": None,
-        "fallback": True,
-        "fastmath": False,
-        "columns": (),
-    }
-    results = builder.emit(map_, operands, params, (region,))
+    results = record_map(region, [(values[value], None) for value in taken], size=1)
     for value, result in zip(given, results, strict=True):
-        (values[value],) = builder.emit(reshape, (result,), {"shape": value.type.shape})
+        values[value] = reshape(result, shape=value.type.shape)

@@ -6,7 +6,7 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -100,16 +100,10 @@ class _Writer:
         self, op: Operation, operands: Sequence[Value], params: dict[str, Any]
     ) -> tuple[Value, ...] | None:
         """Record a number that depends on sizes only as a constant."""
-        if op.primitive is constant:
-            if not params["type"].shape:
-                results = self._builder.emit(constant, (), params)
-                self._known[results[0]] = constant.numpy(**params)
-                return results
-            return None
-        is_number = op.primitive is dimension or op.primitive is exact or op.primitive is cast
-        if not is_number and (op.primitive.ufunc is None or op.primitive.ufunc not in _EXACT):
-            return None
-        if not all([value in self._known for value in operands]):
+        is_size = op.primitive is constant or op.primitive is dimension
+        is_number = op.primitive is exact or op.primitive is cast or op.primitive.ufunc in _EXACT
+        is_known = all([value in self._known for value in operands])
+        if not (is_size or is_number) or not is_known or op.results[0].type.shape:
             return None
         if isinstance(params.get("size"), Dim):  # of which a symbol stays
             return None
@@ -140,29 +134,23 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
         if op.primitive.is_definition:
             defined |= symbols_in(op.params["size"])
             continue
-        types = [value.type for value in (*op.operands, *op.results)]
-        found = found.union(*map(symbols_in, types), symbols_in(op.params))
-        found = found.union(*map(unknown_sizes, op.regions))
+        found = found.union(symbols_of(op), *map(unknown_sizes, op.regions))
     return found - defined
 
 
 def bounded_for(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     """Return a graph in which symbols that it defines say how far they go for certain sizes.
 
-    Raises
-    ------
-    IndexError
-        If that is not known.
+    Where that is not known it is an `IndexError`.
     """
     names: dict[str, DimLike] = {}
-
     for op in graph.walk():
         if op.primitive.is_definition:
             (name,) = symbols(op.params["size"])
-            most = op.params["most"]
-            end = None if most is None else bounds(substitute(most, {**sizes, **names}))[1]
             if most_of(name) is not None:
                 continue
+            most = op.params["most"]
+            end = None if most is None else bounds(substitute(most, {**sizes, **names}))[1]
             if end is None:
                 raise IndexError(f"how far {name} goes is not known")
             known = bounds(names.get(name, 0))[1] or 0
@@ -197,37 +185,19 @@ def has_own_sizes(op: Operation) -> bool:
     return op.primitive is map_ and bool(defined_sizes(op.regions[0]))
 
 
-def at_usual_sizes(graph: Graph) -> Graph:
+def at_usual_sizes(graph: Graph, examples: int | None = None) -> Graph:
     """Return a graph with usual sizes in place of unknown ones, also of those that it defines.
 
-    For estimates: what a loop counts is taken at the middle of the loop.
-
-    Raises
-    ------
-    ValueError, IndexError
-        If these are no sizes that it is meant for.
-    """
-    return _at_sizes(graph, lambda name: usual_size(Dim.symbol(name)))
-
-
-def at_longest_sizes(graph: Graph, examples: int) -> Graph:
-    """Return a graph with what sizes are in the largest of some examples, else as usual.
-
-    Raises
-    ------
-    ValueError, IndexError
-        If these are no sizes that it is meant for.
+    For estimates: what a loop counts is taken at the middle of the loop; or, of some `examples`, as
+    it is in the largest. Sizes that it is not meant for are a `ValueError` or `IndexError`.
     """
 
-    def longest(name: str) -> int:
+    def size(name: str) -> int:
         most = most_of(name)
-        # So large is the greatest of so many numbers up to that, on average.
-        return usual_size(Dim.symbol(name)) if most is None else most * examples // (examples + 1)
+        if most is None or examples is None:
+            return usual_size(Dim.symbol(name))
+        return most * examples // (examples + 1)  # the greatest of so many numbers, on average
 
-    return _at_sizes(graph, longest)
-
-
-def _at_sizes(graph: Graph, size: Callable[[str], int]) -> Graph:
     names = unknown_sizes(graph) | graph.defines
     return specialized(graph, {name: size(name) for name in names}) if names else graph
 

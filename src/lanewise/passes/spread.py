@@ -14,11 +14,12 @@ graph that is run again, turn by turn, and that raises.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
 from lanewise.ir.dims import DimLike, dim_min, never_below, product
-from lanewise.ir.graph import Builder, Graph, Operation, Value, current_builder
+from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.control import LOOPS, scan
@@ -35,22 +36,13 @@ from lanewise.ops.movement import (
     update_slice,
 )
 from lanewise.ops.reduction import accumulate, reduce
-from lanewise.ops.regions import PARALLEL, map_
+from lanewise.ops.regions import map_
 from lanewise.ops.shapes import shape_of
-from lanewise.passes.edges import along, edge, is_total
-from lanewise.passes.frames import (
-    INT,
-    Again,
-    Dependent,
-    Key,
-    Kind,
-    Own,
-    Part,
-    Running,
-    Same,
-    Turn,
-)
-from lanewise.passes.points import integer, pointed
+from lanewise.passes.edges import along, edge, is_total, sliced
+from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
+from lanewise.passes.lanes import record_map
+from lanewise.passes.numbers import INT, integer
+from lanewise.passes.points import pointed
 from lanewise.passes.rowwise import expected, is_found
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.turns import Turns, at_most
@@ -89,7 +81,7 @@ def _spread(graph: Graph, fastmath: bool, totals: bool, is_repeated: bool = Fals
         is_worth_it = not is_repeated or _work(op) >= MUCH
         if op.primitive is scan and _is_long(op) and is_worth_it:
             operands = [values[value] for value in op.operands]
-            found = _Loop(current_builder(), op, operands, fastmath, totals).mapped()
+            found = _Loop(op, operands, fastmath, totals).mapped()
             if found is not None:
                 return found
         inner, again = totals and op.primitive is not map_, is_repeated or op.primitive in LOOPS
@@ -125,14 +117,10 @@ class _Loop:
     """A scan on its way to being a map, recorded in the current builder."""
 
     def __init__(
-        self,
-        builder: Builder,
-        op: Operation,
-        operands: Sequence[Value],
-        fastmath: bool,
-        totals: bool,
+        self, op: Operation, operands: Sequence[Value], fastmath: bool, totals: bool
     ) -> None:
-        self.builder, self.op, self.fastmath, self.totals = builder, op, fastmath, totals
+        self.op, self.fastmath, self.totals = op, fastmath, totals
+        self.builder = builder = current_builder()
         params = op.params
         self.length: DimLike = params["length"]
         first = params["captures"]
@@ -140,34 +128,32 @@ class _Loop:
         self.captures, self.xs = operands[:first], operands[last:]
         self.carry = operands[first:last]
         self.makers = {v: made for made in builder.operations for v in made.results}
-        self.cells: list[dict[int, Key]] = [{} for _ in self.carry]
+        self.turns = Turns(self.length, [value.type for value in self.carry], builder)
         #: How many turns are added before and after, to write an array as a whole.
         self.more = (0, 0)
         #: Carried values that no turn reads.
         self.unread: set[int] = set()
-        self.narrow: dict[int, tuple[Value, list[tuple[Value, int, Value]]]] = {}
+        self.narrow: dict[int, tuple[Key, list[tuple[Value, int, Value]]]] = {}
 
     def mapped(self) -> list[Value] | None:
         """Record the map; return what stands for the scan's results, None if turns need others."""
         region = eliminate_dead(pointed(self.op.regions[0]))
         self.unread = self._unread(region)
-        refused: set[tuple[int, int]] = set()
-        types = [value.type for value in self.carry]
         for _ in range(TRIES):
-            turns = Turns(self.length, types, self.cells, refused, self.builder)
+            self.turns.begin()
             try:
-                found = turns.run(turns.frame, region, self._kinds(turns, region))
-                self._check(turns, found)
+                found = self.turns.run(self.turns.frame, region, self._kinds(region))
+                self._check(found)
             except Again:
                 continue
             except Dependent:
                 return None
-            return self._recorded(turns, [self._hoisted(turns, kind) for kind in found])
+            return self._recorded(list(map(self._hoisted, found)))
         return None
 
-    def _hoisted(self, turns: Turns, kind: Kind) -> Kind:
+    def _hoisted(self, kind: Kind) -> Kind:
         """Return what a turn gives; of a constant, that it is the same in all turns."""
-        for op in turns.frame.builder.operations:
+        for op in self.turns.frame.builder.operations:
             if op.primitive is constant and kind == Own(op.results[0]):
                 return Same(constant(**op.params))
         return kind
@@ -180,7 +166,7 @@ class _Loop:
         own = region.inputs[len(self.captures) : len(self.captures) + len(self.carry)]
         return {carry for carry, value in enumerate(own) if value not in read}
 
-    def _kinds(self, turns: Turns, region: Graph) -> list[Kind]:
+    def _kinds(self, region: Graph) -> list[Kind]:
         """Return what the inputs of the body are."""
         kinds: list[Kind] = [self._same(value) for value in self.captures]
         first, last = len(kinds), len(kinds) + len(self.carry)
@@ -194,7 +180,7 @@ class _Loop:
         for value in self.xs:
             counted = self._counted(value)
             along = ("along", value, 0, 1, 0)
-            kinds.append(Own(turns.frame.source(along)) if counted is None else counted)
+            kinds.append(Own(self.turns.frame.source(along)) if counted is None else counted)
         return kinds
 
     def _same(self, value: Value) -> Same | Turn:
@@ -218,101 +204,80 @@ class _Loop:
             return Turn(whole.step * part[2], whole.step * part[0] + whole.start)
         return None
 
-    def _check(self, turns: Turns, found: Sequence[Kind]) -> None:
+    def _check(self, found: Sequence[Kind]) -> None:
         """Make sure that what is carried is not read, or kept, written in own cells, or summed."""
         if any([isinstance(kind, (Part, Running)) for kind in found[len(self.carry) :]]):
             raise Dependent  # each turn gives what the ones before have made of it
-        for carry, (value, kind) in enumerate(zip(self.carry, found, strict=False)):
+        for carry, kind in enumerate(found[: len(self.carry)]):
             if isinstance(kind, (Same, Turn, Own)) and carry in self.unread:
                 continue
             if isinstance(kind, Running):
                 if kind.carry != carry or not (self.totals or kind.fn is None):
                     raise Dependent
                 continue
-            axes = tuple(range(value.type.ndim))
-            if not isinstance(kind, Part) or kind.rest != ("carry", carry) or kind.axes != axes:
+            if not isinstance(kind, Part) or kind.rest != ("carry", carry):
                 raise Dependent
-            if kind.cell is None and ("cell", carry) not in turns.frame.taken:
+            if kind.cell is None and ("cell", carry) not in self.turns.frame.taken:
                 continue
-            moving = [key for key in self.cells[carry].values() if key[0] == "turn" and key[1]]
+            moving = [
+                key for key in self.turns.cells[carry].values() if key[0] == "turn" and key[1]
+            ]
             if len(moving) != 1:
                 raise Dependent
 
     # --- recording --------------------------------------------------------------------------------
 
-    def _recorded(self, turns: Turns, found: Sequence[Kind]) -> list[Value]:
-        frame = turns.frame
-        outputs: list[Value] = []
-        carried = len(self.carry)
-        for number, kind in enumerate(found):
-            if number < carried and isinstance(kind, (Same, Turn)):
-                continue  # what the last turn leaves is known
-            if isinstance(kind, Running):
-                outputs += kind.terms
-            elif not isinstance(kind, Part):
-                outputs.append(frame.value(kind))
-            elif kind.cell is not None:
-                outputs.append(kind.cell)
-        self.more = self._added(turns, found)
-        count = self.length + sum(self.more)
+    def _recorded(self, found: Sequence[Kind]) -> list[Value]:
+        frame = self.turns.frame
+        given = [self._given(number, kind) for number, kind in enumerate(found)]
+        self.more = self._added(found)
         # Where they come from is asked last: asking records slices.
         sources = [self._operand(key) for key in frame.taken]
+        outputs = [value for values in given for value in values]
         region = Graph(list(frame.taken.values()), frame.builder.operations, outputs)
         region = _spread(eliminate_dead(region), self.fastmath, False)
         self.builder.location = self.op._place
-        found_values = map_(
-            *[value for value, _ in sources],
-            regions=(region,),
-            size=count,
-            in_dims=tuple([axis for _, axis in sources]),
-            out_mapped=(True,) * len(outputs),
-            order=PARALLEL,
-            fastmath=self.fastmath,
-        )
-        stacked = list(found_values) if isinstance(found_values, tuple) else [found_values]
-        results: list[Value] = []
-        for number, kind in enumerate(found):
-            if number < carried and isinstance(kind, (Same, Turn)):
-                results.append(self._left(number, kind))
-                continue
-            if not (isinstance(kind, Part) and kind.cell is not None):
-                taken = len(kind.terms) if isinstance(kind, Running) else 1
-                taken = 0 if isinstance(kind, Part) else taken
-                stacked = [*[self._in_loop(value) for value in stacked[:taken]], *stacked[taken:]]
-            if isinstance(kind, Running):
-                terms, stacked = stacked[: len(kind.terms)], stacked[len(kind.terms) :]
-                results.append(self._total(self.carry[number], kind, terms))
-            elif isinstance(kind, Part) and kind.cell is None:
-                results.append(self.carry[number])
-            else:
-                value = stacked.pop(0)
-                if isinstance(kind, Part):
-                    value = self._put_back(number, value)
-                results.append(
-                    self._last(number, value)
-                    if isinstance(kind, Own) and number < carried
-                    else value
-                )
-        return results
+        size = self.length + sum(self.more)
+        stacked = iter(record_map(region, sources, size=size, fastmath=self.fastmath))
+        return [
+            self._result(number, kind, list(islice(stacked, len(values))))
+            for number, (kind, values) in enumerate(zip(found, given, strict=True))
+        ]
 
-    def _left(self, carry: int, kind: Same | Turn) -> Value:
-        """Return what is left of a carried value that all turns set to what is known before."""
+    def _given(self, number: int, kind: Kind) -> Sequence[Value]:
+        """Return what a turn gives for a result."""
+        if isinstance(kind, Running):
+            return kind.terms
+        if isinstance(kind, Part):
+            return () if kind.cell is None else (kind.cell,)
+        if isinstance(kind, (Same, Turn)) and number < len(self.carry):
+            return ()  # what the last turn leaves is known
+        return (self.turns.frame.value(kind),)
+
+    def _result(self, number: int, kind: Kind, stacked: list[Value]) -> Value:
+        """Return a result of the loop, of what all turns give for it."""
+        if isinstance(kind, Part):
+            return self._put_back(number, stacked[0]) if stacked else self.carry[number]
+        stacked = list(map(self._in_loop, stacked))
+        if isinstance(kind, Running):
+            return self._total(self.carry[number], kind, stacked)
+        if number >= len(self.carry):
+            return stacked[0]
+        if isinstance(kind, Own):
+            return self._last(number, stacked[0], self.length)
         last = self.length - 1
         new = kind.value if isinstance(kind, Same) else integer(kind.start + kind.step * last)
         if isinstance(self.length, int):
             return new
-        shape = (1, *shape_of(new))
-        both = concatenate(*[reshape(x, shape=shape) for x in (self.carry[carry], new)], axis=0)
-        return gather(both, integer(dim_min(self.length, 1)), axis=0)
+        return self._last(number, reshape(new, shape=(1, *shape_of(new))), dim_min(self.length, 1))
 
-    def _last(self, carry: int, stacked: Value) -> Value:
-        """Return what the last turn gives; what there was before, if there is no turn."""
-        shape, last = shape_of(self.carry[carry]), self.length - 1
-        if not isinstance(self.length, int):
+    def _last(self, carry: int, stacked: Value, count: DimLike) -> Value:
+        """Return the last of what is stacked; what there was before, if there is none."""
+        shape, last = shape_of(self.carry[carry]), count - 1
+        if not isinstance(count, int):
             before = reshape(self.carry[carry], shape=(1, *shape))
-            stacked, last = concatenate(before, stacked, axis=0), self.length
-        part = along(1 + len(shape), 0, (last, last + 1, 1))
-        return reshape(slice_(stacked, index=part), shape=shape)
+            stacked, last = concatenate(before, stacked, axis=0), count
+        return reshape(sliced(stacked, 0, (last, last + 1, 1)), shape=shape)
 
     def _operand(self, key: Key) -> tuple[Value, int | None]:
         """Return an operand of the map, and the axis along which it is mapped."""
@@ -326,34 +291,26 @@ class _Loop:
             if start:
                 numbers = elementwise(np.add)(numbers, integer(start))
             return numbers, 0
-        if key[0] == "cell":
-            value, _ = self._narrowed(key[1])
-            axis, step, start = self._moving(key[1])
-            return self._along(value, axis, step, start), axis
-        _, value, axis, step, start = key
-        return self._along(value, axis, step, start), axis
+        _, value, axis, step, start = self._along(key)
+        part = self._range(step, start)
+        is_whole = part == (0, shape_of(value)[axis], 1)
+        return (value if is_whole else sliced(value, axis, part)), axis
+
+    def _along(self, key: Key) -> Key:
+        """Return which places of an array the turns have, of that or of a carried one's cells."""
+        return self._narrowed(key[1])[0] if key[0] == "cell" else key
 
     def _range(self, step: int, start: DimLike) -> tuple[DimLike, DimLike, int]:
         """Return the places that the map's turns have, as a slice."""
         before, after = self.more
         return start - step * before, start + step * (self.length + after), step
 
-    def _along(self, value: Value, axis: int, step: int, start: DimLike) -> Value:
-        """Return the part of an array that the turns have, one place of an axis for each."""
-        shape, part = shape_of(value), self._range(step, start)
-        if part == (0, shape[axis], 1):
-            return value
-        return slice_(value, index=along(len(shape), axis, part))
-
     def _in_loop(self, stacked: Value) -> Value:
         """Return what the loop's own turns give, without those that were added."""
         before, after = self.more
-        if not before + after:
-            return stacked
-        part = (before, before + self.length, 1)
-        return slice_(stacked, index=along(stacked.type.ndim, 0, part))
+        return sliced(stacked, 0, (before, before + self.length, 1)) if before + after else stacked
 
-    def _added(self, turns: Turns, found: Sequence[Kind]) -> tuple[int, int]:
+    def _added(self, found: Sequence[Kind]) -> tuple[int, int]:
         """Return how many turns to add before and after, so that a carried array is written whole.
 
         They may run on anything, as what they give is not used; so they must not fail.
@@ -361,59 +318,48 @@ class _Loop:
         wanted = None
         for carry, kind in enumerate(found):
             if isinstance(kind, Part) and kind.cell is not None:
-                axis, step, start = self._moving(carry)
-                size = self._narrowed(carry)[0].type.shape[axis]
-                after = size - start - self.length
+                _, value, axis, step, start = self._narrowed(carry)[0]
+                after = value.type.shape[axis] - start - self.length
                 if not isinstance(start, int) or not isinstance(after, int):
                     continue
                 if step == 1 and 0 < start + after <= MOST_ADDED:
                     wanted = start, after
-        if wanted is None or not all(map(is_total, turns.frame.builder.operations)):
+        if wanted is None or not all(map(is_total, self.turns.frame.builder.operations)):
             return 0, 0
         before, after = wanted
-        for key in turns.frame.taken:
-            if key[0] == "along":
-                _, value, axis, step, start = key
-                size = value.type.shape[axis]
-            elif key[0] == "cell":
-                axis, step, start = self._moving(key[1])
-                size = self._narrowed(key[1])[0].type.shape[axis]
-            else:
+        for key in self.turns.frame.taken:
+            if key[0] not in ("along", "cell"):
                 continue
+            _, value, axis, step, start = self._along(key)
+            size = value.type.shape[axis]
             ends = start - step * before, start + step * (self.length - 1 + after)
             if not all([never_below(x, 0) and never_below(size - 1, x) for x in ends]):
                 return 0, 0
         return wanted
 
-    def _moving(self, carry: int) -> tuple[int, int, DimLike]:
-        """Return along which axis of a narrowed array the turns' cells lie, and where."""
-        kept = 0
-        for axis in range(self.carry[carry].type.ndim):
-            key = self.cells[carry].get(axis)
-            if key is None:
-                kept += 1
-            elif key[0] == "turn" and key[1]:
-                return kept, key[1], key[2]
-        raise AssertionError("a carried array has an axis of turns")
+    def _narrowed(self, carry: int) -> tuple[Key, list[tuple[Value, int, Value]]]:
+        """Return which places of what all turns have of a carried array each has, and of what.
 
-    def _narrowed(self, carry: int) -> tuple[Value, list[tuple[Value, int, Value]]]:
-        """Return the part of a carried array that all turns have, and how it was taken."""
+        Then how that part was taken: of which array, along which axis, at which place.
+        """
         known = self.narrow.get(carry)
         if known is None:
+            cells = self.turns.cells[carry].items()
+            moving = next(axis for axis, key in cells if key[0] == "turn" and key[1])
             value, taken = self.carry[carry], []
-            for axis, key in sorted(self.cells[carry].items(), reverse=True):
-                if key[0] == "turn" and key[1]:
-                    continue
-                place = integer(key[2]) if key[0] == "turn" else key[1]
-                taken.append((value, axis, place))
-                value = gather(value, place, axis=axis)
-            known = self.narrow[carry] = value, taken
+            for axis, key in sorted(cells, reverse=True):
+                if axis != moving:
+                    place = integer(key[2]) if key[0] == "turn" else key[1]
+                    taken.append((value, axis, place))
+                    value = gather(value, place, axis=axis)
+            axis = moving - sum([cut < moving for _, cut, _ in taken])
+            _, step, start = self.turns.cells[carry][moving]
+            known = self.narrow[carry] = ("along", value, axis, step, start), taken
         return known
 
     def _put_back(self, carry: int, stacked: Value) -> Value:
         """Return a carried array after the loop, of its turns' cells."""
-        value, taken = self._narrowed(carry)
-        axis, step, start = self._moving(carry)
+        (_, value, axis, step, start), taken = self._narrowed(carry)
         rank, size = len(shape_of(value)), value.type.shape[axis]
         is_whole = self._range(step, start) == (0, size, 1)
         if not is_whole:
@@ -442,8 +388,7 @@ class _Loop:
             return start
         shape, dtype = shape_of(start), start.type.dtype
         if self.op.params["reverse"]:
-            whole = along(1 + len(shape), 0, (self.length - 1, -1, -1))
-            terms = [slice_(term, index=whole) for term in terms]
+            terms = [sliced(term, 0, (self.length - 1, -1, -1)) for term in terms]
         rows = [reshape(term, shape=(self.length, 1, *shape)) for term in terms]
         joined = rows[0] if len(rows) == 1 else concatenate(*rows, axis=1)
         joined = reshape(joined, shape=(self.length * len(rows), *shape))
@@ -458,9 +403,7 @@ class _Loop:
             return reduce(concatenate(first, joined, axis=0), fn=fn, axes=(0,), dtype=own_dtype)
         running = accumulate(concatenate(first, joined, axis=0), fn=fn, axis=0, dtype=own_dtype)
         count = self.length * len(rows)
-        return reshape(
-            slice_(running, index=along(1 + len(shape), 0, (count, count + 1, 1))), shape=shape
-        )
+        return reshape(sliced(running, 0, (count, count + 1, 1)), shape=shape)
 
     def _exact_total(self, start: Value, terms: Value) -> Value:
         """Return a total of Python's ints; where it might grow too large, the loop is run."""

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -26,24 +27,15 @@ _names = {"all"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A function from graph to graph.
+    """A function from graph to graph, and which of the options of its pipeline it takes.
 
-    Attributes
-    ----------
-    run
-        The function. A step that fails is left out; see `lanewise.passes.survive`.
-    takes
-        Which of the options of its pipeline it takes, by name.
-    otherwise
-        Makes of the graph what is taken instead where it fails, if that is not the graph itself.
-    refuses
-        By which errors it says that a graph cannot be had so.
+    Where it fails it is left out; see `lanewise.passes.survive`. Or `otherwise` makes of the graph
+    what is taken instead.
     """
 
     run: FunctionType
     takes: tuple[str, ...] = ()
     otherwise: Callable[[Graph], Graph] | None = None
-    refuses: tuple[type[Exception], ...] = ()
 
     @property
     def name(self) -> str:
@@ -84,22 +76,13 @@ class Pipeline:
         attempt(f"the graph given to {self.name}", graph, _looked, (self.name,), self.name)
         for step in self.steps:
             given = {name: options[name] for name in step.takes}
-            graph = attempt(
-                step.name, graph, self._carried_out, step, given, otherwise=_instead(step, graph)
-            )
+            instead = None if step.otherwise is None else partial(step.otherwise, graph)
+            graph = attempt(step.name, graph, self._run, step, given, otherwise=instead)
         return graph
 
-    def _carried_out(self, graph: Graph, step: Step, given: dict[str, Any]) -> Graph:
-        try:
-            graph = step.run(graph, **given)
-        except step.refuses as error:
-            raise meant(error) from None
-        return _looked(graph, (self.name, step.name), f"{self.name}: {step.name}")
-
-
-def _instead(step: Step, graph: Graph) -> Callable[[], Graph] | None:
-    otherwise = step.otherwise
-    return None if otherwise is None else lambda: otherwise(graph)
+    def _run(self, graph: Graph, step: Step, given: dict[str, Any]) -> Graph:
+        names = self.name, step.name
+        return _looked(step.run(graph, **given), names, ": ".join(names))
 
 
 def _asked() -> set[str]:

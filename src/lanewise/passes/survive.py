@@ -65,16 +65,8 @@ def attempt(
 ) -> T:
     """Return ``run(graph, *arguments, **options)``; where that fails, the graph or something else.
 
-    Parameters
-    ----------
-    step
-        What to call it.
-    graph
-        What it is done to: what is returned if it fails, and where the user's line is found.
-    run
-        The step.
-    otherwise
-        Gives what is returned instead, if that is not the graph itself.
+    That is told by the name of the step, at the user's line that the graph begins with; what is
+    returned ``otherwise`` is the graph itself if nothing else is given.
 
     Examples
     --------

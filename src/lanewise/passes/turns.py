@@ -14,8 +14,10 @@ and the body is gone through again (`Again`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,6 @@ from lanewise.ops.facts import is_elementwise, is_moved, is_quiet, may_fail
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import broadcast_to, slice_, update_slice
 from lanewise.passes.frames import (
-    INT,
     Again,
     Dependent,
     Frame,
@@ -44,7 +45,7 @@ from lanewise.passes.frames import (
     Same,
     Turn,
 )
-from lanewise.passes.points import integer
+from lanewise.passes.numbers import INT, NEUTRAL, integer, neutral, number
 from lanewise.passes.specialize import has_sizes
 
 #: Integers that count with the turns stay below this, so that none overflows.
@@ -53,59 +54,27 @@ MOST = 2**62
 MOST_SYMBOL = 2**48
 #: Constants of at most so many elements are written into the turns that need them.
 FEW = 64
-#: Functions whose total does not change when its neutral element is taken in, by that element.
-NEUTRAL: dict[np.ufunc, Any] = {
-    np.add: -0.0, np.multiply: 1, np.bitwise_or: 0, np.bitwise_xor: 0, np.bitwise_and: -1,
-    np.logical_or: False, np.logical_and: True, np.maximum: None, np.minimum: None,
-}  # fmt: skip
 
 
 class Turns:
-    """One try at a loop's body.
+    """A loop of so many turns, which carries values of these types, and what is learned of it.
 
-    Parameters
-    ----------
-    length
-        How many turns there are.
-    carries
-        The types of what is carried.
-    cells
-        What was learned of the turns' own cells: for each carried array, at which places of which
-        axes they lie. It grows.
-    refused
-        The axes of carried arrays that do not tell cells apart. It grows too.
-    outside
-        Records what is the same in all turns.
+    ``cells`` are the turns' own cells: for each carried array, at which places of which axes they
+    lie; ``refused`` are the axes of carried arrays that do not tell cells apart. Both grow.
+    ``outside`` records what is the same in all turns.
     """
 
-    def __init__(
-        self,
-        length: DimLike,
-        carries: Sequence[ArrayType],
-        cells: Sequence[dict[int, Key]],
-        refused: set[tuple[int, int]],
-        outside: Builder,
-    ) -> None:
+    def __init__(self, length: DimLike, carries: Sequence[ArrayType], outside: Builder) -> None:
         self.length, self.carries, self.outside = length, carries, outside
-        self.cells, self.refused = cells, refused
-        self.frame = Frame(self)
+        self.cells: list[dict[int, Key]] = [{} for _ in carries]
+        self.refused: set[tuple[int, int]] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to go through the body, with what was learned."""
+        self.frame = Frame(self.carries, self.cells)
         #: The symbols of sizes that a turn defines.
         self.sizes: frozenset[str] = frozenset()
-
-    def type_of(self, key: Key) -> Any:
-        """Return the type of one turn's entry of a source."""
-        if key[0] == "same":
-            return key[1].type
-        if key[0] == "turn":
-            return array_type(INT, ())
-        if key[0] == "cell":
-            type_, cell = self.carries[key[1]], self.cells[key[1]]
-            return array_type(
-                type_.dtype,
-                tuple([n for axis, n in enumerate(type_.shape) if axis not in cell]),
-            )
-        type_, axis = key[1].type, key[2]
-        return array_type(type_.dtype, (*type_.shape[:axis], *type_.shape[axis + 1 :]))
 
     def run(self, frame: Frame, region: Graph, kinds: Sequence[Kind]) -> list[Kind]:
         """Go through a region whose inputs are of these kinds; return what its outputs are."""
@@ -134,17 +103,15 @@ class Turns:
             counted = _counted(op, kinds)
             if counted is not None and self._fits(counted):
                 return [counted]
-        if primitive is gather:
-            return [self._gather(frame, op, kinds)]
-        if isinstance(kinds[0] if kinds else None, Part):
-            part = kinds[0]
-            assert isinstance(part, Part)
-            if primitive is scatter:
-                return [self._scatter(frame, part, kinds[1], kinds[2:], op)]
-            if primitive is slice_:
-                return [self._slice(frame, part, params["index"])]
-            if primitive is update_slice:
-                return [self._update_slice(frame, part, kinds[1], params["index"])]
+        if kinds and isinstance(part := kinds[0], Part):
+            if primitive is gather or primitive is slice_:
+                return [self._read(frame, op, part, kinds[1:])]
+            if primitive is scatter or primitive is update_slice:
+                return [self._written(frame, op, part, kinds[1], kinds[2:])]
+        if primitive is gather and isinstance(kinds[0], Same):
+            found = self._element(frame, kinds[0], op.params["axis"], kinds[1:])
+            if found is not None:
+                return [found]
         if primitive in BRANCHES:
             return self._branch(frame, op, kinds)
         if primitive in LOOPS:
@@ -152,8 +119,8 @@ class Turns:
         if any(isinstance(kind, Running) for kind in kinds):
             return [self._running(frame, op, kinds)]
         for kind in kinds:
-            if isinstance(kind, Part) and self.is_open(kind):
-                self._give_up(kind)
+            if isinstance(kind, Part) and self.frame.is_open(kind):
+                self._give_up(kind, kind.axes)
         if self._may_hoist(frame, op, kinds):
             operands = tuple([k.value for k in kinds if isinstance(k, Same)])
             self.outside.location = op._place
@@ -175,16 +142,12 @@ class Turns:
             return False
         if self.sizes and has_sizes(op, self.sizes):
             return False
-        return frame.parent is None or (_is_light(op) and is_quiet(op) and not may_fail(op))
+        is_light = is_moved(op) or is_elementwise(op)
+        return not frame.is_within or (is_light and is_quiet(op) and not may_fail(op))
 
     def _fits(self, turn: Turn) -> bool:
         ends = turn.start, turn.start + turn.step * self.length
         return max([abs(at_most(end)) for end in ends]) < MOST
-
-    def is_open(self, part: Part) -> bool:
-        """Whether a part has more than the turn's own cell."""
-        cell = self.cells[part.carry]
-        return any([own in cell for own in part.axes])
 
     # --- places -----------------------------------------------------------------------------------
 
@@ -202,17 +165,14 @@ class Turns:
             return None
         return "turn", kind.step, kind.start + shift
 
-    def _give_up(self, part: Part) -> None:
-        """Take it that a part's axes do not tell cells apart."""
-        known = [axis for axis in part.axes if axis in self.cells[part.carry]]
+    def _give_up(self, part: Part, axes: Sequence[int | None]) -> None:
+        """Take it that some axes of what a part is of do not tell cells apart."""
+        known = [axis for axis in axes if axis is not None and axis in self.cells[part.carry]]
         if not known:
             raise Dependent
-        self._refuse(part.carry, *known)
-
-    def _refuse(self, carry: int, *axes: Any) -> None:
-        for axis in axes:
-            self.refused.add((carry, axis))
-            self.cells[carry].pop(axis, None)
+        for axis in known:
+            self.refused.add((part.carry, axis))
+            del self.cells[part.carry][axis]
         raise Again
 
     def _indexed(self, part: Part, axis: int, places: Sequence[Kind]) -> list[Kind]:
@@ -223,7 +183,7 @@ class Turns:
             key = None if own is None else self.place(place, shape[own])
             if own is not None and own in cell:
                 if key != cell[own]:
-                    self._refuse(part.carry, own)
+                    self._give_up(part, [own])
                 continue
             if own is not None and key is not None and (part.carry, own) not in self.refused:
                 cell[own] = key
@@ -231,84 +191,58 @@ class Turns:
             others.append(place)
         return others
 
-    def _own_axis(self, part: Part, axis: int) -> int:
-        """Return which axis of the cell an axis of a part is."""
-        return sum([own not in self.cells[part.carry] for own in part.axes[:axis]])
+    def _view(
+        self, op: Operation, part: Part, places: Sequence[Kind], rank: int
+    ) -> tuple[Part, dict[str, Any] | None, Sequence[Kind]]:
+        """Return the view, of so many axes, of a part that an operation takes or puts back.
 
-    def _gather(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> Kind:
-        whole, *places = kinds
-        axis, shape = op.params["axis"], op.results[0].type.shape
-        if isinstance(whole, Part):
-            others = self._indexed(whole, axis, places)
-            new = len(shape) - len(whole.axes) + len(places)
-            axes = (*whole.axes[:axis], *[None] * new, *whole.axes[axis + len(places) :])
-            cell = self._taken(frame, whole, others, axis)
-            return Part(whole.carry, axes, ("gather", whole.rest, axis, tuple(places)), cell)
-        if isinstance(whole, Same):
-            found = self._read(frame, whole, axis, places)
-            if found is not None:
-                return found
-            if self._may_hoist(frame, op, kinds):
-                operands = tuple([k.value for k in kinds if isinstance(k, Same)])
-                return Same(self.outside.emit(gather, operands, op.params)[0])
-        operands = tuple([frame.value(kind) for kind in kinds])
-        return Own(frame.builder.emit(gather, operands, op.params)[0])
+        Then the parameters with which to do the same to the own cell, and the indices: None where
+        the view has all of the cell.
+        """
+        cell = self.cells[part.carry]
+        if op.primitive.indices is None:
+            index = op.params["index"]
+            cuts = list(zip(part.axes, index, strict=True))
+            broken = [own for own, cut in cuts if cut and own in cell]
+            if broken:
+                self._give_up(part, broken)
+            axes = tuple([None if cut else own for own, cut in cuts])
+            inner = tuple([cut for own, cut in cuts if own not in cell])
+            view = Part(part.carry, axes, ("slice", part.rest, index), part.cell)
+            return view, {"index": inner} if any(inner) else None, ()
+        axis = op.params["axis"]
+        before, behind = part.axes[:axis], part.axes[axis + len(places) :]
+        others = self._indexed(part, axis, places)
+        axes = (*before, *[None] * (rank - len(before) - len(behind)), *behind)
+        view = Part(part.carry, axes, ("gather", part.rest, axis, tuple(places)), part.cell)
+        own_axis = sum([own not in cell for own in before])
+        return view, {**op.params, "axis": own_axis} if others else None, others
 
-    def _taken(self, frame: Frame, part: Part, others: Sequence[Kind], axis: int) -> Value | None:
-        """Return what a part's cell has at further indices; None for all of one not yet read."""
-        if not others:
-            return part.cell
-        operands = (frame.cell(part), *[frame.value(place) for place in others])
-        return frame.builder.emit(gather, operands, {"axis": self._own_axis(part, axis)})[0]
+    def _read(self, frame: Frame, op: Operation, part: Part, places: Sequence[Kind]) -> Kind:
+        """Return what is read of a part."""
+        view, params, others = self._view(op, part, places, op.results[0].type.ndim)
+        if params is None:
+            return view
+        operands = (frame.cell(part), *map(frame.value, others))
+        return replace(view, cell=frame.builder.emit(op.primitive, operands, params)[0])
 
-    def _read(self, frame: Frame, whole: Same, axis: int, places: Sequence[Kind]) -> Kind | None:
-        """Return an element of an array that no turn changes, at a place of the turn's own."""
-        shape = whole.value.type.shape
-        keys = [self.place(kind, n) for kind, n in zip(places, shape[axis:], strict=False)]
-        if any(isinstance(p, Turn) and key is None for p, key in zip(places, keys, strict=True)):
-            return None
-        counting = [key if key is not None and key[0] == "turn" else () for key in keys]
-        kept = [i for i, key in enumerate(counting) if not key or key[1]]
-        moving = [i for i in kept if counting[i]]
-        if len(moving) > 1 or (kept and not moving):
-            return None
-        value = whole.value
-        with building(self.outside):
-            for i in reversed(range(len(places))):
-                key = counting[i]
-                if i not in kept:  # the same place in all turns
-                    value = gather(value, integer(key[2]), axis=axis + i)
-        if not moving:
-            return Same(value)
-        (first,) = moving
-        _, step, start = counting[first]
-        found = frame.source(("along", value, axis + kept.index(first), step, start))
-        others = [places[i] for i in kept if i != first]
-        if not others:
-            return Own(found)
-        operands = (found, *[frame.value(place) for place in others])
-        return Own(frame.builder.emit(gather, operands, {"axis": axis})[0])
-
-    def _scatter(
-        self, frame: Frame, whole: Part, given: Kind, places: Sequence[Kind], op: Operation
+    def _written(
+        self, frame: Frame, op: Operation, whole: Part, given: Kind, places: Sequence[Kind]
     ) -> Kind:
-        axis, fn = op.params["axis"], op.params["fn"]
-        others = self._indexed(whole, axis, places)
-        cell = self.cells[whole.carry]
-        left = (*whole.axes[:axis], *whole.axes[axis + len(places) :])
-        if any(own in cell for own in left):
+        """Return a part into which something was written."""
+        fn = op.params.get("fn")
+        view, params, others = self._view(op, whole, places, op.operands[1].type.ndim)
+        if self.frame.is_open(view):
             # The cell lies within what is written: the rest of that must stay as it is.
-            rest = ("gather", whole.rest, axis, tuple(places))
-            if fn is not None or not self._is_put_back(whole, given, rest):
-                self._refuse(whole.carry, *[own for own in left if own in cell])
+            if fn is not None or not _is_same_part(view, given):
+                self._give_up(view, view.axes)
             assert isinstance(given, Part)
             new = frame.cell(given)
         else:
             new = frame.value(given)
-        if others:
-            operands = (frame.cell(whole), new, *[frame.value(place) for place in others])
-            params = {"axis": self._own_axis(whole, axis), "fn": fn}
-            new = frame.builder.emit(scatter, operands, params)[0]
+        if params is not None:
+            operands = (frame.cell(whole), new, *map(frame.value, others))
+            new = frame.builder.emit(op.primitive, operands, params)[0]
         elif fn is not None:
             old = frame.cell(whole)
             if fn.nin != 2 or old.type != new.type:
@@ -316,46 +250,34 @@ class Turns:
             new = frame.builder.emit(elementwise(fn), (old, new), {"dtype": None})[0]
             if new.type != old.type:
                 raise Dependent
-        return Part(whole.carry, whole.axes, whole.rest, new)
+        return replace(whole, cell=new)
 
-    def _is_put_back(self, whole: Part, given: Kind, rest: Hashable) -> bool:
-        """Whether what is written is what was read there, but for the own cell."""
-        return isinstance(given, Part) and (given.carry, given.rest) == (whole.carry, rest)
-
-    def _slice(self, frame: Frame, part: Part, index: tuple[Any, ...]) -> Kind:
-        axes = self._sliced_axes(part, index)
-        cell = part.cell
-        own = self._own_slices(part, index)
-        if any(own):
-            cell = frame.builder.emit(slice_, (frame.cell(part),), {"index": own})[0]
-        return Part(part.carry, axes, ("slice", part.rest, index), cell)
-
-    def _update_slice(self, frame: Frame, whole: Part, given: Kind, index: tuple[Any, ...]) -> Kind:
-        self._sliced_axes(whole, index)
-        if not self.is_open(whole):  # it is the turn's own
-            operands = (frame.cell(whole), frame.value(given))
-            cell = frame.builder.emit(update_slice, operands, {"index": index})[0]
-            return Part(whole.carry, whole.axes, whole.rest, cell)
-        if not self._is_put_back(whole, given, ("slice", whole.rest, index)):
-            self._give_up(whole)
-        assert isinstance(given, Part)
-        cell, own = frame.cell(given), self._own_slices(whole, index)
-        if any(own):
-            operands = (frame.cell(whole), cell)
-            cell = frame.builder.emit(update_slice, operands, {"index": own})[0]
-        return Part(whole.carry, whole.axes, whole.rest, cell)
-
-    def _sliced_axes(self, part: Part, index: tuple[Any, ...]) -> tuple[int | None, ...]:
-        """Return the axes of a slice of a part, which must have those of cells whole."""
-        cell = self.cells[part.carry]
-        cut = [own for own, one in zip(part.axes, index, strict=True) if one and own in cell]
-        if cut:
-            self._refuse(part.carry, *cut)
-        return tuple([None if one else own for own, one in zip(part.axes, index, strict=True)])
-
-    def _own_slices(self, part: Part, index: tuple[Any, ...]) -> tuple[Any, ...]:
-        cell = self.cells[part.carry]
-        return tuple([one for own, one in zip(part.axes, index, strict=True) if own not in cell])
+    def _element(self, frame: Frame, whole: Same, axis: int, places: Sequence[Kind]) -> Kind | None:
+        """Return an element of an array that no turn changes, at a place of the turn's own."""
+        shape = whole.value.type.shape
+        keys = [self.place(kind, n) for kind, n in zip(places, shape[axis:], strict=False)]
+        if any(isinstance(p, Turn) and key is None for p, key in zip(places, keys, strict=True)):
+            return None
+        turning = {i: key[1:] for i, key in enumerate(keys) if key is not None and key[0] == "turn"}
+        fixed = {i: start for i, (step, start) in turning.items() if not step}
+        kept = [i for i in range(len(places)) if i not in fixed]
+        moving = [i for i in kept if i in turning]
+        if len(moving) > 1 or (kept and not moving):
+            return None
+        value = whole.value
+        with building(self.outside):
+            for i in sorted(fixed, reverse=True):  # the same place in all turns
+                value = gather(value, integer(fixed[i]), axis=axis + i)
+        if not moving:
+            return Same(value)
+        (first,) = moving
+        step, start = turning[first]
+        found = frame.source(("along", value, axis + kept.index(first), step, start))
+        others = [places[i] for i in kept if i != first]
+        if not others:
+            return Own(found)
+        operands = (found, *map(frame.value, others))
+        return Own(frame.builder.emit(gather, operands, {"axis": axis})[0])
 
     # --- totals -----------------------------------------------------------------------------------
 
@@ -391,177 +313,116 @@ class Turns:
             value = frame.builder.emit(broadcast_to, (value,), {"shape": type_.shape})[0]
         return Running(total.carry, fn, (*total.terms, value), is_exact)
 
-    def _neutral(self, frame: Frame, fn: np.ufunc, type_: ArrayType) -> Value:
-        dtype, value = type_.dtype, NEUTRAL[fn]
-        if fn in (np.maximum, np.minimum):
-            if dtype.kind not in "iuf":
-                raise Dependent
-            limits = np.iinfo(dtype) if dtype.kind in "iu" else None
-            low, high = (limits.min, limits.max) if limits else (-np.inf, np.inf)
-            value = low if fn is np.maximum else high
-        elif dtype.kind not in "fc":
-            value = int(value)
+    def _neutral(self, frame: Frame, fn: Any, type_: ArrayType) -> Value:
+        value = neutral(fn, type_.dtype)
+        if value is None:
+            raise Dependent
         with building(frame.builder):
-            data = np.array(value).astype(dtype).tobytes()
-            number = constant(data=data, type=array_type(dtype, ()))
-            return broadcast_to(number, shape=type_.shape) if type_.shape else number
+            one = number(value, type_.dtype)
+            return broadcast_to(one, shape=type_.shape) if type_.shape else one
 
     # --- regions ----------------------------------------------------------------------------------
 
     def _branch(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> list[Kind]:
         chosen = frame.value(kinds[0])
-        frames = [Frame(self, frame) for _ in op.regions]
+        frames = [frame.within() for _ in op.regions]
         rows = [
-            self.run(inner, region, [inner.bind(kind) for kind in kinds[1:]])
+            self.run(inner, region, list(map(inner.bind, kinds[1:])))
             for inner, region in zip(frames, op.regions, strict=True)
         ]
         totals = {kind for kind in kinds[1:] if isinstance(kind, Running)}
         entered = {kind.carry: kind for kind in totals}
         if len(entered) < len(totals):
             raise Dependent  # a total before and after a term: a branch forgets which was which
-        outputs: list[list[Value]] = [[] for _ in frames]
-        joins = []
-        for column, result in zip(zip(*rows, strict=True), op.results, strict=True):
-            kind, given = self._join(frames, column, result.type)
-            joins.append((kind, len(given[0])))
-            for values, more in zip(outputs, given, strict=True):
-                values += more
-        keys = list(dict.fromkeys([key for inner in frames for key in inner.taken]))
-        regions = tuple(
-            [inner.finish(keys, (), values) for inner, values in zip(frames, outputs, strict=True)]
-        )
-        operands = (chosen, *frames[0].outer(keys))
-        results = list(frame.builder.emit(op.primitive, operands, op.params, regions))
-        found: list[Kind] = []
-        for kind, count in joins:
-            values, results = results[:count], results[count:]
-            if isinstance(kind, Part) and values:
-                kind = Part(kind.carry, kind.axes, kind.rest, values[0])
-            elif isinstance(kind, Running):
-                before = entered[kind.carry].terms
-                kind = Running(kind.carry, kind.fn, (*before, *values), kind.checked)
-            elif kind is None:
-                kind = Own(values[0])
-            found.append(kind)
-        return found
+        joins = [self._join(frames, column, entered) for column in zip(*rows, strict=True)]
+        outputs = [[v for _, given in joins for v in given[n]] for n in range(len(frames))]
+        own = [()] * len(frames)
+        results = iter(frame.record(op, frames, own, outputs, before=[chosen]))
+        return [_with_values(kind, list(islice(results, len(given[0])))) for kind, given in joins]
 
     def _join(
-        self, frames: Sequence[Frame], kinds: Sequence[Kind], type_: Any
-    ) -> tuple[Any, list[list[Value]]]:
+        self, frames: Sequence[Frame], kinds: Sequence[Kind], entered: Mapping[int, Running]
+    ) -> tuple[Kind | None, list[list[Value]]]:
         """Return what the same result of all branches is, and the values that each gives for it."""
         first = kinds[0]
-        if all(kind == first for kind in kinds) and (
-            isinstance(first, (Same, Turn))
-            or (isinstance(first, Part) and first.cell is None)
-            or (isinstance(first, Running) and not first.terms)
-        ):
-            return first, [[] for _ in frames]
-        if isinstance(first, Part) and all(_is_same_part(first, kind) for kind in kinds):
-            rows = zip(frames, kinds, strict=True)
-            return first, [[inner.cell(part)] for inner, part in rows if isinstance(part, Part)]
         if isinstance(first, Running):
-            return self._join_totals(frames, kinds)
+            return self._join_totals(frames, kinds, entered)
+        if isinstance(first, Part) and all(_is_same_part(first, kind) for kind in kinds):
+            parts = [kind for kind in kinds if isinstance(kind, Part)]
+            if all(part.cell is None for part in parts):
+                return first, [[] for _ in frames]
+            return first, [[inner.cell(part)] for inner, part in zip(frames, parts, strict=True)]
+        if isinstance(first, (Same, Turn)) and all(kind == first for kind in kinds):
+            return first, [[] for _ in frames]
         return None, [[inner.value(kind)] for inner, kind in zip(frames, kinds, strict=True)]
 
     def _join_totals(
-        self, frames: Sequence[Frame], kinds: Sequence[Kind]
-    ) -> tuple[Any, list[list[Value]]]:
+        self, frames: Sequence[Frame], kinds: Sequence[Kind], entered: Mapping[int, Running]
+    ) -> tuple[Kind, list[list[Value]]]:
         totals = [kind for kind in kinds if isinstance(kind, Running)]
-        kept = {(kind.carry, kind.fn, kind.checked) for kind in totals if kind.fn is not None}
-        if len(totals) < len(kinds) or len({kind.carry for kind in totals}) > 1 or len(kept) != 1:
+        carries = {kind.carry for kind in totals}
+        kept = {(kind.fn, kind.checked) for kind in totals if kind.fn is not None}
+        if len(totals) < len(kinds) or len(carries) > 1 or len(kept) > 1:
             raise Dependent
-        ((carry, fn, is_exact),) = kept
-        assert fn is not None
+        (carry,) = carries
+        ((fn, is_exact),) = kept or {(None, False)}
         count = max([len(kind.terms) for kind in totals])
         given = []
         for inner, kind in zip(frames, totals, strict=True):
             missing = count - len(kind.terms)
             none = [self._neutral(inner, fn, self.carries[carry]) for _ in range(missing)]
             given.append([*kind.terms, *none])
-        return Running(carry, fn, (), is_exact), given
+        return replace(entered[carry], fn=fn, checked=is_exact), given
 
     def _loop(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> list[Kind]:
-        params = op.params
-        first = params["captures"]
-        last = first + params["carry"] if op.primitive is scan else len(kinds)
+        first = op.params["captures"]
+        last = first + op.params["carry"] if op.primitive is scan else len(kinds)
+        carried = kinds[first:last]
         state = [
-            frame.cell(kind) if isinstance(kind, Part) else frame.value(kind)
-            for kind in kinds[first:last]
+            frame.cell(kind) if isinstance(kind, Part) else frame.value(kind) for kind in carried
         ]
-        slices = [frame.value(kind) for kind in kinds[last:]]
-        frames, ends, own = [], [], []
+        slices = list(map(frame.value, kinds[last:]))
+        frames, own, ends = [], [], []
         for region in op.regions:
-            inner = Frame(self, frame)
-            given = [inner.builder.input(value.type) for value in state]
-            more = [inner.builder.input(value.type) for value in region.inputs[last:]]
-            carried = [
-                Part(kind.carry, kind.axes, kind.rest, value)
-                if isinstance(kind, Part)
-                else Own(value)
-                for kind, value in zip(kinds[first:last], given, strict=True)
-            ]
-            captured = [inner.bind(kind) for kind in kinds[:first]]
-            found = self.run(inner, region, [*captured, *carried, *[Own(v) for v in more]])
+            inner = frame.within()
+            types = [value.type for value in (*state, *region.inputs[last:])]
+            given = list(map(inner.builder.input, types))
+            captured = map(inner.bind, kinds[:first])
+            turning = [_with_values(kind, [value]) for kind, value in zip_longest(carried, given)]
             frames.append(inner)
-            own.append([*given, *more])
-            ends.append(found)
-        kept = [
-            isinstance(old, Part) and _is_same_part(old, new)
-            for old, new in zip(kinds[first:last], ends[-1], strict=False)
-        ]
-        for old, is_kept in zip(kinds[first:last], kept, strict=True):
-            if isinstance(old, Part) and not is_kept and self.is_open(old):
-                self._give_up(old)
-        outputs = []
-        for inner, found in zip(frames, ends, strict=True):
-            is_body = found is ends[-1]
-            outputs.append(
-                [
-                    inner.cell(kind)
-                    if is_body and number < len(kept) and kept[number] and isinstance(kind, Part)
-                    else inner.value(kind)
-                    for number, kind in enumerate(found)
-                ]
-            )
-        keys = list(dict.fromkeys([key for inner in frames for key in inner.taken]))
-        regions = tuple(
-            [
-                inner.finish(keys, given, values)
-                for inner, given, values in zip(frames, own, outputs, strict=True)
-            ]
-        )
-        operands = (*frames[0].outer(keys), *state, *slices)
-        results = frame.builder.emit(
-            op.primitive, operands, {**params, "captures": len(keys)}, regions
-        )
-        found: list[Kind] = [Own(value) for value in results]
-        for number, old in enumerate(kinds[first:last]):
-            if isinstance(old, Part) and kept[number]:
-                found[number] = Part(old.carry, old.axes, old.rest, results[number])
-        return found
+            own.append(given)
+            ends.append(self.run(inner, region, [*captured, *turning]))
+        after: list[Kind | None] = [None] * len(ends[-1])
+        for place, (old, new) in enumerate(zip(carried, ends[-1], strict=False)):
+            if isinstance(new, Part) and _is_same_part(new, old):
+                after[place] = old
+                ends[-1][place] = Own(frames[-1].cell(new))
+            elif isinstance(old, Part) and frame.is_open(old):
+                self._give_up(old, old.axes)
+        outputs = [list(map(inner.value, end)) for inner, end in zip(frames, ends, strict=True)]
+        results = frame.record(op, frames, own, outputs, behind=[*state, *slices])
+        return [_with_values(kind, [value]) for kind, value in zip(after, results, strict=True)]
 
 
-def _is_light(op: Operation) -> bool:
-    """Whether an operation is as little work as moving what it takes."""
-    return is_moved(op) or is_elementwise(op)
+def _with_values(kind: Kind | None, values: Sequence[Value]) -> Kind:
+    """Return a kind of value as one that has these: a cell, more terms, or what was computed."""
+    if isinstance(kind, Running):
+        return replace(kind, terms=(*kind.terms, *values))
+    if kind is not None and not values:
+        return kind
+    return replace(kind, cell=values[0]) if isinstance(kind, Part) else Own(values[0])
 
 
 def _is_same_part(part: Part, kind: Kind) -> bool:
     """Whether a value is a part of the same carried array that was read in the same way."""
-    return isinstance(kind, Part) and (kind.carry, kind.axes, kind.rest) == (
-        part.carry,
-        part.axes,
-        part.rest,
-    )
+    return isinstance(kind, Part) and kind.rest == part.rest
 
 
 def _counted(op: Operation, kinds: Sequence[Kind]) -> Turn | None:
     """Return what an operation makes of integers that count with the turns, if that counts too."""
     fn = op.params["fn"] if op.primitive is exact else op.primitive.ufunc
-    results = op.results
-    if fn is None or len(results) != 1 or results[0].type != array_type(INT, ()):
-        return None
-    if op.params.get("dtype") is not None:
+    types = [value.type for value in op.results]
+    if types != [array_type(INT, ())] or op.params.get("dtype") is not None:
         return None
     pairs = [(kind.step, kind.start) for kind in kinds if isinstance(kind, Turn)]
     if fn is np.negative:

@@ -9,7 +9,8 @@ select.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lanewise.errors import at
@@ -29,6 +30,7 @@ from lanewise.passes.lanes import (
     OpenRegion,
     Report,
     isolated,
+    record_map,
     repeated,
     with_axis_first,
 )
@@ -63,40 +65,35 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
 def _lower_map(
     params: dict[str, Any], operands: Sequence[Value], body: Graph, report: Report | None
 ) -> list[Value]:
-    lanes = {}
-    for inner, operand, axis in zip(body.inputs, operands, params["in_dims"], strict=True):
-        lanes[inner] = Lane(with_axis_first(operand, axis), axis is not None)
-    mapper = Mapper(params["size"], params["fallback"], lanes, report)
-    mapper.run(body)
+    mapper = Mapper(params["size"], params["fallback"], report)
+    given = [
+        Lane(with_axis_first(operand, axis), axis is not None)
+        for operand, axis in zip(operands, params["in_dims"], strict=True)
+    ]
     results = []
-    for index, mapped in enumerate(params["out_mapped"]):
-        lane = mapper.lanes[body.outputs[index]]
-        if isinstance(lane.value.type, TokenType):
-            results.append(lane.value)
-        elif mapped:
-            results.append(repeated(lane, mapper.size))
-        elif lane.mapped:
+    for index, lane in enumerate(mapper.run(body, given)):
+        mapped = params["out_mapped"][index] and not isinstance(lane.value.type, TokenType)
+        if lane.mapped and not mapped:
             text = f"result {index} of the mapped function differs from example to example"
             raise meant(ValueError(f"{text}, so its out_dims cannot be None"))
-        else:
-            results.append(lane.value)
+        results.append(repeated(lane, mapper.size) if mapped else lane.value)
     return results
 
 
+@dataclass(slots=True)
 class Mapper:
     """Pushes one map into the operations of its region, recording in the current builder."""
 
-    def __init__(
-        self, size: DimLike, fallback: bool, lanes: dict[Value, Lane], report: Report | None
-    ) -> None:
-        self.size = size
-        self.fallback = fallback
-        self.lanes = lanes
-        self.report = report
+    size: DimLike
+    fallback: bool
+    report: Report | None = None
+    lanes: dict[Value, Lane] = field(default_factory=dict)
 
-    def run(self, body: Graph) -> None:
-        """Record the batched operations of `body`, a graph without parallel maps."""
+    def run(self, body: Graph, given: Sequence[Lane]) -> list[Lane]:
+        """Record the operations of a graph without parallel maps; return its outputs."""
+        self.lanes.update(zip(body.inputs, given, strict=True))
         self._record(body.operations, body, _ordered_groups(body), set())
+        return [self.lanes[value] for value in body.outputs]
 
     def _record(
         self,
@@ -109,34 +106,21 @@ class Mapper:
         for op in operations:
             if op in done:
                 continue
-            group, before = self._group_of(op, calls, body, done)
-            self._record(before, body, calls, done)
-            if group == [op] and not self._is_own(op):
+            if op not in calls and not self._is_own(op):
                 self.operation(op)
+                done.add(op)
+                continue
+            left = [x for x in body.operations[body.operations.index(op) :] if x not in done]
+            if group := calls.get(op):
+                later = _reached(left, group)
+                before = [x for x in left[: left.index(group[-1])] if x not in later]
             else:
-                self.loop(group, body)
+                group = _of_own_sizes(left)
+                needed = _needed_by(left, group) - set(group)
+                before = [x for x in left if x in needed]
+            self._record(before, body, calls, done)
+            self.loop(group, body)
             done.update(group)
-
-    def _group_of(
-        self,
-        op: Operation,
-        calls: dict[Operation, list[Operation]],
-        body: Graph,
-        done: Set[Operation],
-    ) -> tuple[list[Operation], list[Operation]]:
-        """Return what each example runs together with an operation, and what must be done first."""
-        group = calls.get(op)
-        if group is None and not self._is_own(op):
-            return [op], []
-        position = body.operations.index(op)
-        if group is not None:
-            later = _dependents(body.operations[position:], group)
-            between = body.operations[position : body.operations.index(group[-1])]
-            return group, [other for other in between if other not in later]
-        left = [other for other in body.operations[position:] if other not in done]
-        group = _of_own_sizes(left)
-        needed = _needed_by(left, group) - set(group)
-        return group, [other for other in left if other in needed]
 
     def _is_own(self, op: Operation) -> bool:
         """Whether an operation defines a size that each example has for itself."""
@@ -144,18 +128,17 @@ class Mapper:
 
     def region(self, graph: Graph, mapped: Sequence[bool]) -> OpenRegion:
         """Push the map into a region of an operation, whose inputs are `mapped` or not."""
-        builder = Builder()
-        lanes = {}
-        for value, varies in zip(graph.inputs, mapped, strict=True):
-            type_ = batched_type(value.type, self.size) if varies else value.type
-            lanes[value] = Lane(builder.input(type_), varies)
         told: list[tuple[Operation, str, Sequence[Operation]]] = []
         report = None if self.report is None else lambda *row: told.append(row)
-        mapper = Mapper(self.size, self.fallback, lanes, report)
+        builder = Builder()
+        types = [
+            batched_type(value.type, self.size) if varies else value.type
+            for value, varies in zip(graph.inputs, mapped, strict=True)
+        ]
+        given = map(Lane, map(builder.input, types), mapped)
         with building(builder):
-            mapper.run(graph)
-        outputs = tuple([mapper.lanes[value] for value in graph.outputs])
-        return OpenRegion(builder, outputs, self.size, told, self.report)
+            outputs = Mapper(self.size, self.fallback, report).run(graph, list(given))
+        return OpenRegion(builder, tuple(outputs), self.size, told, self.report)
 
     def operation(self, op: Operation) -> None:
         """Record one operation: hoisted, batched, looped or divergent."""
@@ -174,7 +157,8 @@ class Mapper:
             if not op.has_effect or _takes_whole_batch(op):
                 found = push_into_control(self, op, lanes)
             if found is None and not op.has_effect:
-                found = self._select(op, lanes)
+                plain = selected(op, [lane.mapped for lane in lanes])
+                found = None if plain is None else self.run(plain, lanes)
             if found is None and not op.has_effect:
                 found, fate = diverge(self, op, lanes), DIVERGED
         elif op.primitive is map_:
@@ -200,16 +184,6 @@ class Mapper:
         results = results if isinstance(results, (tuple, list)) else [results]
         return [Lane(result, not isinstance(result.type, TokenType)) for result in results]
 
-    def _select(self, op: Operation, lanes: list[Lane]) -> list[Lane] | None:
-        """Record cheap branches as straight-line code; None for others."""
-        plain = selected(op, [lane.mapped for lane in lanes])
-        if plain is None:
-            return None
-        known = dict(zip(plain.inputs, lanes, strict=True))
-        mapper = Mapper(self.size, self.fallback, known, self.report)
-        mapper.run(plain)
-        return [mapper.lanes[value] for value in plain.outputs]
-
     def loop(self, group: Sequence[Operation], body: Graph | None = None) -> None:
         """Record operations as a sequential map: one example after the other runs them all.
 
@@ -230,30 +204,19 @@ class Mapper:
             others = [other for other in body.operations if other not in set(group)]
             read = {*body.outputs, *[value for other in others for value in other.operands]}
             results = [r for r in results if r in read or isinstance(r.type, TokenType)]
-        last_token = [r for r in results if isinstance(r.type, TokenType)][-1:]
-        outputs = [*last_token, *[r for r in results if not isinstance(r.type, TokenType)]]
+        tokens = [r for r in results if isinstance(r.type, TokenType)]
+        outputs = [*tokens[-1:], *[r for r in results if not isinstance(r.type, TokenType)]]
         region, taken = isolated(group, outputs)
-        lanes = [self.lanes[value] for value in taken]
         builder = current_builder()
         builder.location = op.location
         first = len(builder.operations)
         mapped = tuple([not isinstance(value.type, TokenType) for value in outputs])
-        params = {
-            "size": self.size,
-            "in_dims": tuple([0 if lane.mapped else None for lane in lanes]),
-            "out_mapped": mapped,
-            "order": SEQUENTIAL,
-            "chunk": None,
-            "fallback": True,
-            "fastmath": False,
-            "columns": (),
-        }
-        recorded = builder.emit(map_, tuple([lane.value for lane in lanes]), params, (region,))
+        operands = [self.lanes[value].operand for value in taken]
+        recorded = record_map(region, operands, size=self.size, out_mapped=mapped, order=SEQUENTIAL)
         self.lanes.update(zip(outputs, map(Lane, recorded, mapped), strict=True))
-        for member in group:  # tokens inside the group are not used outside of it
-            for result in member.results:
-                if isinstance(result.type, TokenType):
-                    self.lanes[result] = self.lanes[last_token[0]]
+        # Tokens inside the group are not used outside of it.
+        self.lanes.update({token: self.lanes[tokens[-1]] for token in tokens})
+        for member in group:
             self._tell(member, LOOPED, first)
 
     def _batch_map(self, op: Operation, lanes: list[Lane]) -> list[Lane] | None:
@@ -266,18 +229,13 @@ class Mapper:
         if op.params["order"] == DIVERGENT:
             return push_into_divergent(self, op, lanes)
         region = self.region(op.regions[0], [lane.mapped for lane in lanes])
-        in_dims = tuple(
-            None if axis is None else axis + lane.mapped
+        taken = [
+            (lane.value, None if axis is None else axis + lane.mapped)
             for lane, axis in zip(lanes, op.params["in_dims"], strict=True)
-        )
-        results = current_builder().emit(
-            map_,
-            tuple([lane.value for lane in lanes]),
-            {**op.params, "in_dims": in_dims},
-            (region.finish([True] * len(region.outputs)),),
-        )
+        ]
+        results = record_map(region.finish([True] * len(region.outputs)), taken, **op.params)
         return [
-            Lane(with_axis_first(result, 1 if mapped else None), True)
+            Lane(with_axis_first(result, int(mapped)), True)
             for result, mapped in zip(results, op.params["out_mapped"], strict=True)
         ]
 
@@ -319,9 +277,8 @@ def _ordered_groups(body: Graph) -> dict[Operation, list[Operation]]:
     for run in runs:
         if len(run) < 2 or not any(op.has_effect for op in run):
             continue
-        after = _dependents(body.operations, run)
-        needed = _ancestors(body.operations, run)
-        members = [op for op in body.operations if op in run or (op in after and op in needed)]
+        found = _reached(body.operations, run) & _reached(body.operations, run, back=True)
+        members = [op for op in body.operations if op in found]
         groups[members[0]] = members
     return groups
 
@@ -336,10 +293,7 @@ def _of_own_sizes(operations: Sequence[Operation]) -> list[Operation]:
     names = has[operations[0]] & defined
     while True:
         members = {op for op in operations if not names.isdisjoint(has[op])}
-        later, needed = (
-            _dependents(operations, list(members)),
-            _ancestors(operations, list(members)),
-        )
+        later, needed = _reached(operations, members), _reached(operations, members, back=True)
         members = later & needed
         found = _union([has[op] for op in members]) & defined
         # What must come first, and goes with something that comes later, goes with it as well.
@@ -356,7 +310,7 @@ def _needed_by(operations: Sequence[Operation], group: Sequence[Operation]) -> s
     needed: set[Operation] = set()
     found = set(group)
     while found != needed:
-        needed = _ancestors(operations, list(found))
+        needed = _reached(operations, found, back=True)
         names = _union([all_symbols_of(op) for op in needed])
         found = needed | {
             op for op in operations
@@ -369,23 +323,18 @@ def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*sets)
 
 
-def _dependents(operations: Sequence[Operation], roots: Sequence[Operation]) -> set[Operation]:
-    """Return the operations that use a result of a root, directly or not, and the roots."""
-    found = set(roots)
-    values = {result for op in roots for result in op.results}
-    for op in operations:
-        if op in found or not values.isdisjoint(op.operands):
-            found.add(op)
-            values.update(op.results)
-    return found
+def _reached(
+    operations: Sequence[Operation], roots: Collection[Operation], back: bool = False
+) -> set[Operation]:
+    """Return the operations that use a result of a root, directly or not, and the roots.
 
-
-def _ancestors(operations: Sequence[Operation], roots: Sequence[Operation]) -> set[Operation]:
-    """Return the operations that a root depends on, directly or not, and the roots."""
-    found: set[Operation] = set()
+    Going back, those that a root depends on.
+    """
+    first, found = set(roots), set[Operation]()
     values: set[Value] = set()
-    for op in reversed(operations):
-        if op in roots or not values.isdisjoint(op.results):
+    for op in reversed(operations) if back else operations:
+        near, far = (op.results, op.operands) if back else (op.operands, op.results)
+        if op in first or not values.isdisjoint(near):
             found.add(op)
-            values.update(op.operands)
+            values.update(far)
     return found

@@ -24,12 +24,12 @@ from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
-from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
+from lanewise.passes.batches import count_maps, is_batch, is_in_turn
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
 from lanewise.passes.specialize import specialized
 from lanewise.passes.target import Target
@@ -194,7 +194,7 @@ def _written(op: Operation) -> float:
 
 def _arrays(region: Graph) -> Iterator[Any]:
     for value in region.outputs:
-        if isinstance(value.type, ArrayType) and is_known(value.type):
+        if isinstance(value.type, ArrayType) and not has_dim(value.type):
             yield value
 
 
