@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen.target import Native
 from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.elements import over_elements
 from lanewise.passes.simplify import eliminate_dead
@@ -240,7 +239,7 @@ def test_what_a_stencil_gives_is_written_once(monkeypatch):
         return x
 
     graph = lw.function(smoothed).get_concrete_function(lw.TensorSpec(MATRIX.shape)).graph
-    plan = Few(graph, Native()).plan
+    plan = Few(graph).plan
     given = MATRIX.copy()
     (got,) = plan(given)
     np.testing.assert_array_equal(given, MATRIX)

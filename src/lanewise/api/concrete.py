@@ -48,11 +48,10 @@ MOST_PASSES = 1000
 class _Runner:
     """A graph that runs: once it is settled how, without further ado."""
 
-    __slots__ = ("_graph", "_settled", "executable")
+    __slots__ = ("_settled", "executable")
 
-    def __init__(self, executable: Executable, graph: Graph) -> None:
+    def __init__(self, executable: Executable) -> None:
         self.executable = executable
-        self._graph = graph
         self._settled: Plan | None = None
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
@@ -60,13 +59,10 @@ class _Runner:
         settled = self._settled
         outputs = None if settled is None else run_settled(settled, arrays)
         if outputs is None:
-            outputs = run(self.executable, self._recorded, arrays)
-            if not self._graph.has_effects:  # host code must not run twice
+            outputs = run(self.executable, arrays)
+            if not self.executable.graph.has_effects:  # host code must not run twice
                 self._settled = self.executable.settled
         return outputs
-
-    def _recorded(self) -> Graph:
-        return self._graph
 
 
 class ConcreteFunction:
@@ -163,7 +159,7 @@ class ConcreteFunction:
         self._compile = compile
         first = len(self.graph.outputs) - len(self._token) - len(self.writes.positions)
         lent = {position: first + i for i, position in enumerate(self.writes.positions)}
-        self._runner = _Runner(make(self.graph, lent), self.graph)
+        self._runner = _Runner(make(self.graph, lent))
         #: What measures whether calls run the function itself; None if they do not.
         self.race: Race | None = None
         #: How many calls to leave to the function itself, and how many were left so last.

@@ -16,7 +16,8 @@ from lanewise.api.keys import is_data
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
-from lanewise.runtime.dispatch import is_observed, own
+from lanewise.runtime.dispatch import is_observed
+from lanewise.runtime.owning import own
 from lanewise.runtime.race import clock
 from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import INFINITE

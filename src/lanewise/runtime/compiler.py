@@ -12,7 +12,7 @@ from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
 from lanewise.ops.regions import map_
 from lanewise.passes.batches import has_kernels, may_spread
-from lanewise.passes.pipeline import MANY, TIDIED, outlined, outlined_in_turn
+from lanewise.passes.pipeline import MANY, TIDIED, outlined
 from lanewise.runtime.few import NONE, Few
 
 __all__ = ["native_graph", "plans"]
@@ -28,8 +28,7 @@ def native_graph(
     graph, left = _for_many(recorded)
     few = None if sizes is None else _few(recorded, sizes, NONE, left)
     if few is not None and (not has_kernels(graph) or few.is_better_for(graph, sizes or {})):
-        left = []
-        graph = outlined_in_turn(few.in_turn, Native(left.append))
+        graph, left = few.lowered, few.left
     if report is not None:
         for refused in left:
             report(refused)
@@ -57,9 +56,5 @@ def _for_many(recorded: Graph) -> tuple[Graph, list[Refused]]:
 def _few(
     recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int], left: Sequence[Refused]
 ) -> Few | None:
-    if not may_spread(recorded):
-        return None
-    own: list[Refused] = []
     is_alone = not any([op.primitive is map_ for op in recorded.operations])
-    leaves_more = is_alone and bool(left)
-    return Few(recorded, Native(own.append), sizes, lent, lambda: leaves_more and not own)
+    return Few(recorded, sizes, lent, is_alone and bool(left)) if may_spread(recorded) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
@@ -16,6 +16,7 @@ from lanewise.passes.survive import INTERNAL, is_raising, survives
 from lanewise.runtime.diagnose import explain_failure
 from lanewise.runtime.failed import KernelFailed, NotCompiled, left
 from lanewise.runtime.interpret import Plainly, Plan
+from lanewise.runtime.owning import own
 from lanewise.runtime.tiers import INTERPRET, Choice, Executable, is_strict
 
 #: How many executables are kept; the oldest goes first.
@@ -28,7 +29,6 @@ CAUTIOUS = (
 )
 
 _cache: dict[Any, Executable] = {}
-_ndarray = np.ndarray
 _lock = threading.Lock()
 
 
@@ -148,14 +148,12 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
                 _cache[key] = executable
                 if len(_cache) > CACHE_SIZE:
                     _cache.pop(next(iter(_cache)))
-    return _run(executable, program, arguments)[0]
+    return _run(executable, arguments)[0]
 
 
-def run(
-    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
-) -> list[Any]:
+def run(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
     """Run an executable on its arguments, as `execute` does once it has it; own what it gives."""
-    outputs, is_fresh = _run(executable, program, arguments)
+    outputs, is_fresh = _run(executable, arguments)
     return outputs if is_fresh else own(outputs, arguments, executable.lent.values())
 
 
@@ -172,9 +170,7 @@ def run_settled(plan: Plan, arguments: Sequence[Any]) -> list[Any] | None:
     return outputs if plan.is_fresh else own(outputs, arguments, plan.lent.values())
 
 
-def _run(
-    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
-) -> tuple[list[Any], bool]:
+def _run(executable: Executable, arguments: Sequence[Any]) -> tuple[list[Any], bool]:
     """Return the outputs of an executable, and whether all of them are arrays of their own."""
     plan: Plan | None = None
     try:
@@ -194,34 +190,31 @@ def _run(
     except Exception as error:
         if plan is not None and plan.has_written(error):
             raise
-        found = None
-        is_kernels = isinstance(error, KernelFailed)
-        if isinstance(error, NotCompiled):
-            executable.give_up(error.reason)
-        elif not is_kernels or error.first is not None:
-            found = _explained(error, program(), arguments, executable)
-        if found is error:
-            found = None
-            if not is_kernels:
-                outputs = _survived(error, executable, program(), arguments)
-                if outputs is None:
-                    raise
-                return outputs, False
-    if found is None:  # kernels are more cautious than need be
+        found = _explained(error, executable, arguments)
+        if found is error and not isinstance(error, KernelFailed):
+            outputs = _survived(error, executable, arguments)
+            if outputs is None:
+                raise
+            return outputs, False
+    if isinstance(found, KernelFailed):  # kernels are more cautious than need be
+        del found  # its traceback holds this frame
         if _observed.programs is not None:
             last = _observed.programs[-1]
             _observed.programs[-1] = replace(last, choice=Choice(INTERPRET, CAUTIOUS))
-        return _interpret(executable, program, arguments), False
+        return _interpret(executable, arguments), False
     try:
         raise found from found.__cause__
     finally:
-        del found  # its traceback holds this frame
+        del found
 
 
-def _explained(
-    error: Exception, graph: Graph, arguments: Sequence[Any], executable: Executable
-) -> Exception:
+def _explained(error: Exception, executable: Executable, arguments: Sequence[Any]) -> Exception:
     """Return the error of the first failing example, or `error` itself if there is none."""
+    if isinstance(error, NotCompiled):
+        executable.give_up(error.reason)
+    if isinstance(error, KernelFailed) and error.first is None:
+        return error
+    graph = executable.graph
     try:
         return explain_failure(error, graph, arguments, executable.failing(error))
     except Exception as other:
@@ -231,9 +224,10 @@ def _explained(
 
 
 def _survived(
-    error: Exception, executable: Executable, graph: Graph, arguments: Sequence[Any]
+    error: Exception, executable: Executable, arguments: Sequence[Any]
 ) -> list[Any] | None:
     """Return the results where a run raised what no example raises; None if they raise, too."""
+    graph = executable.graph
     if graph.has_effects or isinstance(error, MemoryError) or is_raising():
         return None
     plan = Plainly(graph)
@@ -271,9 +265,7 @@ def _note_left(programs: list[Program]) -> None:
         programs[-1] = replace(programs[-1], choice=choice)
 
 
-def _interpret(
-    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
-) -> list[Any]:
+def _interpret(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
     """Run a graph without kernels."""
     plan, measure = executable.interpreter, _observed.measure
     if measure is not None:
@@ -284,68 +276,8 @@ def _interpret(
     except Exception as error:
         if plan.has_written(error):
             raise
-        found = explain_failure(error, program(), arguments)
-        if found is error:
-            del found
-            raise
+        found = explain_failure(error, executable.graph, arguments)
     try:
         raise found from found.__cause__
     finally:
         del found
-
-
-def own(
-    outputs: Sequence[Any], arguments: Sequence[Any], lent: Collection[int] = ()
-) -> list[np.ndarray]:
-    """Return the outputs as writable arrays that share memory with no argument and each other.
-
-    Nor does an output keep more memory alive than its own: a part of a larger array is copied.
-    Those at the positions `lent` stay as they are.
-    """
-    if lent and len(outputs) == 1 and type(outputs[0]) is np.ndarray:
-        return [outputs[0]]
-    if not lent and _are_own(outputs, arguments):
-        return list(outputs)
-    taken: set[int] | None = None
-    owned = []
-    for position, output in enumerate(outputs):
-        if position in lent:
-            owned.append(output)
-            continue
-        if isinstance(output, np.generic):
-            owned.append(np.asarray(output))
-            continue
-        if taken is None:
-            taken = {id(_root(array)) for array in arguments}
-        array = output if type(output) is np.ndarray else np.asarray(output)
-        root = _root(array)
-        is_whole = type(root) is np.ndarray and root.nbytes == array.nbytes
-        if not is_whole or id(root) in taken or not array.flags.writeable:
-            array = root = array.copy()
-        taken.add(id(root))
-        owned.append(array)
-    return owned
-
-
-def _are_own(outputs: Sequence[Any], arguments: Sequence[Any]) -> bool:
-    """Whether outputs are as `own` returns them: most are, which is quickly seen."""
-    taken: set[int] | None = None
-    for array in outputs:
-        if type(array) is not _ndarray or array.base is not None or not array.flags.writeable:
-            return False
-        if taken is None:
-            taken = set(map(id, arguments))
-            for argument in arguments:
-                if getattr(argument, "base", None) is not None:
-                    taken.add(id(_root(argument)))
-        if id(array) in taken:
-            return False
-        taken.add(id(array))
-    return True
-
-
-def _root(array: Any) -> Any:
-    """Return the object that owns the memory of an array."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array

@@ -29,6 +29,7 @@ from lanewise.passes.pipeline import DIVERGED
 from lanewise.runtime.binding import bind
 from lanewise.runtime.expressions import is_scalar
 from lanewise.runtime.memory import Memory
+from lanewise.runtime.owning import is_own, own
 
 #: After so many turns of a few examples together, each of them goes on alone.
 PATIENCE = 16
@@ -222,7 +223,7 @@ class _Loop:
                     self.finish_alone(sizes, state, examples, results)
                     return results
             for i in self.written:
-                if not _is_own(state[i], [x for k, x in enumerate(state) if k != i] + arrays):
+                if not is_own(state[i], [x for k, x in enumerate(state) if k != i] + arrays):
                     state[i] = state[i].copy()
             *state[first:], go_on = self.turn.step(around, *state)
 
@@ -256,17 +257,4 @@ def owned(
 ) -> list[np.ndarray]:
     """Return outputs of all examples as memory of their own; those that are that already, as is."""
     rows = [x if is_ else spread(x, size) for x, is_ in zip(outputs, varies, strict=True)]
-    others = [[*operands, *rows[:i], *rows[i + 1 :]] for i in range(len(rows))]
-    return [x if _is_own(x, rest) else x.copy() for x, rest in zip(rows, others, strict=True)]
-
-
-def _is_own(x: np.ndarray, others: Iterable[Any]) -> bool:
-    """Return whether an array is a piece of memory that no other array has, or is a view of."""
-    return x.base is None and x.flags.writeable and not any(x is _root(y) for y in others)
-
-
-def _root(x: Any) -> Any:
-    """Return the array that owns the memory of one."""
-    while isinstance(x, np.ndarray) and isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
+    return own(rows, operands)

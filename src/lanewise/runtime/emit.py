@@ -26,14 +26,7 @@ from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
 from lanewise.ops.regions import NATIVE
 from lanewise.ops.slicing import slice_into
-from lanewise.runtime.binding import (
-    bind,
-    learned_symbols,
-    of_any_size,
-    plain,
-    sized,
-    sized_slices,
-)
+from lanewise.runtime.binding import bind, learned_symbols, of_any_size
 from lanewise.runtime.buffers import around
 from lanewise.runtime.clock import Clock
 from lanewise.runtime.expressions import (
@@ -106,7 +99,6 @@ class Source:
         self._op: Operation | None = None
         #: What is asked of floating-point conditions where lines are written now.
         self._states: tuple[tuple[str, str], ...] = ()
-        self._needs_sizes = False
         self._sizes: dict[Dim, str] = {}
         self._clock = clock
         #: The first line that runs when an argument that is lent is written to; 0 if none is.
@@ -130,7 +122,7 @@ class Source:
         self._op = None
         results = ", ".join(variables[value] for value in graph.outputs)
         self._line(1, f"return [{results}]")
-        if self._needs_sizes and not sized:
+        if not sized and (self._sizes or any("sizes" in line for line in self._lines)):
             self._lines[1] = f"    sizes = {sizes_expression(graph, arguments, self._refer)}"
         if self._sizes:
             named = [f"{name} = {size_expression(dim)}" for dim, name in self._sizes.items()]
@@ -239,9 +231,8 @@ class Source:
     def _operation(self, op: Operation, at: At) -> None:
         memory, variables, depth, _ = at
         if op.primitive in CONTROL and depth < MAX_DEPTH:
-            branch = self._cond if op.primitive is cond else self._switch
             loop = self._while if op.primitive is while_ else self._scan
-            write = branch if op.primitive in BRANCHES else loop
+            write = self._choose if op.primitive in BRANCHES else loop
             write(op, at)
             self._learn_sizes(op, variables, depth)
             return
@@ -313,7 +304,6 @@ class Source:
 
     def _define_size(self, symbol: DimLike, number: str, depth: int) -> None:
         """Enter the size of a dimension that is known from here on."""
-        self._needs_sizes = True
         self._line(depth, f"sizes = {{**sizes, {str(symbol)!r}: {number}}}")
 
     def _call(self, op: Operation, operands: Sequence[str], memory: Memory) -> str:
@@ -322,71 +312,74 @@ class Source:
             runner = self._runner(op, memory.given.get(op, ()))
             size = op.params.get("size")
             is_told = op.params.get("order") == NATIVE and not of_any_size(op)
-            if is_told and type(size) is int:
-                return f"{self._refer(runner)}({', '.join([str(size), *operands])})"
-            self._needs_sizes = True
-            return f"{self._refer(runner)}({', '.join(['sizes', *operands])})"
-        if op.primitive is slice_ and has_dim(op.params):
-            return f"{operands[0]}[{self._sized_key(op.params['index'])}]"
-        if op.primitive is reshape and self._can_name(op.params["shape"]):
-            dims = ", ".join(map(self._size, op.params["shape"]))
-            return f"{operands[0]}.reshape({dims})"
-        if has_dim(op.params):
-            self._needs_sizes = True
-            meaning = sized(placed(op.primitive.numpy, op._place), op.params)
-            return f"{self._refer(meaning)}(sizes)({', '.join(operands)})"
-        return f"{self._refer(placed(plain(op), op._place))}({', '.join(operands)})"
+            sizes = str(size) if is_told and type(size) is int else "sizes"
+            return f"{self._refer(runner)}({', '.join([sizes, *operands])})"
+        if op.primitive is slice_:
+            return f"{operands[0]}[{self._key(op.params['index'])}]"
+        if op.primitive is reshape:
+            return f"{operands[0]}.reshape({', '.join(map(self._size, op.params['shape']))})"
+        if op.primitive.ufunc is not None and op.params.get("dtype") is None:
+            return self._meaning(placed(op.primitive.ufunc, op._place), {}, operands)
+        return self._meaning(placed(op.primitive.numpy, op._place), op.params, operands)
 
-    def _can_name(self, dims: Sequence[Any]) -> bool:
-        """Return whether dimensions can be worked out without an error."""
-        return all([size_expression(d) is not None for d in dims])
+    def _meaning(
+        self, numpy: Callable[..., Any], params: dict[str, Any], operands: Sequence[str]
+    ) -> str:
+        """Return the call of a function with parameters, some of which depend on sizes."""
+        known = {name: value for name, value in params.items() if not has_dim(value)}
+        others = [f"{name}={self._spelled(params[name])}" for name in params if name not in known]
+        call = self._refer(partial(numpy, **known) if known else numpy)
+        return f"{call}({', '.join([*operands, *others])})"
+
+    def _spelled(self, value: Any) -> str:
+        """Return a parameter in source."""
+        if isinstance(value, (int, Dim)):
+            return self._size(value)
+        if type(value) is tuple:
+            parts = map(self._spelled, value)
+            return f"({', '.join(parts)}{',' * (len(value) == 1)})"
+        if has_dim(value):
+            return f"{self._refer(partial(bind, value))}(sizes)"
+        return self._refer(value)
 
     def _size(self, dim: DimLike) -> str:
         """Return a dimension: the variable of one that is worked out when the function begins."""
         if not isinstance(dim, Dim):
             return str(dim)
-        self._needs_sizes = True
+        expression = size_expression(dim)
+        if expression is None:
+            return f"{self._refer(partial(evaluate, dim))}(sizes)"
         if not self._learned.isdisjoint(symbols(dim)):
-            return f"({size_expression(dim)})"
+            return f"({expression})"
         return self._sizes.setdefault(dim, f"n{len(self._sizes)}")
 
-    def _sized_key(self, index: Sequence[Any]) -> str:
-        """Return the key of a slice with ends that depend on sizes."""
-        if self._can_name([end for part in index if part is not None for end in part[:2]]):
+    def _key(self, index: Sequence[Any]) -> str:
+        """Return the key of a slice."""
+        if has_dim(index):
             return slice_key(index, self._size, self._refer)
-        self._needs_sizes = True
-        return f"{self._refer(partial(sized_slices, tuple(index)))}(sizes)"
+        return self._refer(python_slices(index))
 
     def _update(self, op: Operation, operands: Sequence[str]) -> str:
         """Return the statement that writes an update into its first operand."""
         x, values, *rest = operands
         if op.primitive is update_slice:
-            index = op.params["index"]
-            if not has_dim(index):
-                return f"{x}[{self._refer(python_slices(index))}] = {values}"
-            return f"{x}[{self._sized_key(index)}] = {values}"
+            return f"{x}[{self._key(op.params['index'])}] = {values}"
         if op.primitive is scatter and op.params["fn"] is None:
             return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
         into = scatter_into if op.primitive is scatter else slice_into
-        if has_dim(op.params):
-            self._needs_sizes = True
-            return f"{self._refer(sized(into, op.params))}(sizes)({', '.join(operands)})"
-        return f"{self._refer(partial(into, **op.params))}({', '.join(operands)})"
+        return self._meaning(into, op.params, operands)
 
     # --- control flow -----------------------------------------------------------------------------
 
-    def _cond(self, op: Operation, at: At) -> None:
-        self._line(at.depth, f"if {self._scalar(at.variables[op.operands[0]])}:")
-        self._branch(op, 0, at, at.depth + 1)
-        self._op = op
-        self._line(at.depth, "else:")
-        self._branch(op, 1, at, at.depth + 1)
-
-    def _switch(self, op: Operation, at: At) -> None:
-        index = self._fresh()
-        # Looked up in a list, for Python's sense of negative indices and its error.
-        choices = self._refer(list(range(len(op.regions))))
-        self._line(at.depth, f"{index} = {choices}[{self._scalar(at.variables[op.operands[0]])}]")
+    def _choose(self, op: Operation, at: At) -> None:
+        """Write a `cond` or `switch`."""
+        chosen = self._scalar(at.variables[op.operands[0]])
+        is_cond = op.primitive is cond
+        if not is_cond:
+            # Looked up in a list, for Python's sense of negative indices and its error.
+            index, choices = self._fresh(), self._refer(list(range(len(op.regions))))
+            self._line(at.depth, f"{index} = {choices}[{chosen}]")
+            chosen = index
 
         def choose(low: int, high: int, depth: int) -> None:
             if high - low == 1:
@@ -394,7 +387,7 @@ class Source:
                 return
             middle = (low + high) // 2
             self._op = op
-            self._line(depth, f"if {index} < {middle}:")
+            self._line(depth, f"if {chosen}:" if is_cond else f"if {chosen} < {middle}:")
             choose(low, middle, depth + 1)
             self._op = op
             self._line(depth, "else:")
@@ -506,13 +499,14 @@ class Source:
         captured = [self._scalar(variables[value]) for value in op.operands[:first]]
         stacks = [variables[value] for value in op.results[carried:]]
         for name, value in zip(stacks, op.results[carried:], strict=True):
-            self._line(depth, f"{name} = {self._allocation(value.type)}")
+            shape, dtype = self._spelled(value.type.shape), self._refer(value.type.dtype)
+            self._line(depth, f"{name} = {self._refer(np.empty)}({shape}, {dtype})")
         xs = [variables[value] for value in op.operands[first + carried :]]
         slices = [self._fresh() for _ in xs]
         sources = [f"{name}[::-1]" if op.params["reverse"] else name for name in xs]
         turn = self._fresh()
         if stacks or not xs:
-            length = self._length(op.params["length"])
+            length = self._size(op.params["length"])
             back = f"range({length} - 1, -1, -1)"
             sources.insert(0, back if op.params["reverse"] else f"range({length})")
             slices.insert(0, turn)
@@ -527,19 +521,6 @@ class Source:
         taken = body.inputs[first + carried :]
         views = [name for name, value in zip(slices, taken, strict=True) if _is_array(value)]
         self._drop(depth, views)
-
-    def _length(self, length: Any) -> str:
-        if not isinstance(length, Dim):
-            return str(length)
-        self._needs_sizes = True
-        return f"{self._refer(partial(evaluate, length))}(sizes)"
-
-    def _allocation(self, type: ArrayType) -> str:
-        shape, dtype = type.shape, self._refer(type.dtype)
-        if has_dim(shape):
-            self._needs_sizes = True
-            return f"{self._refer(np.empty)}({self._refer(partial(bind, shape))}(sizes), {dtype})"
-        return f"{self._refer(np.empty)}({shape}, {dtype})"
 
 
 def _is_array(value: Value) -> bool:

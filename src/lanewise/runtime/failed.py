@@ -1,8 +1,9 @@
-"""What a kernel's caller is told where an example failed, and what was left to NumPy instead."""
+"""Examples that fail: what a kernel's caller is told, what is left to NumPy, and which is first."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from lanewise.ir.graph import Operation
 
@@ -37,6 +38,22 @@ class NotCompiled(KernelFailed):
     def __init__(self, reason: str, op: Operation | None = None) -> None:
         super().__init__(None, op)
         self.reason = reason
+
+
+def first_failing(count: int, fails: Callable[[int, int], bool]) -> int:
+    """Return the first of some examples that fails, where they fail together: found by halves.
+
+    ``fails`` says whether those from one number up to another fail. It is the last example if none
+    of the halves does.
+    """
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fails(low, middle):
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 class _Left(threading.local):

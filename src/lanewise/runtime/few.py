@@ -10,8 +10,8 @@ by what both are estimated to take. The second is made when it is first wanted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -19,9 +19,10 @@ import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.costs import of_kernel, settled
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
+from lanewise.codegen.partition import Refused
 from lanewise.codegen.prices import PRICES
+from lanewise.codegen.target import Native
 from lanewise.codegen.work import CALL_NS, interpreting
-from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType
@@ -32,7 +33,6 @@ from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
 from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
 from lanewise.passes.specialize import specialized
-from lanewise.passes.target import Target
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.pool import get_threads
 
@@ -54,51 +54,41 @@ class Few:
         Those of the call that it is made in, which unknown ones are taken for in estimates.
     lent
         As for an executable.
-    spares
-        Whether, once it was lowered, it leaves nothing to NumPy, as the other plan does.
-    """
+    may_spare
+        Whether it is better if it leaves nothing to NumPy, as the other plan does.
 
-    __slots__ = (
-        "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_spares", "_target", "graph",
-    )  # fmt: skip
+    Attributes
+    ----------
+    left
+        What it leaves to NumPy, once it was lowered.
+    """
 
     def __init__(
         self,
         graph: Graph,
-        target: Target,
         sizes: Mapping[str, int] = NONE,
         lent: Mapping[int, int] = NONE,
-        spares: Callable[[], bool] = lambda: False,
+        may_spare: bool = False,
     ) -> None:
         self.graph = graph
-        self._spares = spares
-        self._sizes = sizes
-        self._lent = lent
-        self._target = target
-        self._in_turn: Graph | None = None
-        self._lowered: Graph | None = None
-        self._plan: Plan | None = None
+        self.left: list[Refused] = []
+        self._sizes, self._lent, self._may_spare = sizes, lent, may_spare
 
-    @property
-    def lowered(self) -> Graph:
-        """The graph with its kernels as native maps."""
-        if self._lowered is None:
-            with seen(self._sizes):
-                self._lowered = outlined_in_turn(self.in_turn, self._target)
-        return self._lowered
-
-    @property
+    @cached_property
     def in_turn(self) -> Graph:
-        """The graph before that: one example after the other, with maps over turns and elements."""
-        if self._in_turn is None:
-            self._in_turn = ONE_BY_ONE(TIDIED(self.graph))
-        return self._in_turn
+        """The graph with one example after the other, and with maps over turns and elements."""
+        return ONE_BY_ONE(TIDIED(self.graph))
 
-    @property
+    @cached_property
+    def lowered(self) -> Graph:
+        """That with its kernels as native maps."""
+        with seen(self._sizes):
+            return outlined_in_turn(self.in_turn, Native(self.left.append))
+
+    @cached_property
     def plan(self) -> Plan:
-        if self._plan is None:
-            self._plan = Plan(lower(self.lowered), lent=self._lent)
-        return self._plan
+        """That ready to run."""
+        return Plan(lower(self.lowered), lent=self._lent)
 
     def _is_another(self) -> bool:
         """Whether examples run one after the other here, or loops and arrays have become maps."""
@@ -118,7 +108,10 @@ class Few:
             not _is_full(many, sizes, threads)
             and _least(self.graph, sizes, threads) < other
             and self._is_another()
-            and (estimate(self.lowered, sizes, threads) < other or self._spares())
+            and (
+                estimate(self.lowered, sizes, threads) < other
+                or (self._may_spare and not self.left)
+            )
         )
 
 
@@ -189,18 +182,17 @@ def _least(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
 
 
 def _written(op: Operation) -> float:
-    return sum([count(v) * v.type.dtype.itemsize for v in _arrays(op.regions[0])])
-
-
-def _arrays(region: Graph) -> Iterator[Any]:
-    for value in region.outputs:
-        if isinstance(value.type, ArrayType) and is_known(value.type):
-            yield value
+    return sum(
+        [
+            count(value) * value.type.dtype.itemsize
+            for value in op.regions[0].outputs
+            if isinstance(value.type, ArrayType) and is_known(value.type)
+        ]
+    )
 
 
 def _size(dim: Any, sizes: Mapping[str, int]) -> int:
-    if not sizes.keys() >= set(symbols(dim)):
-        return 1
-    with suppress(ValueError):  # NumPy says which sizes do not go together
+    try:
         return evaluate(dim, sizes)
-    return 1
+    except (KeyError, ValueError):  # NumPy says which sizes do not go together
+        return 1

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import annotate, at
-from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.location import PLAN
-from lanewise.ir.types import ArrayType, TokenType, array_type
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.movement import reshape
-from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, example_type, map_
+from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import survives
 from lanewise.runtime.binding import bind
@@ -30,14 +30,16 @@ from lanewise.runtime.clock import Clock
 from lanewise.runtime.divergent import divergent
 from lanewise.runtime.emit import Source
 from lanewise.runtime.memory import Memory, Overwriting, analyze
+from lanewise.runtime.owning import is_own
 from lanewise.runtime.placing import line_of, module_of, relocated
 from lanewise.runtime.reference import run as run_plainly
 
 
 class LocatedError(Exception):
-    """An error in a graph with host code, on its way out of the maps that it happened in.
+    """What an operation raises, and in which example, on its way out of maps and regions.
 
-    Such a graph is not run again to find out what failed, since the host would see it.
+    Plans tell of it where a graph has host code, which is not run again to find out what failed;
+    else it is found by running the graph again (`lanewise.runtime.diagnose`).
     """
 
     def __init__(self, error: Exception, op: Operation) -> None:
@@ -303,18 +305,13 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
             np.empty(bind(t.shape, sizes), t.dtype) if isinstance(t, ArrayType) and mapped else None
             for t, mapped in zip(types, out_mapped, strict=True)
         ]
-        state = list(operands)  # a token passes from one turn to the next
         given = [sizes] if chunk is None else []
         step = chunk or 1
         # A chunked map of no examples runs once, on none, for its unmapped results.
         for start in range(0, size if chunk is None else max(size, 1), step):
             part: Any = start if chunk is None else slice(start, start + step)
-            arguments = [
-                operand if axis is None else operand[(*(slice(None),) * axis, part)]
-                for operand, axis in zip(state, in_dims, strict=True)
-            ]
             try:
-                outputs = plan.step(*given, *arguments)
+                outputs = plan.step(*given, *examples_of(operands, in_dims, part))
             except LocatedError as failure:
                 if chunk is None:
                     failure.example = (start, *failure.example)
@@ -323,7 +320,12 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
                 raise
             for index, (output, mapped) in enumerate(zip(outputs, out_mapped, strict=True)):
                 stacked = results[index]
-                if mapped and size == 1 and chunk is None and _is_free(output, outputs, operands):
+                if (
+                    mapped
+                    and size == 1
+                    and chunk is None
+                    and is_own(output, [*operands, *outputs[:index], *outputs[index + 1 :]])
+                ):
                     results[index] = output[np.newaxis]
                 elif mapped and stacked is not None:
                     stacked[part] = output
@@ -334,37 +336,30 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
     return run
 
 
-def _is_free(output: Any, outputs: Sequence[Any], operands: Sequence[Any]) -> bool:
-    """Whether an array is memory of its own, which nobody else has."""
-    return (
-        isinstance(output, np.ndarray)
-        and output.base is None
-        and output.flags.writeable
-        and sum([output is other for other in outputs]) == 1
-        and not any(output is operand for operand in operands)
-    )
+def chunked_graph(op: Operation, in_dims: Sequence[int | None] = ()) -> Graph:
+    """Return the graph of some examples of a map: a parallel map of unknown size.
 
-
-def chunked_graph(op: Operation) -> Graph:
-    """Return the graph of one chunk of a chunked map: a parallel map of unknown size."""
+    Operands that are mapped along other axes than the map's own have these in ``in_dims``.
+    """
     builder = Builder()
-    taken = {
-        name
-        for operand in op.operands
-        if isinstance(operand.type, ArrayType)
-        for dim in operand.type.shape
-        for name in symbols(dim)
-    }
+    taken = symbols_in(tuple([operand.type for operand in op.operands]))
     # A chunked map inside another one's chunk has a size of its own.
     size = Dim.symbol(next(n for i in count() if (n := f"chunk{i or ''}") not in taken))
     (body,) = op.regions
+    axes = tuple(in_dims or op.params["in_dims"])
     operands = []
-    for operand, axis in zip(op.operands, op.params["in_dims"], strict=True):
-        type_ = operand.type
-        if axis is not None and not isinstance(type_, TokenType):
-            inner = example_type(type_, axis)
-            type_ = array_type(inner.dtype, (*inner.shape[:axis], size, *inner.shape[axis:]))
+    for value, axis in zip(body.inputs, axes, strict=True):
+        type_ = value.type
+        if axis is not None:
+            type_ = array_type(type_.dtype, (*type_.shape[:axis], size, *type_.shape[axis:]))
         operands.append(builder.input(type_))
-    params = {**op.params, "size": size, "order": PARALLEL, "chunk": None}
-    results = builder.emit(map_, tuple(operands), params, (body,))
-    return builder.finish(results)
+    changed = {"size": size, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
+    return builder.finish(builder.emit(map_, tuple(operands), {**op.params, **changed}, (body,)))
+
+
+def examples_of(operands: Sequence[Any], in_dims: Sequence[int | None], which: Any) -> list[Any]:
+    """Return some examples of the operands of a map, or one: what a key of its axis chooses."""
+    return [
+        x if axis is None else x[(*(slice(None),) * axis, which)]
+        for x, axis in zip(operands, in_dims, strict=True)
+    ]

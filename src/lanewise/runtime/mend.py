@@ -24,12 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim
-from lanewise.ir.graph import Builder, Graph, Operation
-from lanewise.ops.regions import PARALLEL, batched_type, map_
-from lanewise.passes.pipeline import lower
-from lanewise.runtime.failed import KernelFailed, left
-from lanewise.runtime.interpret import Plan
+from lanewise.ir.graph import Operation
+from lanewise.runtime.binding import sizes_of
+from lanewise.runtime.failed import KernelFailed, first_failing, left
+from lanewise.runtime.interpret import Plan, chunked_graph, examples_of, planned
 from lanewise.runtime.launch import Entry
 from lanewise.runtime.native import Library, template
 from lanewise.runtime.pool import launcher
@@ -46,8 +44,6 @@ _PART, _LARGEST, _SINGLES = 64, 1024, 16
 _BYTES = 24
 #: Which of the numbers that ``mend.ll`` knows says how many examples are on the list.
 _TAKEN = 4
-#: How many examples fail, in the types of the graph that interprets them.
-_COUNT = Dim.symbol("failed")
 
 
 class Mender:
@@ -126,7 +122,9 @@ class Mender:
         """The map's region, for as many examples as fail."""
         plan = self._plan
         if plan is None:
-            plan = self._plan = Plan(lower(_interpretable(self._op)), sized=True, tells=False)
+            axes = self._entry.axes[: len(self._op.operands)]  # but what the kernel is told
+            graph = chunked_graph(self._op, axes)
+            plan = self._plan = planned(graph, sized=True, tells=False)
         return plan
 
 
@@ -196,14 +194,9 @@ class _Examples:
         except MemoryError:
             raise
         except Exception:
-            low, high = 0, len(numbers)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._raises(numbers[low:middle]):
-                high = middle
-            else:
-                low = middle
-        raise KernelFailed(int(numbers[low]), self.mender._op)
+            pass
+        first = first_failing(len(numbers), lambda low, high: self._raises(numbers[low:high]))
+        raise KernelFailed(int(numbers[first]), self.mender._op)
 
     def _raises(self, numbers: np.ndarray) -> bool:
         try:
@@ -215,27 +208,10 @@ class _Examples:
         return False
 
     def _interpret(self, numbers: np.ndarray) -> list[np.ndarray]:
-        parts = [
-            x if axis is None else np.moveaxis(x, axis, 0)[numbers]
-            for x, axis in zip(self.operands, self.entry.axes, strict=True)
-        ]
-        if self.mender._sizes:
-            parts.pop()  # what the kernel is told
-        return self.mender.plan.step({**self.mender._sizes, str(_COUNT): len(numbers)}, *parts)
-
-
-def _interpretable(op: Operation) -> Graph:
-    """Return the graph of a native map as the interpreter takes it: of some examples, in rows."""
-    builder = Builder()
-    (body,) = op.regions
-    axes = tuple([None if axis is None else 0 for axis in op.params["in_dims"]])
-    operands = [
-        builder.input(value.type if axis is None else batched_type(value.type, _COUNT))
-        for value, axis in zip(body.inputs, axes, strict=True)
-    ]
-    changed = {"size": _COUNT, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
-    results = builder.emit(map_, tuple(operands), {**op.params, **changed}, (body,))
-    return builder.finish(results)
+        plan = self.mender.plan
+        parts = examples_of(self.operands, self.entry.axes, numbers)[: len(plan.graph.inputs)]
+        sizes = {**self.mender._sizes, **sizes_of(plan.graph.inputs, parts)}
+        return plan.step(sizes, *parts)
 
 
 @cache

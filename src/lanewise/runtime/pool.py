@@ -57,6 +57,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 
+from lanewise.codegen.background import held_at_fork
 from lanewise.runtime.native import Library, template
 
 #: Bytes at the start of a context that belong to the pool.
@@ -145,7 +146,7 @@ def _text() -> str:
 
 
 #: Reentrant: a signal handler may come to the same place.
-_lock = threading.RLock()
+_lock = held_at_fork(threading.RLock())
 _pool: Pool | None = None
 _threads: int | None = None
 
@@ -174,24 +175,11 @@ def launcher() -> Run:
     >>> run(kernel, ctypes.addressof(block), 1_000_000, 64, 0)
     448
     """
-    return _the_pool().run
+    return the_pool().run
 
 
-def launching() -> int:
-    """Return the address of what `launcher`'s function calls, for native code.
-
-    It is ``i32 (ptr kernel, ptr context, i64 total, i64 grain, i64 scratch_bytes, ptr code)``. It
-    returns 0 and leaves the code, or another number with an exception set; nothing is checked.
-
-    Examples
-    --------
-    >>> launching() == launching()
-    True
-    """
-    return _the_pool().launch
-
-
-def _the_pool() -> Pool:
+def the_pool() -> Pool:
+    """Return the pool of this process."""
     global _pool
     pool = _pool
     if pool is None:
@@ -241,8 +229,6 @@ def _default_threads() -> int:
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()  # the thread that held it is not in this process
     if _pool is not None:
         _pool.reset()
 
