@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
 from types import MethodType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -32,7 +33,7 @@ from lanewise.ir.graph import Graph, Value
 from lanewise.passes.specialize import specialized
 from lanewise.runtime.dispatch import run, run_settled
 from lanewise.runtime.interpret import Plan
-from lanewise.runtime.race import Race, clock
+from lanewise.runtime.race import Race
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
@@ -96,34 +97,6 @@ class ConcreteFunction:
     array([[3., 3.]])
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_assigned",
-        "_codes",
-        "_compile",
-        "_cut_off",
-        "_kept",
-        "_leaves",
-        "_more",
-        "_outputs",
-        "_owners",
-        "_parameters",
-        "_passes",
-        "_paths",
-        "_rank",
-        "_result",
-        "_runner",
-        "_shapes",
-        "_structure",
-        "_token",
-        "captured_inputs",
-        "graph",
-        "kinds",
-        "name",
-        "race",
-        "writes",
-    )  # fmt: skip
-
     def __init__(
         self,
         name: str,
@@ -171,11 +144,11 @@ class ConcreteFunction:
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
 
-    def watch(self, unchanged: Unchanged, is_alone: bool) -> None:
-        """Let calls run the function itself where that is faster, if it gives just the same."""
-        if is_alone:
-            executable = self._runner.executable
-            self.race = executable.race = Race(executable, unchanged)
+    def watch(self, unchanged: Unchanged) -> None:
+        """Let calls run the function itself where that is faster."""
+        executable = self._runner.executable
+        self.race = Race(executable, unchanged)
+        executable.told = self.race.told
 
     # --- running ------------------------------------------------------------------------------
 
@@ -200,9 +173,9 @@ class ConcreteFunction:
             if func is None:
                 raise FasterPlain(positions, race.note_plain)
             return run_itself(func, arrays, {}, arrays, positions, race.note_plain)
-        start = clock()
+        start = perf_counter_ns()
         result = self.run_traced(arrays)
-        race.note_traced(clock() - start)
+        race.note_traced(perf_counter_ns() - start)
         if race.is_over():
             self.race = None
         return result
@@ -233,11 +206,9 @@ class ConcreteFunction:
             return outputs[0]
         if writes.positions:
             self._store(arrays, outputs)
-        return self._assembled(outputs, arrays) if self._outputs else self._empty()
-
-    def _empty(self) -> Any:
-        """Return what a function returns that returns nothing of its graph: most often None."""
-        return None if self._result == _NONE else self._assembled([], [])
+        if not self._outputs and self._result == _NONE:
+            return None
+        return self._assembled(outputs, arrays)
 
     def _run_and_assign(self, arrays: Sequence[Any]) -> Any:
         """Run, and then assign: a call that raises has assigned nothing."""

@@ -6,7 +6,9 @@ each other, and a call that raises has written nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,9 +20,7 @@ from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.owning import own
-from lanewise.runtime.race import clock
 from lanewise.runtime.settings import backend
-from lanewise.runtime.tiers import INFINITE
 from lanewise.trace import tree
 from lanewise.trace.limits import TookTooLong, limited
 
@@ -89,7 +89,7 @@ def run_itself(
 
     See `FasterPlain` for the others.
     """
-    start = clock()
+    start = perf_counter_ns()
     before = [(arrays[i], arrays[i].copy()) for i in positions] if positions else ()
     try:
         result = func(*args, **kwargs)
@@ -105,7 +105,7 @@ def run_itself(
     elif result is not None and not isinstance(result, np.generic):
         leaves, structure = tree.flatten(result)
         result = tree.unflatten(structure, _owned(leaves, arrays, before))
-    note(clock() - start)
+    note(perf_counter_ns() - start)
     return result
 
 
@@ -145,7 +145,7 @@ class Postponed:
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
         self._positions = range(len(arrays))
         self.unchanged, self._is_map = unchanged, is_map
-        self.nanoseconds = FIRST if is_small else INFINITE
+        self.nanoseconds = FIRST if is_small else math.inf
         self._due = self._spent = 0.0
 
     @property
@@ -156,7 +156,7 @@ class Postponed:
     def put_off(self, error: BaseException) -> None:
         """Note that an attempt took too long, or failed: then there is no other."""
         took_long = isinstance(error, TookTooLong)
-        self._due = self._spent + PATIENCE * self.nanoseconds if took_long else INFINITE
+        self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
         self.nanoseconds *= 2
 
     def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
@@ -176,7 +176,7 @@ class Postponed:
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""
-        self.nanoseconds, self._due = INFINITE, 0.0
+        self.nanoseconds, self._due = math.inf, 0.0
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took."""

@@ -10,7 +10,7 @@ the operations of that plan read the same clock, and what is left is its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 
 from lanewise.ir.graph import Operation
@@ -42,6 +42,7 @@ class Time:
     nanoseconds: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class Clock:
     """A clock that the operations of a plan, and of the plans within, read in turn.
 
@@ -51,6 +52,8 @@ class Clock:
     ----------
     times
         Of every operation that was written to read this clock.
+    within
+        The operations that run the plan that reads it; see `Time`.
 
     Examples
     --------
@@ -62,19 +65,13 @@ class Clock:
     (1, True)
     """
 
-    __slots__ = ("_last", "times", "within")
-
-    def __init__(self) -> None:
-        self.times: list[Time] = []
-        self.within: tuple[Operation, ...] = ()
-        self._last = [0]
+    times: list[Time] = field(default_factory=list)
+    within: tuple[Operation, ...] = ()
+    _last: list[int] = field(default_factory=lambda: [0])
 
     def inside(self, op: Operation) -> Clock:
         """Return the same clock for the plan that an operation runs."""
-        clock = Clock()
-        clock.times, clock._last = self.times, self._last
-        clock.within = (*self.within, op)
-        return clock
+        return replace(self, within=(*self.within, op))
 
     def start(self) -> None:
         """Begin: what comes next is the first operation's."""
@@ -104,11 +101,11 @@ def cost_of_reading() -> float:
     """Return the nanoseconds that reading a clock takes, the least of several attempts."""
     clock = Clock()
     done = clock.reading(None)
-    least = float("inf")
+    taken = []
     for _ in range(5):
         clock.reset()
         clock.start()
         for _ in range(_READINGS):
             done()
-        least = min(least, clock.times[0].nanoseconds / _READINGS)
-    return least
+        taken.append(clock.times[0].nanoseconds)
+    return min(taken) / _READINGS

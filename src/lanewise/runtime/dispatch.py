@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -67,20 +67,10 @@ def whereabouts(x: Any) -> Hashable:
     return id(x) if x.ndim else (x.dtype.str, x.tobytes())
 
 
-class Measure(Protocol):
-    """What measures programs as they run: see `lanewise.inspect.profile`."""
-
-    def plan(self, executable: Executable, arguments: Sequence[Any]) -> Plan:
-        """Return the plan to run on some arguments, with a clock that its operations read."""
-        ...
-
-    def instrument(self, executable: Executable, plan: Plan) -> Plan:
-        """Return a plan with a clock, in place of one that has none."""
-        ...
-
-    def start(self, plan: Plan) -> None:
-        """Start the clock of a plan that is about to run."""
-        ...
+#: What measures programs as they run: see `lanewise.inspect.profile`. It returns the plan to run in
+#: place of that of an executable, with a clock that it has started. It is told the sizes, when the
+#: executable was asked for its plan, and for how many nanoseconds.
+Measure = Callable[[Executable, Plan, dict[str, int], int, int], Plan]
 
 
 class _Observed(threading.local):
@@ -245,15 +235,15 @@ def _observed_plan(
     programs: list[Program], executable: Executable, arguments: Sequence[Any]
 ) -> Plan:
     """Return the plan to run on some arguments, and note what is about to run."""
-    measure = _observed.measure
-    plan = executable.plan(arguments) if measure is None else measure.plan(executable, arguments)
+    start = perf_counter_ns()
+    plan = executable.plan(arguments)
+    took = perf_counter_ns() - start
     sizes = executable.sizes(arguments)
     choice = executable.choice(sizes)
     programs.append(Program(executable, sizes, choice, tuple(map(whereabouts, arguments))))
     left.examples = 0
-    if measure is not None:
-        measure.start(plan)
-    return plan
+    measure = _observed.measure
+    return plan if measure is None else measure(executable, plan, sizes, start, took)
 
 
 def _note_left(programs: list[Program]) -> None:
@@ -269,8 +259,7 @@ def _interpret(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
     """Run a graph without kernels."""
     plan, measure = executable.interpreter, _observed.measure
     if measure is not None:
-        plan = measure.instrument(executable, plan)
-        measure.start(plan)
+        plan = measure(executable, plan, {}, perf_counter_ns(), 0)
     try:
         return plan(*arguments)
     except Exception as error:

@@ -40,6 +40,7 @@ FEW = 8
 class Step(Protocol):
     """A plan that takes the sizes of symbolic dimensions before its arguments."""
 
+    graph: Graph
     memory: Memory
 
     def step(self, *arguments: Any) -> list[Any]: ...

@@ -353,7 +353,7 @@ class Source:
             return f"({expression})"
         return self._sizes.setdefault(dim, f"n{len(self._sizes)}")
 
-    def _key(self, index: Sequence[Any]) -> str:
+    def _key(self, index: tuple[Any, ...]) -> str:
         """Return the key of a slice."""
         if has_dim(index):
             return slice_key(index, self._size, self._refer)

@@ -8,10 +8,9 @@ read off the arguments at each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from types import FunctionType, MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +24,9 @@ from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import survives
-from lanewise.runtime.binding import bind
+from lanewise.runtime.binding import bind, sizes_of
 from lanewise.runtime.clock import Clock
-from lanewise.runtime.divergent import divergent
+from lanewise.runtime.divergent import Make, divergent
 from lanewise.runtime.emit import Source
 from lanewise.runtime.memory import Memory, Overwriting, analyze
 from lanewise.runtime.owning import is_own
@@ -49,42 +48,21 @@ class LocatedError(Exception):
         self.example: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """How the plans within a plan are made; see `Plan`."""
+class MapRunner(NamedTuple):
+    """What runs maps of an order."""
 
-    tells: bool
-    clock: Clock | None
-    kernels: list[tuple[Operation, Collection[int]]]
-
-    def __call__(self, graph: Graph, given: Iterable[int] = ()) -> Plan:
-        plan = Plan(graph, sized=True, tells=self.tells, given=given, clock=self.clock)
-        self.kernels.extend(plan.kernels)
-        return plan
-
-
-@dataclass(frozen=True, slots=True)
-class MapRunner:
-    """What runs maps of an order.
-
-    Attributes
-    ----------
-    make
-        Returns what runs a map, which may write to operands at certain positions. It is told how
-        plans within are made.
-    overwriting
-        Returns which of its free operands results of a map may lie in, with these results.
-    """
-
-    make: Callable[[Operation, Collection[int], _Making], Callable[..., Any]]
+    #: Returns what runs a map, which may write to the operands at some positions, and makes plans
+    #: of its regions by the function that it is given.
+    make: Callable[[Operation, Collection[int], Make], Callable[..., Any]]
+    #: Returns which of its free operands results of a map may lie in, with these results.
     overwriting: Overwriting = lambda op, free: ()
 
 
 #: What runs maps, by their order. That of native ones comes with `lanewise.runtime.kernels`.
 RUNNERS: dict[str, MapRunner] = {
-    DIVERGENT: MapRunner(lambda op, given, making: divergent(op, making)),
-    SEQUENTIAL: MapRunner(lambda op, given, making: sequential(op, making)),
-    PARALLEL: MapRunner(lambda op, given, making: sequential(op, making)),  # in chunks
+    DIVERGENT: MapRunner(lambda op, given, make: divergent(op, make)),
+    SEQUENTIAL: MapRunner(lambda op, given, make: sequential(op, make)),
+    PARALLEL: MapRunner(lambda op, given, make: sequential(op, make)),  # in chunks
 }
 
 
@@ -202,17 +180,20 @@ class Plan:
         It may write to the operands at the positions `given`.
         """
         clock = None if self.clock is None else self.clock.inside(op)
-        if op.primitive is not map_:  # control flow nested very deep
-            graph = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
-            plan = Plan(graph, sized=True, tells=self._tells, clock=clock)
+
+        def make(graph: Graph, given: Iterable[int] = ()) -> Plan:
+            plan = Plan(graph, sized=True, tells=self._tells, given=given, clock=clock)
             self.kernels += plan.kernels
-            places = [graph.inputs.index(value) for value in op.operands]
-            firsts = [places.index(i) for i in range(len(graph.inputs))]
-            return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
+            return plan
+
+        if op.primitive is not map_:  # control flow nested very deep
+            plan = make(Graph(tuple(dict.fromkeys(op.operands)), [op], op.results))
+            return lambda sizes, *operands: plan.step(
+                sizes, *dict(zip(op.operands, operands, strict=True)).values()
+            )
         if op.params["order"] == NATIVE:
             self.kernels.append((op, given))
-        making = _Making(self._tells, clock, self.kernels)
-        return RUNNERS[op.params["order"]].make(op, given, making)
+        return RUNNERS[op.params["order"]].make(op, given, make)
 
 
 def _overwriting(op: Operation, free: Sequence[int]) -> Sequence[tuple[int, int]]:
@@ -285,17 +266,11 @@ def interpret(graph: Graph, *arguments: Any) -> list[Any]:
     return planned(graph)(*arguments)
 
 
-def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
+def sequential(op: Operation, make: Make) -> Callable[..., Any]:
     """Return the runner of a sequential map: examples, or chunks of them, one after the other."""
-    (body,) = op.regions
     params = op.params
     chunk = params["chunk"]
-    # The plan of an example takes the sizes of the graph around it; that of a chunk has its own.
-    if chunk is None:
-        plan = making(body)
-    else:
-        plan = Plan(lower(chunked_graph(op)), tells=making.tells, clock=making.clock)
-        making.kernels.extend(plan.kernels)
+    plan = make(op.regions[0] if chunk is None else lower(chunked_graph(op)))
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
     types = [value.type for value in op.results]
 
@@ -305,13 +280,14 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
             np.empty(bind(t.shape, sizes), t.dtype) if isinstance(t, ArrayType) and mapped else None
             for t, mapped in zip(types, out_mapped, strict=True)
         ]
-        given = [sizes] if chunk is None else []
         step = chunk or 1
         # A chunked map of no examples runs once, on none, for its unmapped results.
         for start in range(0, size if chunk is None else max(size, 1), step):
             part: Any = start if chunk is None else slice(start, start + step)
+            arguments = examples_of(operands, in_dims, part)
+            around = sizes if chunk is None else {**sizes, **sizes_of(plan.graph.inputs, arguments)}
             try:
-                outputs = plan.step(*given, *examples_of(operands, in_dims, part))
+                outputs = plan.step(around, *arguments)
             except LocatedError as failure:
                 if chunk is None:
                     failure.example = (start, *failure.example)

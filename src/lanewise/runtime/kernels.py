@@ -391,4 +391,4 @@ class _Sized:
         return lambda size, *operands: call(size, *operands, *told)
 
 
-RUNNERS[NATIVE] = MapRunner(lambda op, free, plan: native(op, free), overwriting)
+RUNNERS[NATIVE] = MapRunner(lambda op, free, make: native(op, free), overwriting)

@@ -16,7 +16,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -26,9 +26,8 @@ from lanewise.codegen.background import Work, begin, go_on, is_alone
 from lanewise.codegen.lift import lift
 from lanewise.codegen.ufunc_loops import scipy_tells
 from lanewise.codegen.work import compiling, interpreting, writing
-from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import dims_in
 from lanewise.loading import late
 from lanewise.ops.facts import may_fail, seen
 from lanewise.passes.assume import Assumed, assumed
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 compiler = late("lanewise.runtime.compiler")
 kernels = late("lanewise.runtime.kernels")
 pool = late("lanewise.runtime.pool")
-INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
 #: Of what LLVM takes, callers are taken to lose so much: it works on another core. If processes end
 #: before, they wait for the kernel that is at work.
@@ -69,18 +67,6 @@ class Choice:
 
     backend: str
     reason: str
-
-
-class Rival(Protocol):
-    """What else may run a call: see `lanewise.runtime.race`."""
-
-    def is_ahead(self) -> bool:
-        """Whether it runs the next one."""
-        ...
-
-    def told(self) -> str:
-        """Return why."""
-        ...
 
 
 class _Ledger:
@@ -125,6 +111,8 @@ class Executable:
         What LANEWISE_BACKEND may say too, which goes first.
     lent
         The inputs whose last values belong into their memory, with the outputs that these are.
+    assumes
+        How many ranges of sizes may have kernels of their own.
 
     Attributes
     ----------
@@ -141,20 +129,17 @@ class Executable:
         Nanoseconds that all of compiling should take, by whomever.
     """
 
-    __slots__ = ("_assumed", "_assumes", "_best", "_codes", "_error", "_estimate", "_estimated",
-                 "_few", "_forced", "_interpreter", "_ledger", "_others", "_runs", "_work",
-                 "cost", "fault", "graph", "lent", "native", "race", "whole")  # fmt: skip
-
     def __init__(
         self,
         graph: Graph,
         forced: str | None = None,
         lent: Mapping[int, int] = MappingProxyType({}),
+        assumes: int = MOST_ASSUMED,
     ) -> None:
         self.graph = graph
         self.lent = lent
-        #: What measures whether the function that was traced is faster than all this.
-        self.race: Rival | None = None
+        #: Tells why the function that was traced runs the next call: nothing where it does not.
+        self.told: Callable[[], str] = str
         self._forced = forced
         self.native: Plan | None = None
         self._few: Few | None = None
@@ -167,8 +152,8 @@ class Executable:
         #: What the kernels assume of sizes, and what runs where that does not hold.
         self._assumed: Assumed | None = None
         self._others: Executable | None = None
-        self._assumes = MOST_ASSUMED
-        self.cost = self.whole = INFINITE
+        self._assumes = assumes
+        self.cost = self.whole = math.inf
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
         self._ledger = _Ledger()
@@ -180,9 +165,9 @@ class Executable:
             self.graph = graph = RECORDED(graph)
             if not graph.has_effects:
                 self.cost, self.whole = attempt(
-                    "the estimate", graph, _prices, otherwise=lambda: (INFINITE, INFINITE)
+                    "the estimate", graph, _prices, otherwise=lambda: (math.inf, math.inf)
                 )
-            if self.cost < INFINITE:
+            if self.cost < math.inf:
                 self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
         self.fault = ", ".join(faults)
 
@@ -208,7 +193,7 @@ class Executable:
     def _chosen(self, is_forced: bool, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run, which is compiled now if it is forced, or worth to wait for."""
         if self.native is None:
-            if self.cost == INFINITE:
+            if self.cost == math.inf:
                 return self.interpreter
             waits = is_forced
             if not waits:
@@ -219,11 +204,15 @@ class Executable:
             self._make(arguments, waits)
             if self.native is None:
                 return self.interpreter
-        sizes = {} if self._assumed is None and self._few is None else self._own(arguments)
-        if self._assumed is not None:
-            found = self._assumed.solved(sizes)
-            if found is None:
-                return self._other().plan(arguments)
+        if self._assumed is None and self._few is None:
+            return self.native
+        sizes = read_sizes(self.graph, arguments)
+        if self._assumed is not None and self._assumed.solved(sizes) is None:
+            with _lock:
+                self._others = self._others or Executable(
+                    self.graph, self._forced, self.lent, self._assumes - 1
+                )
+            return self._others.plan(arguments)
         if self._few is None:
             return self.native
         best = self._best.get((pool.get_threads(), *sizes.values()))
@@ -231,14 +220,6 @@ class Executable:
             self._make(arguments, is_forced)
             best = self._best.get((pool.get_threads(), *sizes.values()))
         return best or next(iter(self._best.values()), self.native)
-
-    def _other(self) -> Executable:
-        """Return the executable for sizes that the kernels of this one are not for."""
-        with _lock:
-            if self._others is None:
-                self._others = Executable(self.graph, self._forced, self.lent)
-                self._others._assumes = self._assumes - 1
-            return self._others
 
     def prepare(self, arguments: Sequence[Any]) -> None:
         """Have the plan for some arguments compiled in the background, where something else runs.
@@ -255,7 +236,7 @@ class Executable:
         with _lock:
             work = self._work
             if work is None or work.is_lost:
-                sizes = self._own(arguments)
+                sizes = read_sizes(self.graph, arguments)
                 if waits:
                     self._compile(sizes)  # and its kernels as they run
                     return
@@ -290,7 +271,7 @@ class Executable:
 
     def give_up(self, reason: str, plan: Plan | None = None) -> None:
         """Run without kernels from now on, because of this; by a plan, if one is given."""
-        self.cost = INFINITE  # first: what is being compiled is not taken then
+        self.cost = math.inf  # first: what is being compiled is not taken then
         self.native = self._few = self._assumed = self._work = None
         self.fault = self.fault or reason
         self._interpreter = plan or self._interpreter
@@ -307,7 +288,7 @@ class Executable:
     @property
     def is_waiting(self) -> bool:
         """Whether calls are interpreted until compiling pays."""
-        return self.native is None and self.cost < INFINITE
+        return self.native is None and self.cost < math.inf
 
     def note_run(self, nanoseconds: float) -> None:
         """Note what an interpreted call took: estimates of later ones are corrected by that."""
@@ -329,7 +310,7 @@ class Executable:
         LANEWISE_BACKEND is asked here for the last time.
         """
         forced = backend() or self._forced
-        if forced == INTERPRET or (self.native is None and self.cost == INFINITE):
+        if forced == INTERPRET or (self.native is None and self.cost == math.inf):
             return self.interpreter
         # Otherwise the sizes decide.
         return self.native if self._assumed is None and self._few is None else None
@@ -370,10 +351,10 @@ class Executable:
             return Choice(INTERPRET, reason)
         if self.graph.has_effects:
             return Choice(INTERPRET, CALLS_HOST)
-        if self.native is None and self.cost == INFINITE:
+        if self.native is None and self.cost == math.inf:
             return Choice(INTERPRET, self.fault or "nothing in it has a native form")
-        if forced is None and self.race is not None and self.race.is_ahead():
-            return Choice(PLAIN, self.race.told())
+        if forced is None and (reason := self.told()):
+            return Choice(PLAIN, reason)
         choice = Choice(COMPILE, by) if forced == COMPILE else self._tier(sizes)
         if self.fault:
             return replace(choice, reason=f"{choice.reason}; {self.fault} was survived")
@@ -418,10 +399,6 @@ class Executable:
         found = read_sizes(self.graph, arguments)
         return {**found, **self._under(found)[1]}
 
-    def _own(self, arguments: Sequence[Any]) -> dict[str, int]:
-        """Return the sizes that the arguments of a call give to the graph's symbols."""
-        return read_sizes(self.graph, arguments)
-
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
         """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
         known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
@@ -465,7 +442,7 @@ class Executable:
                     else:
                         native = Plan(lower(graph), lent=self.lent)
                 if native is None:
-                    self.cost = INFINITE
+                    self.cost = math.inf
                     return
                 best = native
                 if few is not None and few.is_better_for(native.graph, sizes):
@@ -477,7 +454,7 @@ class Executable:
                         self._codes.append(kernels.compiled(op, free, given))
             finally:
                 self.fault = ", ".join([*filter(None, [self.fault]), *faults])
-        if self.cost == INFINITE:
+        if self.cost == math.inf:
             return
         known = self._best if len(self._best) < MOST_SIZES else {}
         self._best = {**known, (pool.get_threads(), *own.values()): best}
@@ -504,22 +481,17 @@ def _like(x: Any) -> Any:
 
 def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
     """Return what tells how long NumPy is estimated to take on some arguments."""
-    dims = [
-        (number, axis, dim)
-        for number, value in enumerate(graph.inputs)
-        if isinstance(value.type, ArrayType)
-        for axis, dim in enumerate(value.type.shape)
-        if isinstance(dim, Dim)
-    ]
-    if not dims:
+    read = input_sizes(graph)
+    if not read:
         known = interpreting(graph, {})
         return lambda arguments: known
-    if len({dim for *_, dim in dims}) != 1:
+    if len(set(dims_in(tuple([value.type for value in graph.inputs])))) != 1:
         return lambda arguments: interpreting(graph, read_sizes(graph, arguments))
-    number, axis, dim = dims[0]  # the estimate is linear in it, from two examples on
-    two = interpreting(graph, {str(dim): 2})
-    slope = interpreting(graph, {str(dim): 3}) - two
-    fixed = two - 2 * slope
+    ((symbol, number, axis, less),) = read  # the estimate is linear in it, from two examples on
+    assert isinstance(less, int)
+    two = interpreting(graph, {symbol: 2})
+    slope = interpreting(graph, {symbol: 3}) - two
+    fixed = two - slope * (2 + less)
     return lambda arguments: fixed + slope * arguments[number].shape[axis]
 
 
