@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
+from lanewise.ops.facts import seen
 from lanewise.ops.regions import map_
 from lanewise.passes.batches import has_kernels, may_spread
-from lanewise.passes.pipeline import MANY, TIDIED, outlined
+from lanewise.passes.pipeline import MANY, TIDIED, lower, outlined
 from lanewise.runtime.few import NONE, Few
+from lanewise.runtime.interpret import Plan
 
 __all__ = ["native_graph", "plans"]
 
@@ -37,13 +39,19 @@ def native_graph(
 
 def plans(
     recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int]
-) -> tuple[Graph | None, Few | None]:
-    """Return the graph for many examples with its kernels, and the plan for few; None if no such.
+) -> tuple[Plan | None, Few | None]:
+    """Return the plan to run, None if nothing has kernels; and that for few if sizes may decide.
 
     See `Few` for the parameters.
     """
-    graph, left = _for_many(recorded)
-    return graph if has_kernels(graph) else None, _few(recorded, sizes, lent, left)
+    with seen(sizes):
+        graph, left = _for_many(recorded)
+        few = _few(recorded, sizes, lent, left)
+    if not has_kernels(graph):
+        return (few.plan if few and has_kernels(few.lowered) else None), None
+    if few is not None and not sizes and few.is_better_for(graph, sizes):
+        return few.plan, None
+    return Plan(lower(graph), lent=lent), few
 
 
 def _for_many(recorded: Graph) -> tuple[Graph, list[Refused]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import linecache
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from lanewise.runtime.binding import defined_size, read_sizes, sizes_of
 from lanewise.runtime.failed import first_failing
 from lanewise.runtime.interpret import (
     LocatedError,
-    Plan,
     chunked_graph,
     examples_of,
     planned,
@@ -119,10 +118,6 @@ def _locate_among(examples: slice, graph: Graph, arguments: Sequence[Any]) -> Lo
     return failure
 
 
-def _plan(graph: Graph) -> Plan:
-    return planned(graph, sized=True, tells=False)
-
-
 def _locate(graph: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> LocatedError | None:
     """Run a graph operation by operation; return the failure of the first that fails."""
     values: dict[Value, Any] = dict(zip(graph.inputs, arguments, strict=True))
@@ -134,7 +129,7 @@ def _locate(graph: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> Lo
         single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
         given = dict(zip(op.operands, operands, strict=True))
         try:
-            outputs = _plan(single).step(sizes, *given.values())
+            outputs = planned(single, sized=True).step(sizes, *given.values())
         except Exception as error:
             return _locate_in(op, operands, sizes, error)
         values.update(zip(op.results, outputs, strict=True))
@@ -151,7 +146,7 @@ def _locate_in(
     """
     if op.primitive is map_:
         return _locate_in_map(op, operands, sizes)
-    plan = cache(_plan)
+    plan = cache(partial(planned, sized=True))
 
     def run(region: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
         try:
@@ -181,7 +176,7 @@ def _locate_in_map(
     if not counts:  # no example differs from another: the first fails as all do
         return _numbered(0, _locate(body, operands, sizes))
     graph = chunked_graph(op)
-    plan = _plan(graph)
+    plan = planned(graph, sized=True)
 
     def fails(low: int, high: int) -> bool:
         parts = examples_of(operands, in_dims, slice(low, high))

@@ -193,16 +193,15 @@ class Source:
                 variables[result] = wanted.get(result) or self._fresh()
             dying = [v for v in uses.get(op, ()) if v not in inputs and _is_array(v)]
             dying = [v for v in dying if variables[v] not in self.names]
-            if op is memory.first_lent and op.primitive in CONTROL:
-                self.written = len(self._lines) + 1
+            begin = len(self._lines)
             if op in filling:
                 self._fill(op, filling[op], variables, depth)
             elif op in filled:
                 self._line(depth, f"{variables[op.results[0]]} = {variables[op.operands[1]]}")
             else:
                 self._operation(op, At(memory, variables, depth, dying))
-            if op is memory.first_lent and op.primitive not in CONTROL:
-                self.written = len(self._lines) + 1  # what it raises itself it raises before
+            if op is memory.first_lent:  # what is no loop or branch raises before it writes
+                self.written = 1 + (begin if op.primitive in CONTROL else len(self._lines))
             self._op = op
             results = {variables[v] for v in op.results if v not in dying}
             self._drop(depth, [variables[v] for v in dying if variables[v] not in results])
@@ -440,8 +439,11 @@ class Source:
             ]
             self._drop(depth, [name for name in left if name not in targets])
 
-    def _enter_loop(self, op: Operation, at: At, carried: int) -> list[str]:
-        """Put the initial carry of a loop into the variables of its results; return those."""
+    def _enter_loop(self, op: Operation, at: At, carried: int) -> tuple[list[str], list[str]]:
+        """Put the initial carry of a loop into the variables of its results.
+
+        Return the variables of what the loop captures, and those.
+        """
         memory, variables, depth, dying = at
         first = op.params["captures"]
         names = [variables[value] for value in op.results[:carried]]
@@ -452,7 +454,7 @@ class Source:
         others = (*op.operands[:first], *op.operands[first + carried :])
         done = [variables[v] for v in dying if v in carry and v not in others]
         self._drop(depth, [name for name in done if name not in names])
-        return names
+        return [self._scalar(variables[value]) for value in op.operands[:first]], names
 
     def _body(
         self, op: Operation, at: At, inputs: Sequence[str], carry: Sequence[str]
@@ -477,12 +479,9 @@ class Source:
         return inner
 
     def _while(self, op: Operation, at: At) -> None:
-        memory, variables, depth, _ = at
+        memory, _, depth, _ = at
         test, body = op.regions
-        carry = self._enter_loop(op, at, len(op.results))
-        captured = [
-            self._scalar(variables[value]) for value in op.operands[: op.params["captures"]]
-        ]
+        captured, carry = self._enter_loop(op, at, len(op.results))
         self._line(depth, "while True:")
         inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
@@ -495,8 +494,7 @@ class Source:
         _, variables, depth, _ = at
         (body,) = op.regions
         first, carried = op.params["captures"], op.params["carry"]
-        carry = self._enter_loop(op, at, carried)
-        captured = [self._scalar(variables[value]) for value in op.operands[:first]]
+        captured, carry = self._enter_loop(op, at, carried)
         stacks = [variables[value] for value in op.results[carried:]]
         for name, value in zip(stacks, op.results[carried:], strict=True):
             shape, dtype = self._spelled(value.type.shape), self._refer(value.type.dtype)

@@ -82,19 +82,12 @@ class Plan:
         Whether `step` says by a `LocatedError` where an error happened; by default where the graph
         has effects.
     given
-        The positions of arguments that a run may write to; ``memory.written`` tells whether it
-        does.
+        The positions of arguments that a run may write to; ``memory.written`` says if it does.
     lent
         The positions of arguments whose last values are to lie in their memory, where that can be,
         with those of the outputs that these values are.
     clock
         What its operations read when they are done, where they are to be measured.
-
-    Attributes
-    ----------
-    kernels
-        The native maps that it runs, also in plans within, and which of their operands they may
-        write to.
     """
 
     __slots__ = ("_made", "_places", "_run", "_tells", "_written", "clock", "graph", "is_fresh",
@@ -113,6 +106,7 @@ class Plan:
         self.graph = graph
         self.clock = clock
         self.lent = lent
+        #: The native maps that it runs, also in plans within, and what these may write to.
         self.kernels: list[tuple[Operation, Collection[int]]] = []
         self.memory: Memory = analyze(graph, given, lent, _overwriting)
         self._tells = graph.has_effects if tells is None else tells
@@ -157,15 +151,11 @@ class Plan:
         except LocatedError:
             raise
         except Exception as error:
-            op = self._failing(error)
+            line = self._line(error)
+            op = self._places[line - 1] if line else None
             if op is None:
                 raise
             raise LocatedError(error, op) from None
-
-    def _failing(self, error: Exception) -> Operation | None:
-        """Return the operation in whose line an error was raised."""
-        line = self._line(error)
-        return self._places[line - 1] if line else None
 
     def _line(self, error: Exception) -> int:
         """Return the line of the source in which an error was raised; 0 if in none."""
@@ -246,15 +236,11 @@ class Plainly(Plan):
 
 
 def planned(
-    graph: Graph,
-    *,
-    sized: bool = False,
-    tells: bool | None = None,
-    lent: Mapping[int, int] = MappingProxyType({}),
+    graph: Graph, *, sized: bool = False, lent: Mapping[int, int] = MappingProxyType({})
 ) -> Plan:
     """Return the plan of a graph whose maps are not lowered yet."""
     try:
-        return Plan(lower(graph), sized=sized, tells=tells, lent=lent)
+        return Plan(lower(graph), sized=sized, lent=lent)
     except Exception as error:
         if not survives(error, "planning", graph):
             raise

@@ -92,10 +92,8 @@ class Mender:
             What it returned: four times an example before which all are done, and more.
         context
             The address of its context.
-        size
-            The number of examples, if an int.
-        operands
-            As the kernel reads them.
+        size, operands
+            As the kernel was called; the number of examples may be anything that is no int.
         """
         assert self._lost is not None or not self._entry.refills
         if not isinstance(size, int):
@@ -124,7 +122,7 @@ class Mender:
         if plan is None:
             axes = self._entry.axes[: len(self._op.operands)]  # but what the kernel is told
             graph = chunked_graph(self._op, axes)
-            plan = self._plan = planned(graph, sized=True, tells=False)
+            plan = self._plan = planned(graph, sized=True)
         return plan
 
 
@@ -189,23 +187,22 @@ class _Examples:
 
     def interpreted(self, numbers: np.ndarray) -> list[np.ndarray]:
         """Return what some examples give in NumPy, in order; tell of the first that raises."""
+        outputs = self._attempt(numbers)
+        if outputs is None:
+            first = first_failing(
+                len(numbers), lambda low, high: self._attempt(numbers[low:high]) is None
+            )
+            raise KernelFailed(int(numbers[first]), self.mender._op)
+        return outputs
+
+    def _attempt(self, numbers: np.ndarray) -> list[np.ndarray] | None:
+        """Return what some examples give in NumPy; None if they raise."""
         try:
             return self._interpret(numbers)
         except MemoryError:
             raise
         except Exception:
-            pass
-        first = first_failing(len(numbers), lambda low, high: self._raises(numbers[low:high]))
-        raise KernelFailed(int(numbers[first]), self.mender._op)
-
-    def _raises(self, numbers: np.ndarray) -> bool:
-        try:
-            self._interpret(numbers)
-        except MemoryError:
-            raise
-        except Exception:
-            return True
-        return False
+            return None
 
     def _interpret(self, numbers: np.ndarray) -> list[np.ndarray]:
         plan = self.mender.plan

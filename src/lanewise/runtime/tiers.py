@@ -31,8 +31,7 @@ from lanewise.ir.types import dims_in
 from lanewise.loading import late
 from lanewise.ops.facts import may_fail, seen
 from lanewise.passes.assume import Assumed, assumed
-from lanewise.passes.batches import has_kernels
-from lanewise.passes.pipeline import RECORDED, lower
+from lanewise.passes.pipeline import RECORDED
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.binding import input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed, NotCompiled
@@ -399,12 +398,16 @@ class Executable:
         found = read_sizes(self.graph, arguments)
         return {**found, **self._under(found)[1]}
 
+    def _assuming(self, sizes: Mapping[str, int]) -> Assumed | None:
+        """Return what kernels assume, or would if they were made for these sizes; if anything."""
+        if self.native is not None or not self._assumes:
+            return self._assumed
+        return attempt("assumed", self.graph, assumed, sizes, otherwise=lambda: None)
+
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
         """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
         known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
-        found = self._assumed
-        if self.native is None and self._assumes:
-            found = attempt("assumed", self.graph, assumed, known, otherwise=lambda: None)
+        found = self._assuming(known)
         solved = known if found is None else found.solved(known)
         if solved is None:
             return (self.graph, known) if self._others is None else self._others._under(known)
@@ -424,29 +427,20 @@ class Executable:
 
         Where arrays are given that lie in memory as the arguments do, its kernels are compiled.
         """
-        found, few, native, sizes = self._assumed, self._few, self.native, own
-        recorded = self.graph
+        few, native = self._few, self.native
+        recorded, sizes = self.graph, own
         with carrying_out(recorded) as faults:
             try:
-                if native is None and self._assumes:
-                    found = attempt("assumed", recorded, assumed, sizes, otherwise=lambda: None)
+                found = self._assuming(own)
                 if found is not None:
-                    recorded, sizes = found.graph, found.solved(sizes) or {}
+                    recorded, sizes = found.graph, found.solved(own) or {}
                 if native is None:
-                    with seen(sizes):
-                        graph, few = compiler.plans(recorded, sizes, self.lent)
-                    if graph is None:
-                        native, few = few.plan if few and has_kernels(few.lowered) else None, None
-                    elif few is not None and not sizes and few.is_better_for(graph, sizes):
-                        native, few = few.plan, None
-                    else:
-                        native = Plan(lower(graph), lent=self.lent)
+                    native, few = compiler.plans(recorded, sizes, self.lent)
                 if native is None:
                     self.cost = math.inf
                     return
-                best = native
-                if few is not None and few.is_better_for(native.graph, sizes):
-                    best = few.plan
+                is_few = few is not None and few.is_better_for(native.graph, sizes)
+                best = few.plan if is_few else native
                 if like is not None:
                     given = dict(zip(best.graph.inputs, like, strict=False))
                     for op, free in best.kernels:
