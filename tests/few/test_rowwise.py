@@ -10,8 +10,7 @@ from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.elements import over_elements
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.buffers import around
-from lanewise.runtime.compiler import native_graph
-from lanewise.runtime.few import Few
+from lanewise.runtime.few import Few, native_graph
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.normal(size=(300, 200))

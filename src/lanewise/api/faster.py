@@ -45,10 +45,17 @@ class FasterPlain(PlainCall):
         Of the arrays that the function may write to.
     note
         Takes the nanoseconds that the call took.
+    trace_now
+        Has a map traced after all, if the plain loop takes longer than a trace is put off for.
     """
 
-    def __init__(self, positions: Sequence[int], note: Callable[[int], None]) -> None:
-        self._positions, self._note = positions, note
+    def __init__(
+        self,
+        positions: Sequence[int],
+        note: Callable[[int], None],
+        trace_now: Callable[[], None] | None = None,
+    ) -> None:
+        self._positions, self._note, self._trace_now = positions, note, trace_now
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
@@ -56,28 +63,16 @@ class FasterPlain(PlainCall):
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays.
 
-        ``again`` makes the call anew, once there is a trace that runs it.
+        ``again`` makes the call anew, once there is a trace that runs it: nothing but the results
+        is seen of a map's loop.
         """
-        return run_itself(func, args, kwargs, arrays, self._positions, self._note)
-
-
-class _Patient(FasterPlain):
-    """Has a map traced after all, if the plain loop takes longer than a trace is put off for."""
-
-    def __init__(self, positions: Sequence[int], postponed: Postponed) -> None:
-        super().__init__(positions, postponed.note_plain)
-        self._postponed = postponed
-
-    def run(
-        self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
-        arrays: Sequence[Any], again: Callable[[], Any],
-    ) -> Any:  # fmt: skip
-        """Run the loop, of which nothing but the results is seen, or the trace in its place."""
+        if self._trace_now is None:
+            return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
             with limited(PATIENCE * FIRST):
-                return super().run(func, args, kwargs, arrays, again)
+                return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         except TookTooLong:
-            self._postponed.trace_now()
+            self._trace_now()
         return again()
 
 
@@ -131,20 +126,15 @@ class Postponed:
 
     It is tried again when they have taken long enough.
 
-    Attributes
-    ----------
-    nanoseconds
-        How long the next attempt to trace the function may take.
-    unchanged
-        Tells whether the function depends on the same as it did.
     """
-
-    __slots__ = ("_due", "_is_map", "_positions", "_spent", "nanoseconds", "unchanged")
 
     def __init__(self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool) -> None:
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
         self._positions = range(len(arrays))
-        self.unchanged, self._is_map = unchanged, is_map
+        #: Tells whether the function depends on the same as it did.
+        self.unchanged = unchanged
+        self._is_map = is_map
+        #: How long the next attempt to trace the function may take.
         self.nanoseconds = FIRST if is_small else math.inf
         self._due = self._spent = 0.0
 
@@ -170,9 +160,8 @@ class Postponed:
     @property
     def call(self) -> FasterPlain:
         """What runs the function itself."""
-        if self._is_map:
-            return _Patient(self._positions, self)
-        return FasterPlain(self._positions, self.note_plain)
+        trace_now = self.trace_now if self._is_map else None
+        return FasterPlain(self._positions, self.note_plain, trace_now)
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""

@@ -21,22 +21,12 @@ _READINGS = 2_000
 
 @dataclass(slots=True)
 class Time:
-    """What was measured of an operation.
+    """What was measured of an operation."""
 
-    Attributes
-    ----------
-    op
-        The operation; None for what the plan of `within` does before its first.
-    within
-        The operations that run the plan that it stands in, from the outermost; empty in the plan
-        that is called.
-    calls
-        How often it ran.
-    nanoseconds
-        What that took together.
-    """
-
+    #: None for what the plan of `within` does before its first operation.
     op: Operation | None
+    #: The operations that run the plan that it stands in, from the outermost; empty in the plan
+    #: that is called.
     within: tuple[Operation, ...]
     calls: int = 0
     nanoseconds: int = 0
@@ -48,13 +38,6 @@ class Clock:
 
     Not for several threads at once.
 
-    Attributes
-    ----------
-    times
-        Of every operation that was written to read this clock.
-    within
-        The operations that run the plan that reads it; see `Time`.
-
     Examples
     --------
     >>> clock = Clock()
@@ -65,6 +48,7 @@ class Clock:
     (1, True)
     """
 
+    #: Of every operation that was written to read this clock.
     times: list[Time] = field(default_factory=list)
     within: tuple[Operation, ...] = ()
     _last: list[int] = field(default_factory=lambda: [0])

@@ -43,19 +43,9 @@ def explain_failure(
 ) -> Exception:
     """Return the error of the first failing example, which names it and the user's line.
 
-    It is `error` itself where no example fails by itself, or none may be run again.
-
-    Parameters
-    ----------
-    error
-        What a run raised.
-    graph
-        What was run.
-    arguments
-        On which arrays.
-    among
-        Examples among which the first is that fails, where that is known. If the graph is one map,
-        no others are run again.
+    It is the error itself, which a run raised, where no example fails alone or none may run again.
+    Where it is known ``among`` which examples the first is that fails, and the graph is one map, no
+    others are run again.
     """
     if isinstance(error, MemoryError):
         annotate(error, _short_of(error, graph, read_sizes(graph, arguments)))

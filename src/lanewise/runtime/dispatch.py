@@ -34,19 +34,13 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A graph that was run, the sizes of its symbolic dimensions in that run, and what runs next.
-
-    Attributes
-    ----------
-    choice
-        What the next such call would run.
-    arguments
-        Which they were; see `whereabouts`.
-    """
+    """A graph that was run, the sizes of its dimensions in that run, and what runs next."""
 
     executable: Executable
     sizes: dict[str, int]
+    #: What the next such call would run.
     choice: Choice
+    #: Which they were; see `whereabouts`.
     arguments: tuple[Hashable, ...] = ()
 
     @property
@@ -118,17 +112,11 @@ def forget() -> None:
 
 
 def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) -> list[Any]:
-    """Run a graph on its arguments and return its outputs, as NumPy gives them.
+    """Run a graph on its arguments (None for a token), and return its outputs as NumPy gives them.
 
-    Parameters
-    ----------
-    key
-        All that decides the meaning of the graph, to look the executable up; None to keep none.
-        (A graph with host code is not kept: it would keep that code, and what it refers to, alive.)
-    program
-        Makes the graph, when there is no executable yet.
-    arguments
-        An array for each input, None for a token.
+    The key is all that decides the meaning of the graph, which ``program`` makes when there is no
+    executable yet; None to keep none. (A graph with host code is not kept: it would keep that code,
+    and what it refers to, alive.)
     """
     executable = None if key is None else _cache.get(key)
     if executable is None:

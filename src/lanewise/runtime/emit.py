@@ -119,7 +119,6 @@ class Source:
                     self._line(1, f"{variables[value]} = {variables[value]}[()]")
         memory = analyze(graph) if memory is None else memory
         self._block(graph, memory, variables, 1, set(graph.inputs), {})
-        self._op = None
         results = ", ".join(variables[value] for value in graph.outputs)
         self._line(1, f"return [{results}]")
         if not sized and (self._sizes or any("sizes" in line for line in self._lines)):
@@ -177,7 +176,7 @@ class Source:
         inputs = set(graph.inputs).difference(dropped)
         filling = filled_by(graph)
         filled = set(filling.values())
-        outside, states = depth, self._states
+        outside, states, around_op = depth, self._states, self._op
         for op in graph.operations:
             self._op = op
             if (around := states_at(op._place)) != self._states:
@@ -202,12 +201,11 @@ class Source:
                 self._operation(op, At(memory, variables, depth, dying))
             if op is memory.first_lent:  # what is no loop or branch raises before it writes
                 self.written = 1 + (begin if op.primitive in CONTROL else len(self._lines))
-            self._op = op
             results = {variables[v] for v in op.results if v not in dying}
             self._drop(depth, [variables[v] for v in dying if variables[v] not in results])
             if self._clock is not None:
                 self._line(depth, f"{self._refer(self._clock.reading(op))}()")
-        self._states = states
+        self._states, self._op = states, around_op
         if len(self._lines) == first:
             self._line(outside, "pass")
 
@@ -247,10 +245,6 @@ class Source:
             self._line(depth, self._update(op, operands))
             if results != operands[:1]:
                 self._line(depth, f"{results[0]} = {operands[0]}")
-            return
-        if op.primitive is update_slice and has_dim(op.params):
-            self._line(depth, f"{results[0]} = {self._refer(np.array)}({operands[0]})")
-            self._line(depth, self._update(op, [results[0], operands[1]]))
             return
         expression = scalar_expression(op, operands, self._refer, self.names)
         is_scalar_already = expression is not None or gives_scalars(op)
@@ -385,10 +379,8 @@ class Source:
                 self._branch(op, low, at, depth)
                 return
             middle = (low + high) // 2
-            self._op = op
             self._line(depth, f"if {chosen}:" if is_cond else f"if {chosen} < {middle}:")
             choose(low, middle, depth + 1)
-            self._op = op
             self._line(depth, "else:")
             choose(middle, high, depth + 1)
 
@@ -407,22 +399,16 @@ class Source:
             if value in dying and names.count(variables[value]) == 1
         }
         results = [variables[value] for value in op.results]
-        made = {value for operation in region.operations for value in operation.results}
         wanted = {
             value: name
             for value, name in zip(region.outputs, results, strict=True)
-            if value in made and region.outputs.count(value) == 1
+            if value not in region.inputs and region.outputs.count(value) == 1
         }
         self._block(region, memory.regions[op][number], inner, depth, dropped, wanted)
-        self._move(depth, region, inner, results, made)
+        self._move(depth, region, inner, results)
 
     def _move(
-        self,
-        depth: int,
-        region: Graph,
-        inner: dict[Value, str],
-        targets: Sequence[str],
-        made: Collection[Value],
+        self, depth: int, region: Graph, inner: dict[Value, str], targets: Sequence[str]
     ) -> None:
         """Put the outputs of a region into variables, all at once, and drop those they were in."""
         rows = [
@@ -435,7 +421,9 @@ class Source:
             left = [
                 inner[value]
                 for value in region.outputs
-                if value in made and _is_array(value) and inner[value] not in self.names
+                if value not in region.inputs
+                and _is_array(value)
+                and inner[value] not in self.names
             ]
             self._drop(depth, [name for name in left if name not in targets])
 
@@ -485,10 +473,9 @@ class Source:
         self._line(depth, "while True:")
         inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
-        self._op = op
         self._line(depth + 1, f"if not {inner[test.outputs[0]]}: break")
         inner = self._body(op, at, [*captured, *carry], carry)
-        self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
+        self._move(depth + 1, body, inner, carry)
 
     def _scan(self, op: Operation, at: At) -> None:
         _, variables, depth, _ = at
@@ -512,10 +499,9 @@ class Source:
         self._line(depth, f"for {', '.join(slices)} in {many}:")
         slices = slices[len(slices) - len(xs) :]
         inner = self._body(op, at, [*captured, *carry, *slices], carry)
-        self._op = op
         for name, value in zip(stacks, body.outputs[carried:], strict=True):
             self._line(depth + 1, f"{name}[{turn}] = {inner[value]}")
-        self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
+        self._move(depth + 1, body, inner, carry)
         taken = body.inputs[first + carried :]
         views = [name for name, value in zip(slices, taken, strict=True) if _is_array(value)]
         self._drop(depth, views)

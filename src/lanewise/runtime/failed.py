@@ -11,13 +11,8 @@ from lanewise.ir.graph import Operation
 class KernelFailed(Exception):  # noqa: N818 (the error is the interpreter's to tell)
     """Examples failed in a kernel; the interpreter says how, or gives the results after all.
 
-    Attributes
-    ----------
-    first
-        The first example that raises when it is interpreted; None if so many examples failed in the
-        kernel that all of them should be interpreted.
-    op
-        The native map, where it is known.
+    ``first`` is the first example that raises when it is interpreted; None if so many failed in the
+    kernel that all of them should be interpreted. ``op`` is the native map, where it is known.
     """
 
     def __init__(self, first: int | None, op: Operation | None = None) -> None:
@@ -27,13 +22,7 @@ class KernelFailed(Exception):  # noqa: N818 (the error is the interpreter's to 
 
 
 class NotCompiled(KernelFailed):
-    """A kernel that was to run cannot be made; all is interpreted, from now on.
-
-    Attributes
-    ----------
-    reason
-        What keeps it from being made.
-    """
+    """A kernel that was to run cannot be made, for a reason; all is interpreted, from now on."""
 
     def __init__(self, reason: str, op: Operation | None = None) -> None:
         super().__init__(None, op)

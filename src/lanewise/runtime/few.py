@@ -1,4 +1,4 @@
-"""The plan for few examples: one after the other, each spread over lanes and threads.
+"""Plans of kernels: for many examples, and for few, which run one after the other.
 
 A kernel runs an example in each lane. Of one example, or of a few, that uses one lane of many and
 one thread. So an executable may have a second plan, in which maps of the batch run one example at a
@@ -10,7 +10,7 @@ by what both are estimated to take. The second is made when it is first wanted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +19,7 @@ import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.costs import of_kernel, settled
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
-from lanewise.codegen.partition import Refused
+from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.prices import PRICES
 from lanewise.codegen.target import Native
 from lanewise.codegen.work import CALL_NS, interpreting
@@ -30,8 +30,15 @@ from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
-from lanewise.passes.batches import count_maps, is_batch, is_in_turn, is_known
-from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
+from lanewise.passes.batches import (
+    count_maps,
+    has_kernels,
+    is_batch,
+    is_in_turn,
+    is_known,
+    may_spread,
+)
+from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, lower, outlined, outlined_in_turn
 from lanewise.passes.specialize import specialized
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.pool import get_threads
@@ -44,23 +51,11 @@ AHEAD = 0.8
 
 
 class Few:
-    """The plan for few examples of a graph.
+    """The plan for few examples of a graph, as it was recorded.
 
-    Parameters
-    ----------
-    graph
-        As it was recorded.
-    sizes
-        Those of the call that it is made in, which unknown ones are taken for in estimates.
-    lent
-        As for an executable.
-    may_spare
-        Whether it is better if it leaves nothing to NumPy, as the other plan does.
-
-    Attributes
-    ----------
-    left
-        What it leaves to NumPy, once it was lowered.
+    Its arrays are `lent` as those of an executable. The `sizes` are of the call that it is made in:
+    estimates take unknown ones for these. Where it `may_spare`, it is better if it leaves nothing
+    to NumPy, as the other plan does.
     """
 
     def __init__(
@@ -71,6 +66,7 @@ class Few:
         may_spare: bool = False,
     ) -> None:
         self.graph = graph
+        #: What it leaves to NumPy, once it was lowered.
         self.left: list[Refused] = []
         self._sizes, self._lent, self._may_spare = sizes, lent, may_spare
 
@@ -113,6 +109,56 @@ class Few:
                 or (self._may_spare and not self.left)
             )
         )
+
+
+def native_graph(
+    recorded: Graph, report: Report | None = None, sizes: Mapping[str, int] | None = None
+) -> Graph | None:
+    """Return a graph with its kernels as native maps; None if there are none.
+
+    It is that for many examples, or where `sizes` of dimensions are given the one that suits.
+    """
+    graph, left, few = _both(recorded, sizes or {}, NONE)
+    if sizes is None:
+        few = None
+    if few is not None and (not has_kernels(graph) or few.is_better_for(graph, sizes or {})):
+        graph, left = few.lowered, few.left
+    if report is not None:
+        for refused in left:
+            report(refused)
+    return graph if has_kernels(graph) else None
+
+
+def plans(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int]
+) -> tuple[Plan | None, Few | None]:
+    """Return the plan to run, None if nothing has kernels; and that for few if sizes may decide.
+
+    See `Few` for the parameters.
+    """
+    with seen(sizes):
+        graph, _, few = _both(recorded, sizes, lent)
+    if not has_kernels(graph):
+        return (few.plan if few and has_kernels(few.lowered) else None), None
+    if few is not None and not sizes and few.is_better_for(graph, sizes):
+        return few.plan, None
+    return Plan(lower(graph), lent=lent), few
+
+
+def _both(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int]
+) -> tuple[Graph, Sequence[Refused], Few | None]:
+    """Return the graph for many examples with its kernels, what it leaves to NumPy, and the other.
+
+    There is no other where nothing may be spread.
+    """
+    left: list[Refused] = []
+    target = Native(left.append)
+    graph = outlined(MANY(TIDIED(recorded), target=target), target)
+    if not may_spread(recorded):
+        return graph, left, None
+    is_alone = not any([op.primitive is map_ for op in recorded.operations])
+    return graph, left, Few(recorded, sizes, lent, is_alone and bool(left))
 
 
 # --- estimates ------------------------------------------------------------------------------------

@@ -42,36 +42,24 @@ Array = tuple[np.dtype, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a call of a kernel needs to know.
+    """What a call of a kernel needs to know."""
 
-    Attributes
-    ----------
-    address
-        Of the code.
-    inputs, outputs
-        The dtype and shape of each, for one example.
-    axes
-        The mapped axis of each input, or None; 0 if it is in rows.
-    columns
-        Which inputs, and behind them outputs, have their examples side by side in memory.
-    scratch
-        Bytes of memory that a thread needs to work in.
-    lanes
-        How many examples run together.
-    work
-        Nanoseconds that an example is estimated to take.
-    refills
-        Whether lanes take the next examples one by one, so that they idle at the end of a chunk.
-    """
-
+    #: Of the code.
     address: int
+    #: The dtype and shape of each, for one example.
     inputs: Sequence[Array]
     outputs: Sequence[Array]
+    #: The mapped axis of each input, or None; 0 if it is in rows.
     axes: Sequence[int | None]
+    #: Which inputs, and behind them outputs, have their examples side by side in memory.
     columns: Sequence[bool]
+    #: Bytes of memory that a thread needs to work in.
     scratch: int
+    #: How many examples run together.
     lanes: int
+    #: Nanoseconds that an example is estimated to take.
     work: float
+    #: Whether lanes take the next examples one by one, so that they idle at the end of a chunk.
     refills: bool = False
 
     def chunks(self) -> tuple[int, int]:
@@ -142,17 +130,12 @@ def caller(
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Return ``call(size, *operands)``, which runs a kernel: a built-in function.
 
+    ``size`` is the number of examples; where something is mapped it may be anything else but an
+    int, and is read off. The results have the examples along their first axis.
     ``call(size, *operands, *results)`` writes to arrays in rows, of the right dtypes and shapes,
     which whoever calls sees to; results in columns cannot be given.
 
-    ``size`` is the number of examples; where something is mapped it may be anything else but an
-    int, and is read off. The results have the examples along their first axis.
-
-    Parameters
-    ----------
-    cell
-        The kernel to run, or None. It may change from call to call.
-    otherwise
-        Does a call whose arguments this kernel cannot read as they are. None for an error.
+    The kernel is the one in ``cell``, which may change from call to call; ``otherwise`` does calls
+    whose arguments it cannot read as they are, or all if it is None. Without it these are errors.
     """
     return _library().builtin("launch", "Run a kernel on arrays.", (cell, otherwise))

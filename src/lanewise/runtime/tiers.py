@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lanewise.codegen.partition import Report
     from lanewise.runtime.few import Few
 
-compiler = late("lanewise.runtime.compiler")
+making = late("lanewise.runtime.few")
 kernels = late("lanewise.runtime.kernels")
 pool = late("lanewise.runtime.pool")
 CALLS_HOST = "it calls host code"
@@ -112,20 +112,6 @@ class Executable:
         The inputs whose last values belong into their memory, with the outputs that these are.
     assumes
         How many ranges of sizes may have kernels of their own.
-
-    Attributes
-    ----------
-    graph
-        As it was recorded.
-    native
-        The plan with kernels for many examples, once it was compiled; None before, or where nothing
-        can be.
-    spent, cost
-        Nanoseconds that NumPy is estimated to have taken in all calls so far (also of executables
-        that differ in numbers only), and that compiling would take from them; that is infinite if
-        there is nothing to compile.
-    whole
-        Nanoseconds that all of compiling should take, by whomever.
     """
 
     def __init__(
@@ -140,6 +126,7 @@ class Executable:
         #: Tells why the function that was traced runs the next call: nothing where it does not.
         self.told: Callable[[], str] = str
         self._forced = forced
+        #: The plan with kernels, for many examples if there is another; None until it is compiled.
         self.native: Plan | None = None
         self._few: Few | None = None
         #: What is being compiled, in the background.
@@ -152,6 +139,8 @@ class Executable:
         self._assumed: Assumed | None = None
         self._others: Executable | None = None
         self._assumes = assumes
+        #: Nanoseconds that compiling should take, from callers and by whomever: infinite if there
+        #: is nothing to compile.
         self.cost = self.whole = math.inf
         #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ""
@@ -172,6 +161,7 @@ class Executable:
 
     @property
     def spent(self) -> float:
+        """Nanoseconds that NumPy should have taken in all calls so far, whatever the numbers."""
         return self._ledger.spent
 
     def __call__(self, *arguments: Any) -> list[Any]:
@@ -391,7 +381,7 @@ class Executable:
         """
         recorded, known = (self.graph, None) if sizes is None else self._under(sizes)
         with _lock, seen(known or {}):
-            return compiler.native_graph(recorded, report, known)
+            return making.native_graph(recorded, report, known)
 
     def sizes(self, arguments: Sequence[Any]) -> dict[str, int]:
         """Return the sizes of the symbols that the graph has, and those of what runs."""
@@ -435,7 +425,7 @@ class Executable:
                 if found is not None:
                     recorded, sizes = found.graph, found.solved(own) or {}
                 if native is None:
-                    native, few = compiler.plans(recorded, sizes, self.lent)
+                    native, few = making.plans(recorded, sizes, self.lent)
                 if native is None:
                     self.cost = math.inf
                     return
