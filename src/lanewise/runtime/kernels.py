@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -117,10 +116,7 @@ def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
 def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
     """Return which operands of a native map results may lie in, with those results, by number.
 
-    Parameters
-    ----------
-    free
-        The operands that nobody reads any more.
+    Those are chosen of `free` operands, which nobody reads any more.
     """
     size, in_dims = op.params["size"], op.params["in_dims"]
     if not free or type(size) is not int or any(op.params["columns"]):
@@ -158,8 +154,7 @@ def _stems(body: Graph, source: Value, result: int) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
+class _Variant(NamedTuple):
     """A kernel of a native map: what it is called by, and how it takes mapped operands."""
 
     call: Callable[..., tuple[np.ndarray, ...]]
@@ -200,9 +195,8 @@ class _Runner:
                 arrays, self._in_dims, self._dtypes, variant.columns, strict=True
             )
         ]
-        if all(
-            not axis or is_column
-            for axis, is_column in zip(self._in_dims, variant.columns, strict=True)
+        if not any(
+            axis for axis, taken in zip(self._in_dims, variant.columns, strict=True) if not taken
         ):
             self.cell[0] = variant.known
         return variant.call(size, *given, *results)
@@ -210,29 +204,13 @@ class _Runner:
     def _variant(self, arrays: Sequence[np.ndarray]) -> _Variant:
         """Return the kernel that runs a call."""
         wanted = tuple(map(prefers_columns, arrays, self._in_dims))
-        if wanted in self._variants:
-            return self._variants[wanted]
         if not self._variants:
             self._compile(wanted)
+        if wanted in self._variants:
             return self._variants[wanted]
-        best, is_dear = self._cheapest(arrays, wanted)
-        if is_dear and len(self._variants) < MOST_VARIANTS:
-            work = self._works.get(wanted)
-            if work is None or work.is_lost:
-                work = self._works[wanted] = begin(partial(self._compile, wanted))
-            if backend() == COMPILE:
-                work.run()
-                work.wait()
-            if work.is_done:
-                work.result()
-        return self._variants.get(wanted, best)
-
-    def _cheapest(
-        self, arrays: Sequence[np.ndarray], wanted: tuple[bool, ...]
-    ) -> tuple[_Variant, bool]:
-        """Return the kernel for which copying operands costs least, and if it costs too much."""
 
         def copied(variant: _Variant) -> int:
+            """Return how many bytes of operands are copied for a kernel."""
             fits = [
                 is_columns(x, axis) if is_column else is_rows(x, axis)
                 for x, axis, is_column in zip(arrays, self._in_dims, variant.columns, strict=True)
@@ -242,7 +220,18 @@ class _Runner:
         best = min(self._variants.values(), key=copied)
         cost = copied(best) / COPIED
         spent = self._copied[wanted] = self._copied.get(wanted, 0.0) + cost
-        return best, cost > 0 and (spent > best.seconds or backend() == COMPILE)
+        is_forced = backend() == COMPILE
+        is_dear = cost > 0 and (spent > best.seconds or is_forced)
+        if is_dear and len(self._variants) < MOST_VARIANTS:
+            work = self._works.get(wanted)
+            if work is None or work.is_lost:
+                work = self._works[wanted] = begin(partial(self._compile, wanted))
+            if is_forced:
+                work.run()
+                work.wait()
+            if work.is_done:
+                work.result()
+        return self._variants.get(wanted, best)
 
     def _compile(self, wanted: tuple[bool, ...]) -> None:
         """Compile the kernel for operands in columns, or others in rows."""

@@ -36,6 +36,7 @@ from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.binding import input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed, NotCompiled
 from lanewise.runtime.interpret import Plan, planned
+from lanewise.runtime.pool import get_threads
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 making = late("lanewise.runtime.few")
 kernels = late("lanewise.runtime.kernels")
-pool = late("lanewise.runtime.pool")
 CALLS_HOST = "it calls host code"
 #: Of what LLVM takes, callers are taken to lose so much: it works on another core. If processes end
 #: before, they wait for the kernel that is at work.
@@ -204,11 +204,10 @@ class Executable:
             return self._others.plan(arguments)
         if self._few is None:
             return self.native
-        best = self._best.get((pool.get_threads(), *sizes.values()))
-        if best is None:
+        key = get_threads(), *sizes.values()
+        if key not in self._best:
             self._make(arguments, is_forced)
-            best = self._best.get((pool.get_threads(), *sizes.values()))
-        return best or next(iter(self._best.values()), self.native)
+        return self._best.get(key) or next(iter(self._best.values()), self.native)
 
     def prepare(self, arguments: Sequence[Any]) -> None:
         """Have the plan for some arguments compiled in the background, where something else runs.
@@ -441,7 +440,7 @@ class Executable:
         if self.cost == math.inf:
             return
         known = self._best if len(self._best) < MOST_SIZES else {}
-        self._best = {**known, (pool.get_threads(), *own.values()): best}
+        self._best = {**known, (get_threads(), *own.values()): best}
         self._assumed, self._few = found, few if sizes else None
         self._ledger.is_compiled = True
         self._interpreter = None  # seldom needed again
