@@ -2,14 +2,13 @@
 
 Writing to memory that the system has just handed out costs a page fault every few kilobytes, which
 takes longer than the writing: measured, 3 GB/s into a new array of 256 MB and 6 to 8 GB/s into one
-that was written before. So the memory of a large array is kept when the array is gone, and handed
-out again.
+that was written before. So the memory of a large array is handed out again when the array is gone.
 
 `empty` gives arrays that own their memory (``base`` is None, ``flags.owndata`` is True, ``resize``
 works): NumPy lets a memory handler be set (NEP 49), which the array remembers and calls when it
-frees its data. NumPy does that when neither the array nor any view of it is left, so memory can
-never be shared with an older array that somebody still sees. The handler is native code
-(``buffers.ll``); it is set only while `empty` makes a large array, so no other array is affected.
+frees its data. NumPy does that when neither the array nor any view of it is left, so memory is
+never shared with an older array that somebody still sees. The handler is native code
+(``buffers.ll``), set only while `empty` makes a large array, so no other array is affected.
 
 * Memory from `LARGE` bytes on is kept; below, the C library and NumPy keep it themselves.
 * At most `MOST_KEPT` bytes are kept: 1 GiB, or a quarter of the machine's memory if that is less;

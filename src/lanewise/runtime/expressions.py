@@ -1,10 +1,10 @@
 """What an operation is in Python source, where NumPy has an operator or a method for it.
 
 On scalars an operator takes a tenth of the time that calling the ufunc does. It stands for the
-ufunc only where it gives the same value, of the same dtype, whatever the operands;
-tests/control/test_scalars.py compares the two on all dtypes. What is left out is left out for that
-reason: comparisons of complex numbers (the operators order those with a NaN otherwise), powers of
-floats and products of complex numbers (the last bit).
+ufunc only where it gives the same value, of the same dtype, whatever the operands, as
+tests/control/test_scalars.py finds out. So comparisons of complex numbers (the operators order
+those with a NaN otherwise), powers of floats and products of complex numbers (the last bit) are
+left out.
 """
 
 from __future__ import annotations

@@ -47,14 +47,10 @@ _TAKEN = 4
 
 
 class Mender:
-    """Does what a kernel leaves undone: called by `launch`, where a kernel returns a failure.
+    """Does what the kernel of a native map leaves undone: called by `launch`, where one fails.
 
     Parameters
     ----------
-    op
-        The native map.
-    entry
-        Its kernel.
     lost
         Where in the scratch the kernel notes which examples it had at hand; None if they are those
         of a block.

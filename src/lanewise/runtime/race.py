@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from lanewise.codegen.work import interpreting
@@ -42,25 +43,19 @@ LAST = 3
 
 
 class Race:
-    """Measures the calls of a trace by both ways, and says which the next one takes.
-
-    Attributes
-    ----------
-    traced, plain
-        Nanoseconds of a call by each way.
-    """
+    """Measures the calls of a trace by both ways, and says which the next one takes."""
 
     def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
         self._executable = executable
         self._unchanged = unchanged
         self._is_native = False
         self._least: float | None = None
-        self._estimate: float | None = None
         self._count = self._won = self._lost = self._close = 0
         #: How many calls of the trace there were when the plain function was tried.
         self._tried = 0
         self._traced: deque[int] = deque(maxlen=LAST)
         self._plain: deque[int] = deque(maxlen=LAST)
+        #: Nanoseconds of a call by each way.
         self.traced = self.plain = math.inf
 
     def is_plain(self, arguments: Sequence[Any]) -> bool:
@@ -84,7 +79,7 @@ class Race:
             return False  # what was compiled may win
         if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
-            known = self.plain if self._plain else self._estimated()
+            known = self.plain if self._plain else self._estimated
             return known < executable.whole
         if self.traced < SHORT or self._count < 2:
             return False
@@ -96,11 +91,10 @@ class Race:
             self._least = _least(executable.graph)
         return self._least < self.traced
 
+    @cached_property
     def _estimated(self) -> float:
-        """Return how many nanoseconds the plain function should take."""
-        if self._estimate is None:
-            self._estimate = _itself(self._executable.graph)
-        return self._estimate
+        """Nanoseconds that the plain function should take."""
+        return _itself(self._executable.graph)
 
     def is_over(self) -> bool:
         """Whether the trace has won for good."""

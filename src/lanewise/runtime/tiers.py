@@ -9,7 +9,6 @@ there. Only a call that should take longer than compiling waits for it.
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
@@ -36,7 +35,7 @@ from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.binding import input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed, NotCompiled
 from lanewise.runtime.interpret import Plan, planned
-from lanewise.runtime.pool import get_threads
+from lanewise.runtime.pool import get_threads, processors
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ LLVM_SHARE = 0.1
 MOST_SIZES = 1024
 #: For so many ranges of sizes there are kernels of their own; those for the others assume nothing.
 MOST_ASSUMED = 2
-_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_CORES = processors()
 #: An estimate of what NumPy takes is corrected if it takes so many times as long.
 FAR_OFF = 3.0
 
@@ -135,15 +134,12 @@ class Executable:
         self._best: dict[tuple[int, ...], Plan] = {}
         #: The code of kernels that were compiled before they ran.
         self._codes: list[Any] = []
-        #: What the kernels assume of sizes, and what runs where that does not hold.
-        self._assumed: Assumed | None = None
+        #: What runs where sizes are not what the kernels assume.
         self._others: Executable | None = None
         self._assumes = assumes
         #: Nanoseconds that compiling should take, from callers and by whomever: infinite if there
         #: is nothing to compile.
         self.cost = self.whole = math.inf
-        #: Why it is not compiled, or what was left out, where that should not be so.
-        self.fault = ""
         self._ledger = _Ledger()
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         #: Of the last interpreted call; how much longer they take, and how many there were.
@@ -151,12 +147,14 @@ class Executable:
         self._interpreter: Plan | None = None
         with carrying_out(graph) as faults:
             self.graph = graph = RECORDED(graph)
+            self._assumed = Assumed(graph, {})
             if not graph.has_effects:
                 self.cost, self.whole = attempt(
                     "the estimate", graph, _prices, otherwise=lambda: (math.inf, math.inf)
                 )
             if self.cost < math.inf:
                 self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
+        #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ", ".join(faults)
 
     @property
@@ -193,16 +191,17 @@ class Executable:
             self._make(arguments, waits)
             if self.native is None:
                 return self.interpreter
-        if self._assumed is None and self._few is None:
+        found, few = self._assumed, self._few
+        if not found.sizes and few is None:
             return self.native
         sizes = read_sizes(self.graph, arguments)
-        if self._assumed is not None and self._assumed.solved(sizes) is None:
+        if found.sizes and found.solved(sizes) is None:
             with _lock:
                 self._others = self._others or Executable(
                     self.graph, self._forced, self.lent, self._assumes - 1
                 )
             return self._others.plan(arguments)
-        if self._few is None:
+        if few is None:
             return self.native
         key = get_threads(), *sizes.values()
         if key not in self._best:
@@ -260,7 +259,8 @@ class Executable:
     def give_up(self, reason: str, plan: Plan | None = None) -> None:
         """Run without kernels from now on, because of this; by a plan, if one is given."""
         self.cost = math.inf  # first: what is being compiled is not taken then
-        self.native = self._few = self._assumed = self._work = None
+        self.native = self._few = self._work = None
+        self._assumed = Assumed(self.graph, {})
         self.fault = self.fault or reason
         self._interpreter = plan or self._interpreter
 
@@ -301,7 +301,7 @@ class Executable:
         if forced == INTERPRET or (self.native is None and self.cost == math.inf):
             return self.interpreter
         # Otherwise the sizes decide.
-        return self.native if self._assumed is None and self._few is None else None
+        return self.native if not self._assumed.sizes and self._few is None else None
 
     @property
     def interpreter(self) -> Plan:
@@ -387,20 +387,21 @@ class Executable:
         found = read_sizes(self.graph, arguments)
         return {**found, **self._under(found)[1]}
 
-    def _assuming(self, sizes: Mapping[str, int]) -> Assumed | None:
-        """Return what kernels assume, or would if they were made for these sizes; if anything."""
+    def _assuming(self, sizes: Mapping[str, int]) -> Assumed:
+        """Return what kernels assume, or would if they were made for these sizes."""
         if self.native is not None or not self._assumes:
             return self._assumed
-        return attempt("assumed", self.graph, assumed, sizes, otherwise=lambda: None)
+        found = attempt("assumed", self.graph, assumed, sizes, otherwise=lambda: None)
+        return found or self._assumed
 
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
         """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
         known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
         found = self._assuming(known)
-        solved = known if found is None else found.solved(known)
+        solved = found.solved(known)
         if solved is None:
             return (self.graph, known) if self._others is None else self._others._under(known)
-        return self.graph if found is None else found.graph, solved
+        return found.graph, solved
 
     def uncompiled(self) -> list[tuple[Operation, str]]:
         """Return the operations that are left to NumPy where all else is compiled, and why."""
@@ -417,14 +418,12 @@ class Executable:
         Where arrays are given that lie in memory as the arguments do, its kernels are compiled.
         """
         few, native = self._few, self.native
-        recorded, sizes = self.graph, own
-        with carrying_out(recorded) as faults:
+        with carrying_out(self.graph) as faults:
             try:
                 found = self._assuming(own)
-                if found is not None:
-                    recorded, sizes = found.graph, found.solved(own) or {}
+                sizes = found.solved(own) or {}
                 if native is None:
-                    native, few = making.plans(recorded, sizes, self.lent)
+                    native, few = making.plans(found.graph, sizes, self.lent)
                 if native is None:
                     self.cost = math.inf
                     return
