@@ -238,7 +238,7 @@ def test_kernels_take_no_memory(func):
     given = [np.zeros(LARGE) for _ in range(func.__code__.co_argcount)]
     traced(*given)
     concrete = traced.get_concrete_function(*given)
-    (plan,) = [concrete._runner.executable.native]
+    (plan,) = [concrete._executable.native]
     outputs = plan(*given)
     for x, y in zip(given, outputs, strict=True):
         assert np.shares_memory(x, y)

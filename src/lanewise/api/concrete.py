@@ -31,8 +31,7 @@ from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.passes.specialize import specialized
-from lanewise.runtime.dispatch import run, run_settled
-from lanewise.runtime.interpret import Plan
+from lanewise.runtime.dispatch import run
 from lanewise.runtime.race import Race
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
@@ -44,26 +43,6 @@ from lanewise.trace.views import root_of, writable
 
 #: So many calls at most are left to a function after one for which its trace cut something off.
 MOST_PASSES = 1000
-
-
-class _Runner:
-    """A graph that runs: once it is settled how, without further ado."""
-
-    __slots__ = ("_settled", "executable")
-
-    def __init__(self, executable: Executable) -> None:
-        self.executable = executable
-        self._settled: Plan | None = None
-
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the outputs of the graph, as arrays of their own."""
-        settled = self._settled
-        outputs = None if settled is None else run_settled(settled, arrays)
-        if outputs is None:
-            outputs = run(self.executable, arrays)
-            if not self.executable.graph.has_effects:  # host code must not run twice
-                self._settled = self.executable.settled
-        return outputs
 
 
 class ConcreteFunction:
@@ -132,7 +111,7 @@ class ConcreteFunction:
         self._compile = compile
         first = len(self.graph.outputs) - len(self._token) - len(self.writes.positions)
         lent = {position: first + i for i, position in enumerate(self.writes.positions)}
-        self._runner = _Runner(make(self.graph, lent))
+        self._executable = make(self.graph, lent)
         #: What measures whether calls run the function itself; None if they do not.
         self.race: Race | None = None
         #: How many calls to leave to the function itself, and how many were left so last.
@@ -146,9 +125,8 @@ class ConcreteFunction:
 
     def watch(self, unchanged: Unchanged) -> None:
         """Let calls run the function itself where that is faster."""
-        executable = self._runner.executable
-        self.race = Race(executable, unchanged)
-        executable.told = self.race.told
+        self.race = Race(self._executable, unchanged)
+        self._executable.told = self.race.told
 
     # --- running ------------------------------------------------------------------------------
 
@@ -195,7 +173,7 @@ class ConcreteFunction:
             if self._assigned:
                 return self._run_and_assign(arrays)
             more = self._present() if self._owners else self._more
-            outputs = self._runner.run([*arrays, *more] if more else arrays)
+            outputs = run(self._executable, [*arrays, *more] if more else arrays)
         except CutOffError as error:
             if self._token:  # some of its effects may have happened
                 raise
@@ -214,7 +192,7 @@ class ConcreteFunction:
         """Run, and then assign: a call that raises has assigned nothing."""
         with assigning:  # another thread's call reads what this one assigns
             variables = [self._alive(reference) for reference in self._assigned]
-            outputs = self._runner.run([*arrays, *self._present()])
+            outputs = run(self._executable, [*arrays, *self._present()])
             stop = len(outputs) - len(self._token) - len(self.writes.positions)
             start = stop - len(self._assigned)
             for variable, array in zip(variables, outputs[start:stop], strict=True):

@@ -15,6 +15,7 @@ import linecache
 import math
 from collections.abc import Sequence
 from functools import cache, partial
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -63,13 +64,12 @@ def explain_failure(
 
 def _short_of(error: MemoryError, graph: Graph, sizes: dict[str, int]) -> str:
     """Return where memory was short, how much the results take, and what takes less."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name == PLAN:
-            file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        if frame.f_code.co_name == PLAN:
+            file = frame.f_code.co_filename
             source = linecache.getline(file, line).strip()
             place = f" ({shown_place(file, line)}{': ' * bool(source)}{source})"
-        trace = trace.tb_next
     maps = [op for op in graph.operations if op.primitive is map_]
     try:
         count = max([evaluate(op.params["size"], sizes) for op in maps], default=0)

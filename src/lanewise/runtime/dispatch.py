@@ -130,22 +130,23 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
 
 
 def run(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
-    """Run an executable on its arguments, as `execute` does once it has it; own what it gives."""
+    """Run an executable on its arguments, as `execute` does once it has it; own what it gives.
+
+    Once it is settled how it runs, that goes without further ado.
+    """
+    plan = executable.kept
+    if plan is not None and _observed.programs is None and not is_strict():
+        try:
+            outputs = plan(*arguments)
+        except Exception as error:
+            if plan.has_written(error):
+                raise  # else it is done again, which says what failed
+        else:
+            return outputs if plan.is_fresh else own(outputs, arguments, plan.lent.values())
     outputs, is_fresh = _run(executable, arguments)
+    if not executable.graph.has_effects:  # host code must not run twice
+        executable.kept = executable.settled
     return outputs if is_fresh else own(outputs, arguments, executable.lent.values())
-
-
-def run_settled(plan: Plan, arguments: Sequence[Any]) -> list[Any] | None:
-    """Run what an executable has settled on, if that goes without further ado; else None."""
-    if _observed.programs is not None or is_strict():
-        return None
-    try:
-        outputs = plan(*arguments)
-    except Exception as error:
-        if plan.has_written(error):
-            raise
-        return None  # `run` does it again, and says what failed
-    return outputs if plan.is_fresh else own(outputs, arguments, plan.lent.values())
 
 
 def _run(executable: Executable, arguments: Sequence[Any]) -> tuple[list[Any], bool]:

@@ -69,15 +69,8 @@ class At(NamedTuple):
 class Source:
     """The source of a function ``run``, the objects that it names, and the operations of its lines.
 
-    Attributes
-    ----------
-    text
-        The source. ``run`` takes an array for each input, or None for a token, and where
-        ``sized`` before them a dict with the sizes of the symbolic dimensions.
-    names
-        The functions and constants that it refers to.
-    places
-        For each line of the source, the operation that it belongs to.
+    It takes an array for each input, or None for a token, and where it is ``sized`` before them a
+    dict with the sizes of the symbolic dimensions.
     """
 
     def __init__(
@@ -89,7 +82,9 @@ class Source:
         memory: Memory | None = None,
         clock: Clock | None = None,
     ) -> None:
+        #: The functions and constants that it refers to.
         self.names: dict[str, Any] = {}
+        #: For each line, the operation that it belongs to.
         self.places: list[Operation | None] = []
         self._lines: list[str] = []
         self._runner = runner

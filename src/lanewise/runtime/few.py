@@ -15,9 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.costs import of_kernel, settled
-from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.prices import PRICES
@@ -41,6 +39,7 @@ from lanewise.passes.batches import (
 from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, lower, outlined, outlined_in_turn
 from lanewise.passes.specialize import specialized
 from lanewise.runtime.interpret import Plan
+from lanewise.runtime.kernels import kernel_of
 from lanewise.runtime.pool import get_threads
 
 NONE: Mapping[Any, int] = MappingProxyType({})
@@ -195,7 +194,7 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     (body,) = op.regions
     in_dims = op.params["in_dims"]
     size = _size(op.params["size"], sizes)
-    kernel = kernel_for(body, in_dims, op.params["fastmath"])
+    kernel = kernel_of(op)
     if kernel.scratch + _size(kernel.unknown, sizes) > MOST_SCRATCH:
         return math.inf  # it is not run
     body = kernel.body or body
@@ -208,7 +207,7 @@ def _is_full(many: Graph, sizes: Mapping[str, int], threads: int) -> bool:
     found = []
     for op in many.operations:
         if op.primitive is map_ and op.params["order"] == NATIVE:
-            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+            kernel = kernel_of(op)
             lanes = kernel.lanes if kernel.in_lanes else 1
             found.append(_size(op.params["size"], sizes) >= 2 * lanes * threads)
         elif op.regions:

@@ -86,6 +86,12 @@ def _made(kernel: Kernel, op: Operation) -> Code:
         raise NotCompiled(f"{INTERNAL} in LLVM", op) from error
 
 
+def kernel_of(op: Operation, columns: Sequence[bool] = (), shared: Shared = ()) -> Kernel:
+    """Return the kernel of a native map, in one form; see `kernel_for`."""
+    (body,) = op.regions
+    return kernel_for(body, op.params["in_dims"], op.params["fastmath"], tuple(columns), shared)
+
+
 def known_code(kernel: Kernel) -> Code | None:
     """Return the machine code of a kernel if it is in use, or was lately."""
     return _codes.get(key_of(kernel.text))
@@ -93,12 +99,9 @@ def known_code(kernel: Kernel) -> Code | None:
 
 def latest_kernel(op: Operation) -> Kernel:
     """Return the kernel of a native map that was used last; the one for rows if none was yet."""
-    (body,) = op.regions
-    in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
-    for kernel in kernels_of(body, in_dims, fastmath):
-        if known_code(kernel) is not None:
-            return kernel
-    return kernel_for(body, in_dims, fastmath)
+    made = kernels_of(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+    used = (kernel for kernel in made if known_code(kernel) is not None)
+    return next(used, None) or kernel_of(op)
 
 
 def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
@@ -134,7 +137,7 @@ def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
             # Of several it is best the one that is made of the operand.
             pairs.append((i, next((k for k in fits if _stems(body, source, k)), fits[0])))
     try:
-        fails = bool(pairs) and kernel_for(body, in_dims, op.params["fastmath"], (), pairs).may_fail
+        fails = bool(pairs) and kernel_of(op, (), pairs).may_fail
     except CannotCompile:
         return []
     return [] if fails else pairs  # examples that fail are run again
@@ -245,13 +248,11 @@ class _Runner:
 
 def _in_layout(op: Operation, wanted: Sequence[bool]) -> Kernel:
     """Return the kernel of a native map for operands in columns, or others in rows."""
-    (body,) = op.regions
-    in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
-    results = op.params["columns"] or (False,) * len(body.outputs)
+    results = op.params["columns"] or (False,) * len(op.results)
     try:
-        return kernel_for(body, in_dims, fastmath, (*wanted, *results))
+        return kernel_of(op, (*wanted, *results))
     except CannotCompile:  # that for rows was written when the map was made
-        return kernel_for(body, in_dims, fastmath)
+        return kernel_of(op)
 
 
 def compiled(
@@ -264,8 +265,7 @@ def compiled(
     in_dims = op.params["in_dims"]
     shared = overwriting(op, free)
     if shared or of_any_size(op):
-        (body,) = op.regions
-        return _made(kernel_for(body, in_dims, op.params["fastmath"], (), shared), op)
+        return _made(kernel_of(op, (), shared), op)
     wanted = [
         value in given and prefers_columns(given[value], axis)
         for value, axis in zip(op.operands, in_dims, strict=True)
@@ -314,10 +314,9 @@ class _Sized:
     __slots__ = ("_calls", "_code", "_kernel", "_op", "_shared", "_symbols")
 
     def __init__(self, op: Operation, shared: Shared = ()) -> None:
-        (body,) = op.regions
         self._op, self._shared = op, shared
-        self._symbols = sorted(unknown_sizes(body))
-        self._kernel = kernel_for(body, op.params["in_dims"], op.params["fastmath"], (), shared)
+        self._symbols = sorted(unknown_sizes(op.regions[0]))
+        self._kernel = kernel_of(op, (), shared)
         self._code: Code | None = None
         self._calls: dict[tuple[int, ...], Callable[..., Any] | None] = {}
 

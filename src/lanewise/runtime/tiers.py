@@ -145,6 +145,8 @@ class Executable:
         #: Of the last interpreted call; how much longer they take, and how many there were.
         self._estimated, self._error, self._runs = 0.0, 1.0, 0
         self._interpreter: Plan | None = None
+        #: What calls run without asking any more.
+        self.kept: Plan | None = None
         with carrying_out(graph) as faults:
             self.graph = graph = RECORDED(graph)
             self._assumed = Assumed(graph, {})
