@@ -35,18 +35,21 @@ def own(
     Nor does an output keep more memory alive than its own: a part of a larger array is copied.
     Those at the positions `lent` stay as they are.
     """
-    taken: set[int] | None = None
+    taken = set(map(id, arguments))
+    for x in arguments:
+        if getattr(x, "base", None) is not None:
+            taken.add(id(root_of(x)))
     owned = []
     for position, output in enumerate(outputs):
-        if position in lent:
+        if lent and position in lent:
             owned.append(output)
             continue
-        if taken is None:
-            taken = {id(x if getattr(x, "base", None) is None else root_of(x)) for x in arguments}
-        array = output if type(output) is _ndarray else np.asarray(output)
-        root = array if array.base is None else root_of(array)
-        is_whole = root is array or (type(root) is _ndarray and root.nbytes == array.nbytes)
-        if not is_whole or id(root) in taken or not array.flags.writeable:
+        array = root = output if type(output) is _ndarray else np.asarray(output)
+        if array.base is not None:
+            root = root_of(array)
+            if type(root) is not _ndarray or root.nbytes != array.nbytes:
+                array = root = array.copy()
+        if id(root) in taken or not array.flags.writeable:
             array = root = array.copy()
         taken.add(id(root))
         owned.append(array)
