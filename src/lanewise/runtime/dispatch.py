@@ -238,10 +238,10 @@ def _observed_plan(
 def _note_left(programs: list[Program]) -> None:
     """Note how many examples the kernels of the last program have left to NumPy."""
     if left.examples:
+        last = programs[-1].choice
         many = f"{left.examples:,} example{'s' * (left.examples > 1)}"
-        choice = programs[-1].choice
-        choice = replace(choice, reason=f"{choice.reason}; kernels left {many} of it to NumPy")
-        programs[-1] = replace(programs[-1], choice=choice)
+        told = replace(last, reason=f"{last.reason}; kernels left {many} of it to NumPy")
+        programs[-1] = replace(programs[-1], choice=told)
 
 
 def _interpret(executable: Executable, arguments: Sequence[Any]) -> list[Any]:

@@ -169,6 +169,4 @@ def _looped(graph: Graph) -> float:
 
 
 def _has_while(graph: Graph) -> bool:
-    return any(
-        [op.primitive is while_ or any(map(_has_while, op.regions)) for op in graph.operations]
-    )
+    return any(op.primitive is while_ for op in graph.walk())
