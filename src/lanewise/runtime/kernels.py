@@ -19,6 +19,7 @@ from lanewise.codegen.llvm import Code
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.overwriting import Shared
 from lanewise.codegen.store import key_of
+from lanewise.ir.dims import DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.regions import NATIVE
@@ -311,17 +312,16 @@ class _Sized:
     operands: where one is not as the kernel reads it, it is copied, and the copy is overwritten.
     """
 
-    __slots__ = ("_calls", "_code", "_kernel", "_op", "_shared", "_symbols")
-
     def __init__(self, op: Operation, shared: Shared = ()) -> None:
         self._op, self._shared = op, shared
+        self._size: DimLike = op.params["size"]
         self._symbols = sorted(unknown_sizes(op.regions[0]))
         self._kernel = kernel_of(op, (), shared)
         self._code: Code | None = None
         self._calls: dict[tuple[int, ...], Callable[..., Any] | None] = {}
 
     def __call__(self, sizes: Any, *operands: Any) -> tuple[np.ndarray, ...]:
-        key = tuple([sizes[name] for name in self._symbols])
+        key = tuple([sizes[name] for name in self._symbols]) if self._symbols else ()
         call = self._calls.get(key)
         if call is None:
             if key not in self._calls:
@@ -330,7 +330,8 @@ class _Sized:
                 call = self._calls[key] = self._made(dict(zip(self._symbols, key, strict=True)))
             if call is None:  # NumPy says what is wrong, or does it
                 raise KernelFailed(None, self._op)
-        return call(evaluate(self._op.params["size"], sizes), *operands)
+        size = self._size
+        return call(size if type(size) is int else evaluate(size, sizes), *operands)
 
     def _made(self, sizes: dict[str, int]) -> Callable[..., Any] | None:
         """Return what calls the kernel on arrays of these sizes; None if it is not for them."""
