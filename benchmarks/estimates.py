@@ -130,10 +130,10 @@ def of_function(
 def compile_time() -> Iterator[list[float]]:
     """Give a list that has the nanoseconds, of processor time, of all compiling in the block."""
     from lanewise.codegen import llvm
-    from lanewise.runtime import compiler
+    from lanewise.runtime import few
 
     found: list[float] = []
-    kept = llvm._made, compiler.native_graph
+    kept = llvm._made, few.native_graph
 
     def timed(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
@@ -145,11 +145,11 @@ def compile_time() -> Iterator[list[float]]:
 
         return call
 
-    llvm._made, compiler.native_graph = map(timed, kept)
+    llvm._made, few.native_graph = map(timed, kept)
     try:
         yield found
     finally:
-        llvm._made, compiler.native_graph = kept
+        llvm._made, few.native_graph = kept
 
 
 # --- fitting --------------------------------------------------------------------------------------

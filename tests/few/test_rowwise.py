@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen.target import Native
 from lanewise.ops.regions import NATIVE, map_
 from lanewise.passes.elements import over_elements
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.buffers import around
-from lanewise.runtime.compiler import native_graph
-from lanewise.runtime.few import Few
+from lanewise.runtime.few import Few, native_graph
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.normal(size=(300, 200))
@@ -240,7 +238,7 @@ def test_what_a_stencil_gives_is_written_once(monkeypatch):
         return x
 
     graph = lw.function(smoothed).get_concrete_function(lw.TensorSpec(MATRIX.shape)).graph
-    plan = Few(graph, Native()).plan
+    plan = Few(graph).plan
     given = MATRIX.copy()
     (got,) = plan(given)
     np.testing.assert_array_equal(given, MATRIX)

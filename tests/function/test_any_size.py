@@ -299,7 +299,7 @@ def test_sizes_that_come_often_get_no_kernels_of_their_own(monkeypatch):
     f = traced("gauss_seidel")
     for size in [*range(20, 60)] * 8:
         check(f, "gauss_seidel", size)
-    assert f.get_concrete_function()._runner.executable.native is not None
+    assert f.get_concrete_function()._executable.native is not None
     known = set(kernel_cache.KERNELS)
     for size in (*[30] * 40, 31, 30):
         check(f, "gauss_seidel", size)

@@ -681,6 +681,6 @@ def test_no_loop_over_a_large_batch_runs_while_much_is_compiled(size, is_ahead, 
     monkeypatch.setattr(race, "SLOW", 0)
     f = lw.function(lw.vmap(lambda x: np.sin(x) * 2 + np.cos(x)))
     concrete = f.get_concrete_function(np.ones(size))
-    concrete.race = Race(concrete._runner.executable, lambda: True)
-    concrete._runner.executable.whole = 1e8
+    concrete.race = Race(concrete._executable, lambda: True)
+    concrete._executable.whole = 1e8
     assert concrete.race.is_ahead() is is_ahead

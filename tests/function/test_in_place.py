@@ -238,10 +238,22 @@ def test_kernels_take_no_memory(func):
     given = [np.zeros(LARGE) for _ in range(func.__code__.co_argcount)]
     traced(*given)
     concrete = traced.get_concrete_function(*given)
-    (plan,) = [concrete._runner.executable.native]
+    (plan,) = [concrete._executable.native]
     outputs = plan(*given)
     for x, y in zip(given, outputs, strict=True):
         assert np.shares_memory(x, y)
+
+
+def test_others_may_be_mapped_along_another_axis(backend):
+    @lw.function
+    def func(x, y):
+        x[...] = lw.vmap(lambda a, b: a * 2 + b, in_dims=(0, 1))(x, y)
+
+    y = np.arange(9.0).reshape(3, 3)
+    for _ in range(3):
+        x = np.ones((3, 3))
+        func(x, y)
+        np.testing.assert_array_equal(x, y.T + 2)
 
 
 def test_a_call_that_raises_has_written_nothing(backend):

@@ -305,9 +305,9 @@ def test_the_plain_function_runs_while_its_trace_is_compiled(free, threads, monk
     for _ in range(3000):
         np.testing.assert_allclose(traced(x), want, 1e-12)
         (concrete,) = traced._traces.all()
-        if concrete._runner.executable.is_compiling:
+        if concrete._executable.is_compiling:
             background.finish()
-        if concrete._runner.executable.native is not None:
+        if concrete._executable.native is not None:
             break
     np.testing.assert_allclose(traced(x), want, 1e-12)
     assert threads and threading.main_thread() not in threads

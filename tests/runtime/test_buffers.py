@@ -18,7 +18,7 @@ from numpy._core.multiarray import get_handler_name
 
 from lanewise.runtime import buffers
 from lanewise.runtime.buffers import LARGE, empty, kept, release
-from lanewise.runtime.dispatch import own
+from lanewise.runtime.owning import own
 
 FLOAT = np.dtype(float)
 MIB = 1 << 20

@@ -20,10 +20,10 @@ from unittest.mock import patch
 from lanewise.codegen import kernel_cache
 from lanewise.ops.registry import Absent
 from lanewise.passes import pipeline, survive
-from lanewise.runtime import compiler, dispatch, few, kernels, tiers
+from lanewise.runtime import dispatch, few, kernels, tiers
 
 #: What is loaded at its first use must not get to know a function that fails just then.
-LOADED = compiler, few, kernels
+LOADED = few, kernels
 
 
 class FaultError(RuntimeError):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen.target import Native
 from lanewise.ir.graph import Graph
 from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
@@ -60,7 +59,7 @@ def loops_left(function: Callable[..., Any], *batches: Any) -> int:
 def one_by_one(function: Callable[..., Any], *batches: Any, native: bool) -> list[Any]:
     """Return a mapped function's results by the plan for few examples, of kernels or of NumPy."""
     graph, arguments = recorded(function, *batches)
-    few = Few(graph, Native())
+    few = Few(graph)
     if native:
         return few.plan(*arguments)
     return Plan(lower(_interpreted(graph)))(*arguments)

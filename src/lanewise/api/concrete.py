@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
 from types import MethodType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -30,9 +31,8 @@ from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.passes.specialize import specialized
-from lanewise.runtime.dispatch import run, run_settled
-from lanewise.runtime.interpret import Plan
-from lanewise.runtime.race import Race, clock
+from lanewise.runtime.dispatch import run
+from lanewise.runtime.race import Race
 from lanewise.runtime.tiers import Executable
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
@@ -43,30 +43,6 @@ from lanewise.trace.views import root_of, writable
 
 #: So many calls at most are left to a function after one for which its trace cut something off.
 MOST_PASSES = 1000
-
-
-class _Runner:
-    """A graph that runs: once it is settled how, without further ado."""
-
-    __slots__ = ("_graph", "_settled", "executable")
-
-    def __init__(self, executable: Executable, graph: Graph) -> None:
-        self.executable = executable
-        self._graph = graph
-        self._settled: Plan | None = None
-
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the outputs of the graph, as arrays of their own."""
-        settled = self._settled
-        outputs = None if settled is None else run_settled(settled, arrays)
-        if outputs is None:
-            outputs = run(self.executable, self._recorded, arrays)
-            if not self._graph.has_effects:  # host code must not run twice
-                self._settled = self.executable.settled
-        return outputs
-
-    def _recorded(self) -> Graph:
-        return self._graph
 
 
 class ConcreteFunction:
@@ -99,34 +75,6 @@ class ConcreteFunction:
     >>> concrete(np.ones((1, 2)))
     array([[3., 3.]])
     """
-
-    __slots__ = (
-        "__weakref__",
-        "_assigned",
-        "_codes",
-        "_compile",
-        "_cut_off",
-        "_kept",
-        "_leaves",
-        "_more",
-        "_outputs",
-        "_owners",
-        "_parameters",
-        "_passes",
-        "_paths",
-        "_rank",
-        "_result",
-        "_runner",
-        "_shapes",
-        "_structure",
-        "_token",
-        "captured_inputs",
-        "graph",
-        "kinds",
-        "name",
-        "race",
-        "writes",
-    )  # fmt: skip
 
     def __init__(
         self,
@@ -163,7 +111,7 @@ class ConcreteFunction:
         self._compile = compile
         first = len(self.graph.outputs) - len(self._token) - len(self.writes.positions)
         lent = {position: first + i for i, position in enumerate(self.writes.positions)}
-        self._runner = _Runner(make(self.graph, lent), self.graph)
+        self._executable = make(self.graph, lent)
         #: What measures whether calls run the function itself; None if they do not.
         self.race: Race | None = None
         #: How many calls to leave to the function itself, and how many were left so last.
@@ -175,11 +123,10 @@ class ConcreteFunction:
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
 
-    def watch(self, unchanged: Unchanged, is_alone: bool) -> None:
-        """Let calls run the function itself where that is faster, if it gives just the same."""
-        if is_alone:
-            executable = self._runner.executable
-            self.race = executable.race = Race(executable, unchanged)
+    def watch(self, unchanged: Unchanged) -> None:
+        """Let calls run the function itself where that is faster."""
+        self.race = Race(self._executable, unchanged)
+        self._executable.told = self.race.told
 
     # --- running ------------------------------------------------------------------------------
 
@@ -204,9 +151,9 @@ class ConcreteFunction:
             if func is None:
                 raise FasterPlain(positions, race.note_plain)
             return run_itself(func, arrays, {}, arrays, positions, race.note_plain)
-        start = clock()
+        start = perf_counter_ns()
         result = self.run_traced(arrays)
-        race.note_traced(clock() - start)
+        race.note_traced(perf_counter_ns() - start)
         if race.is_over():
             self.race = None
         return result
@@ -226,7 +173,7 @@ class ConcreteFunction:
             if self._assigned:
                 return self._run_and_assign(arrays)
             more = self._present() if self._owners else self._more
-            outputs = self._runner.run([*arrays, *more] if more else arrays)
+            outputs = run(self._executable, [*arrays, *more] if more else arrays)
         except CutOffError as error:
             if self._token:  # some of its effects may have happened
                 raise
@@ -237,17 +184,15 @@ class ConcreteFunction:
             return outputs[0]
         if writes.positions:
             self._store(arrays, outputs)
-        return self._assembled(outputs, arrays) if self._outputs else self._empty()
-
-    def _empty(self) -> Any:
-        """Return what a function returns that returns nothing of its graph: most often None."""
-        return None if self._result == _NONE else self._assembled([], [])
+        if not self._outputs and self._result == _NONE:
+            return None
+        return self._assembled(outputs, arrays)
 
     def _run_and_assign(self, arrays: Sequence[Any]) -> Any:
         """Run, and then assign: a call that raises has assigned nothing."""
         with assigning:  # another thread's call reads what this one assigns
             variables = [self._alive(reference) for reference in self._assigned]
-            outputs = self._runner.run([*arrays, *self._present()])
+            outputs = run(self._executable, [*arrays, *self._present()])
             stop = len(outputs) - len(self._token) - len(self.writes.positions)
             start = stop - len(self._assigned)
             for variable, array in zip(variables, outputs[start:stop], strict=True):

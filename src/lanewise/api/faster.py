@@ -6,7 +6,9 @@ each other, and a call that raises has written nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,10 +18,9 @@ from lanewise.api.keys import is_data
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
-from lanewise.runtime.dispatch import is_observed, own
-from lanewise.runtime.race import clock
+from lanewise.runtime.dispatch import is_observed
+from lanewise.runtime.owning import own
 from lanewise.runtime.settings import backend
-from lanewise.runtime.tiers import INFINITE
 from lanewise.trace import tree
 from lanewise.trace.limits import TookTooLong, limited
 
@@ -44,10 +45,17 @@ class FasterPlain(PlainCall):
         Of the arrays that the function may write to.
     note
         Takes the nanoseconds that the call took.
+    trace_now
+        Has a map traced after all, if the plain loop takes longer than a trace is put off for.
     """
 
-    def __init__(self, positions: Sequence[int], note: Callable[[int], None]) -> None:
-        self._positions, self._note = positions, note
+    def __init__(
+        self,
+        positions: Sequence[int],
+        note: Callable[[int], None],
+        trace_now: Callable[[], None] | None = None,
+    ) -> None:
+        self._positions, self._note, self._trace_now = positions, note, trace_now
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
@@ -55,28 +63,16 @@ class FasterPlain(PlainCall):
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays.
 
-        ``again`` makes the call anew, once there is a trace that runs it.
+        ``again`` makes the call anew, once there is a trace that runs it: nothing but the results
+        is seen of a map's loop.
         """
-        return run_itself(func, args, kwargs, arrays, self._positions, self._note)
-
-
-class _Patient(FasterPlain):
-    """Has a map traced after all, if the plain loop takes longer than a trace is put off for."""
-
-    def __init__(self, positions: Sequence[int], postponed: Postponed) -> None:
-        super().__init__(positions, postponed.note_plain)
-        self._postponed = postponed
-
-    def run(
-        self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
-        arrays: Sequence[Any], again: Callable[[], Any],
-    ) -> Any:  # fmt: skip
-        """Run the loop, of which nothing but the results is seen, or the trace in its place."""
+        if self._trace_now is None:
+            return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
             with limited(PATIENCE * FIRST):
-                return super().run(func, args, kwargs, arrays, again)
+                return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         except TookTooLong:
-            self._postponed.trace_now()
+            self._trace_now()
         return again()
 
 
@@ -88,7 +84,7 @@ def run_itself(
 
     See `FasterPlain` for the others.
     """
-    start = clock()
+    start = perf_counter_ns()
     before = [(arrays[i], arrays[i].copy()) for i in positions] if positions else ()
     try:
         result = func(*args, **kwargs)
@@ -104,7 +100,7 @@ def run_itself(
     elif result is not None and not isinstance(result, np.generic):
         leaves, structure = tree.flatten(result)
         result = tree.unflatten(structure, _owned(leaves, arrays, before))
-    note(clock() - start)
+    note(perf_counter_ns() - start)
     return result
 
 
@@ -130,21 +126,16 @@ class Postponed:
 
     It is tried again when they have taken long enough.
 
-    Attributes
-    ----------
-    nanoseconds
-        How long the next attempt to trace the function may take.
-    unchanged
-        Tells whether the function depends on the same as it did.
     """
-
-    __slots__ = ("_due", "_is_map", "_positions", "_spent", "nanoseconds", "unchanged")
 
     def __init__(self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool) -> None:
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
         self._positions = range(len(arrays))
-        self.unchanged, self._is_map = unchanged, is_map
-        self.nanoseconds = FIRST if is_small else INFINITE
+        #: Tells whether the function depends on the same as it did.
+        self.unchanged = unchanged
+        self._is_map = is_map
+        #: How long the next attempt to trace the function may take.
+        self.nanoseconds = FIRST if is_small else math.inf
         self._due = self._spent = 0.0
 
     @property
@@ -155,7 +146,7 @@ class Postponed:
     def put_off(self, error: BaseException) -> None:
         """Note that an attempt took too long, or failed: then there is no other."""
         took_long = isinstance(error, TookTooLong)
-        self._due = self._spent + PATIENCE * self.nanoseconds if took_long else INFINITE
+        self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
         self.nanoseconds *= 2
 
     def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
@@ -169,13 +160,12 @@ class Postponed:
     @property
     def call(self) -> FasterPlain:
         """What runs the function itself."""
-        if self._is_map:
-            return _Patient(self._positions, self)
-        return FasterPlain(self._positions, self.note_plain)
+        trace_now = self.trace_now if self._is_map else None
+        return FasterPlain(self._positions, self.note_plain, trace_now)
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""
-        self.nanoseconds, self._due = INFINITE, 0.0
+        self.nanoseconds, self._due = math.inf, 0.0
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took."""

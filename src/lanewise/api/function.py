@@ -373,8 +373,8 @@ class Function:
             make,
             options.compile,
         )
-        if unchanged is not None:
-            concrete.watch(unchanged, recording.is_alone)
+        if unchanged is not None and recording.is_alone:
+            concrete.watch(unchanged)
         self._traces.add(arguments, concrete)
         return concrete
 

@@ -30,7 +30,8 @@ from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.simplify import eliminate_dead
-from lanewise.runtime.dispatch import execute, own
+from lanewise.runtime.dispatch import execute
+from lanewise.runtime.owning import own
 from lanewise.trace import tree
 from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import refuse_escape

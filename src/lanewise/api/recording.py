@@ -16,7 +16,8 @@ from lanewise.ir.types import TOKEN, array_type
 from lanewise.ops.lists import Arena
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.specialize import specialized
-from lanewise.runtime.dispatch import execute, own
+from lanewise.runtime.dispatch import execute
+from lanewise.runtime.owning import own
 from lanewise.trace import tree
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Stop, Trace, current_trace, resolve

@@ -195,28 +195,11 @@ class _Measuring:
         self.planning = 0
         self.tracing = 0
         self.excluded = 0
-        self._since = 0
 
-    def plan(self, executable: Executable, arguments: Sequence[Any]) -> Plan:
-        """Return the plan to run on some arguments, with a clock that its operations read."""
-        start = perf_counter_ns()
-        plan = executable.plan(arguments)
-        self._since = perf_counter_ns()
-        self.planning += self._since - start
-        return self._instrumented(executable, plan, executable.sizes(arguments))
-
-    def instrument(self, executable: Executable, plan: Plan) -> Plan:
-        """Return a plan with a clock, in place of one that has none."""
-        self._since = perf_counter_ns()
-        return self._instrumented(executable, plan, {})
-
-    def start(self, plan: Plan) -> None:
-        """Start the clock of a plan that is about to run; what led here was not the user's."""
-        assert plan.clock is not None
-        self.excluded += perf_counter_ns() - self._since
-        plan.clock.start()
-
-    def _instrumented(self, executable: Executable, plan: Plan, sizes: dict[str, int]) -> Plan:
+    def __call__(
+        self, executable: Executable, plan: Plan, sizes: dict[str, int], start: int, planning: int
+    ) -> Plan:
+        """Return a plan with a clock that is started, in place of one that has none."""
         key = id(executable), id(plan)
         if key not in self._known:
             refused: list[Left] = []
@@ -230,7 +213,12 @@ class _Measuring:
             made = Plan(lowered, clock=clock)
             measured = _Measured(made, clock, lowered, walker, refused, graph is not None)
             self._known[key] = executable, plan, measured
-        return self._known[key][2].plan
+        measured = self._known[key][2]
+        self.planning += planning
+        # What led here from there on was not the user's.
+        self.excluded += perf_counter_ns() - start - planning
+        measured.clock.start()
+        return measured.plan
 
     def watch(self, is_opened: bool) -> None:
         """Measure tracing; what runs while a function is traced is not part of it."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.evaluation import evaluate
-from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType, array_type, has_dim, symbols_in
-from lanewise.ops.movement import python_slices
+from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.passes.assume import solutions
 from lanewise.passes.specialize import unknown_sizes
 
 
 def input_sizes(graph: Graph) -> list[tuple[str, int, int, DimLike]]:
     """Return how symbols follow from inputs: of which one, by its position, and which axis.
-
 
     With what has to be taken off, which depends on symbols that come before only.
     """
@@ -42,6 +41,17 @@ def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:
     return found
 
 
+def sizes_of(values: Sequence[Value], arrays: Sequence[Any]) -> dict[str, int]:
+    """Return the sizes of the symbolic dimensions of values that are these arrays."""
+    return {
+        str(dim): size
+        for value, x in zip(values, arrays, strict=True)
+        if isinstance(value.type, ArrayType)
+        for dim, size in zip(value.type.shape, np.shape(x), strict=True)
+        if isinstance(dim, Dim)
+    }
+
+
 def learned_symbols(graph: Graph) -> set[str]:
     """Return the symbols of dimensions that an operation in a graph or its regions brings in."""
     known = set().union(*[symbols_in(value.type) for value in graph.inputs])
@@ -63,38 +73,6 @@ def learned_symbols(graph: Graph) -> set[str]:
 def defined_size(op: Operation, number: Any) -> dict[str, int]:
     """Return the size that a `define_size` of a number defines, by its name."""
     return {str(op.params["size"]): int(number) - op.params["least"]}
-
-
-def plain(op: Operation) -> Callable[..., Any]:
-    """Return an operation's meaning in NumPy with its parameters bound."""
-    ufunc = op.primitive.ufunc
-    if ufunc is not None and op.params.get("dtype") is None:
-        return ufunc
-    return partial(op.primitive.numpy, **op.params) if op.params else op.primitive.numpy
-
-
-def sized(
-    numpy: Callable[..., Any], params: dict[str, Any]
-) -> Callable[[dict[str, int]], Callable[..., Any]]:
-    """Return what binds the sizes to the parameters of a meaning; it keeps the last binding."""
-    last: tuple[Any, Any] = (None, None)
-    unknown = {name: value for name, value in params.items() if has_dim(value)}
-    known = partial(numpy, **{name: x for name, x in params.items() if name not in unknown})
-
-    def bound(sizes: dict[str, int]) -> Callable[..., Any]:
-        nonlocal last
-        before, call = last
-        if before is not sizes:
-            call = partial(known, **bind(unknown, sizes))
-            last = (sizes, call)
-        return call
-
-    return bound
-
-
-def sized_slices(index: tuple[Any, ...], sizes: dict[str, int]) -> tuple[slice, ...]:
-    """Return the slices of an index with ends that depend on sizes."""
-    return python_slices(bind(index, sizes))
 
 
 def of_any_size(op: Operation) -> bool:

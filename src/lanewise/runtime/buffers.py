@@ -2,14 +2,13 @@
 
 Writing to memory that the system has just handed out costs a page fault every few kilobytes, which
 takes longer than the writing: measured, 3 GB/s into a new array of 256 MB and 6 to 8 GB/s into one
-that was written before. So the memory of a large array is kept when the array is gone, and handed
-out again.
+that was written before. So the memory of a large array is handed out again when the array is gone.
 
 `empty` gives arrays that own their memory (``base`` is None, ``flags.owndata`` is True, ``resize``
 works): NumPy lets a memory handler be set (NEP 49), which the array remembers and calls when it
-frees its data. NumPy does that when neither the array nor any view of it is left, so memory can
-never be shared with an older array that somebody still sees. The handler is native code
-(``buffers.ll``); it is set only while `empty` makes a large array, so no other array is affected.
+frees its data. NumPy does that when neither the array nor any view of it is left, so memory is
+never shared with an older array that somebody still sees. The handler is native code
+(``buffers.ll``), set only while `empty` makes a large array, so no other array is affected.
 
 * Memory from `LARGE` bytes on is kept; below, the C library and NumPy keep it themselves.
 * At most `MOST_KEPT` bytes are kept: 1 GiB, or a quarter of the machine's memory if that is less;
@@ -34,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.codegen.background import held_at_fork
 from lanewise.runtime.native import Library, symbol, template
 
 #: Arrays of so many bytes and more are made of kept memory.
@@ -54,7 +54,7 @@ _FREE_FROM = 32 << 20
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for; a capsule keeps a pointer to it
 
 #: Places in the table of NumPy's C API, which are part of its stable ABI.
-_NEW_FROM_DESCR, _TRANSPOSE, _SET_HANDLER = 94, 123, 304
+NEW_FROM_DESCR, TRANSPOSE, _SET_HANDLER = 94, 123, 304
 
 _CAN_MAP = hasattr(mmap, "MAP_ANONYMOUS") and symbol("mmap") is not None
 
@@ -74,12 +74,12 @@ class _Buffers:
         self.handler = new_capsule(library.address("handler"), _HANDLER_NAME, None)
         self.set_handler: Callable[[Any], Any] = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.py_object
-        )(_numpy_function(_SET_HANDLER))
+        )(numpy_function(_SET_HANDLER))
         library.set_object("np_large", self.large)
         library.set_object("np_type", np.ndarray)
         library.set_object("np_dtype", np.dtype)
         new = ctypes.c_void_p.from_address(library.address("np_new"))
-        new.value = new_array()
+        new.value = numpy_function(NEW_FROM_DESCR)
         self.empty: Make = library.builtin("empty", "Make an array with arbitrary contents.")
         self.limit: Callable[[int], int] = library.builtin("limit", "Keep so many bytes at most.")
         self.forked = library.builtin("forked", "Begin in a new process.")
@@ -96,8 +96,12 @@ class _Buffers:
             self.set_handler(before)
 
 
-def _numpy_function(place: int) -> int:
-    """Return the address at a place of the table of NumPy's C API."""
+def numpy_function(place: int) -> int:
+    """Return the address at a place of the table of NumPy's C API.
+
+    >>> numpy_function(TRANSPOSE) != 0
+    True
+    """
     # What `import_array` of NumPy's C API reads.
     capsule = np._core._multiarray_umath._ARRAY_API  # ty: ignore[missing-attribute]
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -125,7 +129,7 @@ def _text() -> str:
 
 
 #: Reentrant: a signal handler may come to the same place.
-_lock = threading.RLock()
+_lock = held_at_fork(threading.RLock())
 _buffers: _Buffers | None = None
 
 
@@ -141,24 +145,6 @@ def _native() -> _Buffers:
 def maker() -> Make:
     """Return the function that `empty` calls: a built-in one, to be looked up once."""
     return _native().empty if _CAN_MAP else np.empty
-
-
-def new_array() -> int:
-    """Return the address of PyArray_NewFromDescr, for native code.
-
-    >>> new_array() != 0
-    True
-    """
-    return _numpy_function(_NEW_FROM_DESCR)
-
-
-def transpose() -> int:
-    """Return the address of PyArray_Transpose, for native code.
-
-    >>> transpose() != 0
-    True
-    """
-    return _numpy_function(_TRANSPOSE)
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -219,8 +205,6 @@ def release() -> int:
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()  # the thread that held it is not in this process
     if _buffers is not None:
         _buffers.forked()
 

@@ -10,7 +10,7 @@ the operations of that plan read the same clock, and what is left is its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 
 from lanewise.ir.graph import Operation
@@ -21,36 +21,22 @@ _READINGS = 2_000
 
 @dataclass(slots=True)
 class Time:
-    """What was measured of an operation.
+    """What was measured of an operation."""
 
-    Attributes
-    ----------
-    op
-        The operation; None for what the plan of `within` does before its first.
-    within
-        The operations that run the plan that it stands in, from the outermost; empty in the plan
-        that is called.
-    calls
-        How often it ran.
-    nanoseconds
-        What that took together.
-    """
-
+    #: None for what the plan of `within` does before its first operation.
     op: Operation | None
+    #: The operations that run the plan that it stands in, from the outermost; empty in the plan
+    #: that is called.
     within: tuple[Operation, ...]
     calls: int = 0
     nanoseconds: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class Clock:
     """A clock that the operations of a plan, and of the plans within, read in turn.
 
     Not for several threads at once.
-
-    Attributes
-    ----------
-    times
-        Of every operation that was written to read this clock.
 
     Examples
     --------
@@ -62,19 +48,14 @@ class Clock:
     (1, True)
     """
 
-    __slots__ = ("_last", "times", "within")
-
-    def __init__(self) -> None:
-        self.times: list[Time] = []
-        self.within: tuple[Operation, ...] = ()
-        self._last = [0]
+    #: Of every operation that was written to read this clock.
+    times: list[Time] = field(default_factory=list)
+    within: tuple[Operation, ...] = ()
+    _last: list[int] = field(default_factory=lambda: [0])
 
     def inside(self, op: Operation) -> Clock:
         """Return the same clock for the plan that an operation runs."""
-        clock = Clock()
-        clock.times, clock._last = self.times, self._last
-        clock.within = (*self.within, op)
-        return clock
+        return replace(self, within=(*self.within, op))
 
     def start(self) -> None:
         """Begin: what comes next is the first operation's."""
@@ -104,11 +85,11 @@ def cost_of_reading() -> float:
     """Return the nanoseconds that reading a clock takes, the least of several attempts."""
     clock = Clock()
     done = clock.reading(None)
-    least = float("inf")
+    taken = []
     for _ in range(5):
         clock.reset()
         clock.start()
         for _ in range(_READINGS):
             done()
-        least = min(least, clock.times[0].nanoseconds / _READINGS)
-    return least
+        taken.append(clock.times[0].nanoseconds)
+    return min(taken) / _READINGS

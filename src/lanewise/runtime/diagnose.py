@@ -13,33 +13,30 @@ from __future__ import annotations
 
 import linecache
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import cache, partial
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
 
 from lanewise.errors import annotate, size_of
-from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import PLAN, shown_place
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import BRANCHES, cond, scan, while_
+from lanewise.ops.control import CONTROL
 from lanewise.ops.regions import map_
-from lanewise.runtime.binding import defined_size, read_sizes
-from lanewise.runtime.interpret import Plan, chunked_graph, planned, told
-
-Sizes = Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What an example raises by itself, and where."""
-
-    error: Exception
-    op: Operation
-    example: tuple[int, ...] = ()
+from lanewise.runtime.binding import defined_size, read_sizes, sizes_of
+from lanewise.runtime.failed import first_failing
+from lanewise.runtime.interpret import (
+    LocatedError,
+    chunked_graph,
+    examples_of,
+    planned,
+    told,
+)
+from lanewise.runtime.reference import carry_out
 
 
 def explain_failure(
@@ -47,19 +44,9 @@ def explain_failure(
 ) -> Exception:
     """Return the error of the first failing example, which names it and the user's line.
 
-    It is `error` itself where no example fails by itself, or none may be run again.
-
-    Parameters
-    ----------
-    error
-        What a run raised.
-    graph
-        What was run.
-    arguments
-        On which arrays.
-    among
-        Examples among which the first is that fails, where that is known. If the graph is one map,
-        no others are run again.
+    It is the error itself, which a run raised, where no example fails alone or none may run again.
+    Where it is known ``among`` which examples the first is that fails, and the graph is one map, no
+    others are run again.
     """
     if isinstance(error, MemoryError):
         annotate(error, _short_of(error, graph, read_sizes(graph, arguments)))
@@ -75,15 +62,14 @@ def explain_failure(
     return failure.error
 
 
-def _short_of(error: MemoryError, graph: Graph, sizes: Sizes) -> str:
+def _short_of(error: MemoryError, graph: Graph, sizes: dict[str, int]) -> str:
     """Return where memory was short, how much the results take, and what takes less."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name == PLAN:
-            file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        if frame.f_code.co_name == PLAN:
+            file = frame.f_code.co_filename
             source = linecache.getline(file, line).strip()
             place = f" ({shown_place(file, line)}{': ' * bool(source)}{source})"
-        trace = trace.tb_next
     maps = [op for op in graph.operations if op.primitive is map_]
     try:
         count = max([evaluate(op.params["size"], sizes) for op in maps], default=0)
@@ -110,25 +96,19 @@ def _is_one_map(graph: Graph) -> bool:
     return op is not None and op.primitive is map_ and not others and op.operands == graph.inputs
 
 
-def _locate_among(examples: slice, graph: Graph, arguments: Sequence[Any]) -> Failure | None:
+def _locate_among(examples: slice, graph: Graph, arguments: Sequence[Any]) -> LocatedError | None:
     """Return the failure of some examples of a graph that is one map; None if none fails."""
     (op,) = graph.operations
-    parts = [
-        x if axis is None else x[(*(slice(None),) * axis, examples)]
-        for x, axis in zip(arguments, op.params["in_dims"], strict=True)
-    ]
+    parts = examples_of(arguments, op.params["in_dims"], examples)
     failure = _locate(graph, parts, read_sizes(graph, parts))
     if failure is None or not failure.example:
         return None
     number, *inner = failure.example
-    return Failure(failure.error, failure.op, (examples.start + number, *inner))
+    failure.example = (examples.start + number, *inner)
+    return failure
 
 
-def _plan(graph: Graph) -> Plan:
-    return planned(graph, sized=True, tells=False)
-
-
-def _locate(graph: Graph, arguments: Sequence[Any], sizes: Sizes) -> Failure | None:
+def _locate(graph: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> LocatedError | None:
     """Run a graph operation by operation; return the failure of the first that fails."""
     values: dict[Value, Any] = dict(zip(graph.inputs, arguments, strict=True))
     for op in graph.operations:
@@ -139,115 +119,70 @@ def _locate(graph: Graph, arguments: Sequence[Any], sizes: Sizes) -> Failure | N
         single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
         given = dict(zip(op.operands, operands, strict=True))
         try:
-            outputs = _plan(single).step(sizes, *given.values())
+            outputs = planned(single, sized=True).step(sizes, *given.values())
         except Exception as error:
             return _locate_in(op, operands, sizes, error)
         values.update(zip(op.results, outputs, strict=True))
-        sizes = {**sizes, **_sizes_of(op.results, outputs)}
+        sizes = {**sizes, **sizes_of(op.results, outputs)}
     return None
 
 
-def _sizes_of(results: Sequence[Value], outputs: Sequence[Any]) -> dict[str, int]:
-    """Return the sizes of the symbolic dimensions of what an operation gave."""
-    return {
-        str(dim): size
-        for value, output in zip(results, outputs, strict=True)
-        if isinstance(value.type, ArrayType)
-        for dim, size in zip(value.type.shape, np.shape(output), strict=True)
-        if isinstance(dim, Dim)
-    }
-
-
 def _locate_in(
-    op: Operation, operands: Sequence[Any], sizes: Sizes, error: Exception
-) -> Failure | None:
+    op: Operation, operands: list[Any], sizes: dict[str, int], error: Exception
+) -> LocatedError | None:
     """Return the failure of an operation that raised an error, found in its regions if it has any.
 
     None where the batch as a whole fails, and no example by itself.
     """
     if op.primitive is map_:
         return _locate_in_map(op, operands, sizes)
-    found = None
-    if op.primitive in BRANCHES:
-        chosen, *rest = operands
-        count = len(op.regions)
-        number = int(not chosen) if op.primitive is cond else int(chosen)
-        if -count <= number < count:
-            found = _locate(op.regions[number], rest, sizes)
-    elif op.primitive is while_:
-        found = _locate_in_while(op, operands, sizes)
-    elif op.primitive is scan:
-        found = _locate_in_scan(op, operands, sizes)
-    return found or Failure(error, op)
+    plan = cache(partial(planned, sized=True))
 
-
-def _locate_in_while(op: Operation, operands: Sequence[Any], sizes: Sizes) -> Failure | None:
-    regions = op.regions
-    plans = [_plan(region) for region in regions]
-    captures, carry = operands[: op.params["captures"]], operands[op.params["captures"] :]
-    number = 0  # 0: the test, 1: the body
-    while True:
+    def run(region: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
         try:
-            outputs = plans[number].step(sizes, *captures, *carry)
+            return plan(region).step(sizes, *arguments)
         except Exception:
-            return _locate(regions[number], [*captures, *carry], sizes)
-        if number:
-            carry = outputs
-        elif not outputs[0]:
-            return None
-        number = 1 - number
+            raise _locate(region, arguments, sizes) or error from None
 
-
-def _locate_in_scan(op: Operation, operands: Sequence[Any], sizes: Sizes) -> Failure | None:
-    (body,) = op.regions
-    plan = _plan(body)
-    first, last = op.params["captures"], op.params["captures"] + op.params["carry"]
-    captures, carry, xs = operands[:first], operands[first:last], operands[last:]
-    turns = range(evaluate(op.params["length"], sizes))
-    for turn in reversed(turns) if op.params["reverse"] else turns:
-        arguments = [*captures, *carry, *[x[turn] for x in xs]]
+    if op.primitive in CONTROL:
         try:
-            carry = plan.step(sizes, *arguments)[: last - first]
-        except Exception:
-            return _locate(body, arguments, sizes)
-    return None
+            carry_out(op, operands, sizes, run)
+        except LocatedError as failure:
+            return failure
+        except Exception:  # as there is no such branch
+            pass
+    return LocatedError(error, op)
 
 
-def _locate_in_map(op: Operation, operands: Sequence[Any], sizes: Sizes) -> Failure | None:
+def _locate_in_map(
+    op: Operation, operands: Sequence[Any], sizes: dict[str, int]
+) -> LocatedError | None:
     """Return the failure of the first example of a map that fails, found by bisection."""
     (body,) = op.regions
-    mapped = list(zip(operands, op.params["in_dims"], strict=True))
-    counts = [np.shape(x)[axis] for x, axis in mapped if axis is not None]
+    in_dims = op.params["in_dims"]
+    counts = [
+        np.shape(x)[axis] for x, axis in zip(operands, in_dims, strict=True) if axis is not None
+    ]
     if not counts:  # no example differs from another: the first fails as all do
         return _numbered(0, _locate(body, operands, sizes))
     graph = chunked_graph(op)
-    plan = _plan(graph)
+    plan = planned(graph, sized=True)
 
     def fails(low: int, high: int) -> bool:
-        parts = [
-            x if axis is None else x[(*(slice(None),) * axis, slice(low, high))]
-            for x, axis in mapped
-        ]
+        parts = examples_of(operands, in_dims, slice(low, high))
         try:
             plan.step({**sizes, **read_sizes(graph, parts)}, *parts)
         except Exception:
             return True
         return False
 
-    low, high = 0, counts[0]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fails(low, middle):
-            high = middle
-        else:
-            low = middle
-    if not high or not fails(low, high):
+    first = first_failing(counts[0], fails)
+    if not counts[0] or not fails(first, first + 1):
         return None  # it is the batch as a whole that fails
-    example = [x if axis is None else np.take(x, low, axis) for x, axis in mapped]
-    return _numbered(low, _locate(body, example, sizes))
+    return _numbered(first, _locate(body, examples_of(operands, in_dims, first), sizes))
 
 
-def _numbered(number: int, failure: Failure | None) -> Failure | None:
-    if failure is None:
-        return None
-    return Failure(failure.error, failure.op, (number, *failure.example))
+def _numbered(number: int, failure: LocatedError | None) -> LocatedError | None:
+    if failure is not None:
+        failure.example = (number, *failure.example)
+    return failure

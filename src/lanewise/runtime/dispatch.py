@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lanewise.passes.survive import INTERNAL, is_raising, survives
 from lanewise.runtime.diagnose import explain_failure
 from lanewise.runtime.failed import KernelFailed, NotCompiled, left
 from lanewise.runtime.interpret import Plainly, Plan
+from lanewise.runtime.owning import own
 from lanewise.runtime.tiers import INTERPRET, Choice, Executable, is_strict
 
 #: How many executables are kept; the oldest goes first.
@@ -28,25 +29,18 @@ CAUTIOUS = (
 )
 
 _cache: dict[Any, Executable] = {}
-_ndarray = np.ndarray
 _lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A graph that was run, the sizes of its symbolic dimensions in that run, and what runs next.
-
-    Attributes
-    ----------
-    choice
-        What the next such call would run.
-    arguments
-        Which they were; see `whereabouts`.
-    """
+    """A graph that was run, the sizes of its dimensions in that run, and what runs next."""
 
     executable: Executable
     sizes: dict[str, int]
+    #: What the next such call would run.
     choice: Choice
+    #: Which they were; see `whereabouts`.
     arguments: tuple[Hashable, ...] = ()
 
     @property
@@ -67,20 +61,10 @@ def whereabouts(x: Any) -> Hashable:
     return id(x) if x.ndim else (x.dtype.str, x.tobytes())
 
 
-class Measure(Protocol):
-    """What measures programs as they run: see `lanewise.inspect.profile`."""
-
-    def plan(self, executable: Executable, arguments: Sequence[Any]) -> Plan:
-        """Return the plan to run on some arguments, with a clock that its operations read."""
-        ...
-
-    def instrument(self, executable: Executable, plan: Plan) -> Plan:
-        """Return a plan with a clock, in place of one that has none."""
-        ...
-
-    def start(self, plan: Plan) -> None:
-        """Start the clock of a plan that is about to run."""
-        ...
+#: What measures programs as they run: see `lanewise.inspect.profile`. It returns the plan to run in
+#: place of that of an executable, with a clock that it has started. It is told the sizes, when the
+#: executable was asked for its plan, and for how many nanoseconds.
+Measure = Callable[[Executable, Plan, dict[str, int], int, int], Plan]
 
 
 class _Observed(threading.local):
@@ -128,17 +112,11 @@ def forget() -> None:
 
 
 def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) -> list[Any]:
-    """Run a graph on its arguments and return its outputs, as NumPy gives them.
+    """Run a graph on its arguments (None for a token), and return its outputs as NumPy gives them.
 
-    Parameters
-    ----------
-    key
-        All that decides the meaning of the graph, to look the executable up; None to keep none.
-        (A graph with host code is not kept: it would keep that code, and what it refers to, alive.)
-    program
-        Makes the graph, when there is no executable yet.
-    arguments
-        An array for each input, None for a token.
+    The key is all that decides the meaning of the graph, which ``program`` makes when there is no
+    executable yet; None to keep none. (A graph with host code is not kept: it would keep that code,
+    and what it refers to, alive.)
     """
     executable = None if key is None else _cache.get(key)
     if executable is None:
@@ -148,33 +126,30 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
                 _cache[key] = executable
                 if len(_cache) > CACHE_SIZE:
                     _cache.pop(next(iter(_cache)))
-    return _run(executable, program, arguments)[0]
+    return _run(executable, arguments)[0]
 
 
-def run(
-    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
-) -> list[Any]:
-    """Run an executable on its arguments, as `execute` does once it has it; own what it gives."""
-    outputs, is_fresh = _run(executable, program, arguments)
+def run(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
+    """Run an executable on its arguments, as `execute` does once it has it; own what it gives.
+
+    Once it is settled how it runs, that goes without further ado.
+    """
+    plan = executable.kept
+    if plan is not None and _observed.programs is None and not is_strict():
+        try:
+            outputs = plan(*arguments)
+        except Exception as error:
+            if plan.has_written(error):
+                raise  # else it is done again, which says what failed
+        else:
+            return outputs if plan.is_fresh else own(outputs, arguments, plan.lent.values())
+    outputs, is_fresh = _run(executable, arguments)
+    if not executable.graph.has_effects:  # host code must not run twice
+        executable.kept = executable.settled
     return outputs if is_fresh else own(outputs, arguments, executable.lent.values())
 
 
-def run_settled(plan: Plan, arguments: Sequence[Any]) -> list[Any] | None:
-    """Run what an executable has settled on, if that goes without further ado; else None."""
-    if _observed.programs is not None or is_strict():
-        return None
-    try:
-        outputs = plan(*arguments)
-    except Exception as error:
-        if plan.has_written(error):
-            raise
-        return None  # `run` does it again, and says what failed
-    return outputs if plan.is_fresh else own(outputs, arguments, plan.lent.values())
-
-
-def _run(
-    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
-) -> tuple[list[Any], bool]:
+def _run(executable: Executable, arguments: Sequence[Any]) -> tuple[list[Any], bool]:
     """Return the outputs of an executable, and whether all of them are arrays of their own."""
     plan: Plan | None = None
     try:
@@ -194,34 +169,31 @@ def _run(
     except Exception as error:
         if plan is not None and plan.has_written(error):
             raise
-        found = None
-        is_kernels = isinstance(error, KernelFailed)
-        if isinstance(error, NotCompiled):
-            executable.give_up(error.reason)
-        elif not is_kernels or error.first is not None:
-            found = _explained(error, program(), arguments, executable)
-        if found is error:
-            found = None
-            if not is_kernels:
-                outputs = _survived(error, executable, program(), arguments)
-                if outputs is None:
-                    raise
-                return outputs, False
-    if found is None:  # kernels are more cautious than need be
+        found = _explained(error, executable, arguments)
+        if found is error and not isinstance(error, KernelFailed):
+            outputs = _survived(error, executable, arguments)
+            if outputs is None:
+                raise
+            return outputs, False
+    if isinstance(found, KernelFailed):  # kernels are more cautious than need be
+        del found  # its traceback holds this frame
         if _observed.programs is not None:
             last = _observed.programs[-1]
             _observed.programs[-1] = replace(last, choice=Choice(INTERPRET, CAUTIOUS))
-        return _interpret(executable, program, arguments), False
+        return _interpret(executable, arguments), False
     try:
         raise found from found.__cause__
     finally:
-        del found  # its traceback holds this frame
+        del found
 
 
-def _explained(
-    error: Exception, graph: Graph, arguments: Sequence[Any], executable: Executable
-) -> Exception:
+def _explained(error: Exception, executable: Executable, arguments: Sequence[Any]) -> Exception:
     """Return the error of the first failing example, or `error` itself if there is none."""
+    if isinstance(error, NotCompiled):
+        executable.give_up(error.reason)
+    if isinstance(error, KernelFailed) and error.first is None:
+        return error
+    graph = executable.graph
     try:
         return explain_failure(error, graph, arguments, executable.failing(error))
     except Exception as other:
@@ -231,9 +203,10 @@ def _explained(
 
 
 def _survived(
-    error: Exception, executable: Executable, graph: Graph, arguments: Sequence[Any]
+    error: Exception, executable: Executable, arguments: Sequence[Any]
 ) -> list[Any] | None:
     """Return the results where a run raised what no example raises; None if they raise, too."""
+    graph = executable.graph
     if graph.has_effects or isinstance(error, MemoryError) or is_raising():
         return None
     plan = Plainly(graph)
@@ -251,101 +224,38 @@ def _observed_plan(
     programs: list[Program], executable: Executable, arguments: Sequence[Any]
 ) -> Plan:
     """Return the plan to run on some arguments, and note what is about to run."""
-    measure = _observed.measure
-    plan = executable.plan(arguments) if measure is None else measure.plan(executable, arguments)
+    start = perf_counter_ns()
+    plan = executable.plan(arguments)
+    took = perf_counter_ns() - start
     sizes = executable.sizes(arguments)
     choice = executable.choice(sizes)
     programs.append(Program(executable, sizes, choice, tuple(map(whereabouts, arguments))))
     left.examples = 0
-    if measure is not None:
-        measure.start(plan)
-    return plan
+    measure = _observed.measure
+    return plan if measure is None else measure(executable, plan, sizes, start, took)
 
 
 def _note_left(programs: list[Program]) -> None:
     """Note how many examples the kernels of the last program have left to NumPy."""
     if left.examples:
+        last = programs[-1].choice
         many = f"{left.examples:,} example{'s' * (left.examples > 1)}"
-        choice = programs[-1].choice
-        choice = replace(choice, reason=f"{choice.reason}; kernels left {many} of it to NumPy")
-        programs[-1] = replace(programs[-1], choice=choice)
+        told = replace(last, reason=f"{last.reason}; kernels left {many} of it to NumPy")
+        programs[-1] = replace(programs[-1], choice=told)
 
 
-def _interpret(
-    executable: Executable, program: Callable[[], Graph], arguments: Sequence[Any]
-) -> list[Any]:
+def _interpret(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
     """Run a graph without kernels."""
     plan, measure = executable.interpreter, _observed.measure
     if measure is not None:
-        plan = measure.instrument(executable, plan)
-        measure.start(plan)
+        plan = measure(executable, plan, {}, perf_counter_ns(), 0)
     try:
         return plan(*arguments)
     except Exception as error:
         if plan.has_written(error):
             raise
-        found = explain_failure(error, program(), arguments)
-        if found is error:
-            del found
-            raise
+        found = explain_failure(error, executable.graph, arguments)
     try:
         raise found from found.__cause__
     finally:
         del found
-
-
-def own(
-    outputs: Sequence[Any], arguments: Sequence[Any], lent: Collection[int] = ()
-) -> list[np.ndarray]:
-    """Return the outputs as writable arrays that share memory with no argument and each other.
-
-    Nor does an output keep more memory alive than its own: a part of a larger array is copied.
-    Those at the positions `lent` stay as they are.
-    """
-    if lent and len(outputs) == 1 and type(outputs[0]) is np.ndarray:
-        return [outputs[0]]
-    if not lent and _are_own(outputs, arguments):
-        return list(outputs)
-    taken: set[int] | None = None
-    owned = []
-    for position, output in enumerate(outputs):
-        if position in lent:
-            owned.append(output)
-            continue
-        if isinstance(output, np.generic):
-            owned.append(np.asarray(output))
-            continue
-        if taken is None:
-            taken = {id(_root(array)) for array in arguments}
-        array = output if type(output) is np.ndarray else np.asarray(output)
-        root = _root(array)
-        is_whole = type(root) is np.ndarray and root.nbytes == array.nbytes
-        if not is_whole or id(root) in taken or not array.flags.writeable:
-            array = root = array.copy()
-        taken.add(id(root))
-        owned.append(array)
-    return owned
-
-
-def _are_own(outputs: Sequence[Any], arguments: Sequence[Any]) -> bool:
-    """Whether outputs are as `own` returns them: most are, which is quickly seen."""
-    taken: set[int] | None = None
-    for array in outputs:
-        if type(array) is not _ndarray or array.base is not None or not array.flags.writeable:
-            return False
-        if taken is None:
-            taken = set(map(id, arguments))
-            for argument in arguments:
-                if getattr(argument, "base", None) is not None:
-                    taken.add(id(_root(argument)))
-        if id(array) in taken:
-            return False
-        taken.add(id(array))
-    return True
-
-
-def _root(array: Any) -> Any:
-    """Return the object that owns the memory of an array."""
-    while isinstance(array, np.ndarray) and array.base is not None:
-        array = array.base
-    return array

@@ -26,14 +26,7 @@ from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
 from lanewise.ops.regions import NATIVE
 from lanewise.ops.slicing import slice_into
-from lanewise.runtime.binding import (
-    bind,
-    learned_symbols,
-    of_any_size,
-    plain,
-    sized,
-    sized_slices,
-)
+from lanewise.runtime.binding import bind, learned_symbols, of_any_size
 from lanewise.runtime.buffers import around
 from lanewise.runtime.clock import Clock
 from lanewise.runtime.expressions import (
@@ -76,15 +69,8 @@ class At(NamedTuple):
 class Source:
     """The source of a function ``run``, the objects that it names, and the operations of its lines.
 
-    Attributes
-    ----------
-    text
-        The source. ``run`` takes an array for each input, or None for a token, and where
-        ``sized`` before them a dict with the sizes of the symbolic dimensions.
-    names
-        The functions and constants that it refers to.
-    places
-        For each line of the source, the operation that it belongs to.
+    It takes an array for each input, or None for a token, and where it is ``sized`` before them a
+    dict with the sizes of the symbolic dimensions.
     """
 
     def __init__(
@@ -96,7 +82,9 @@ class Source:
         memory: Memory | None = None,
         clock: Clock | None = None,
     ) -> None:
+        #: The functions and constants that it refers to.
         self.names: dict[str, Any] = {}
+        #: For each line, the operation that it belongs to.
         self.places: list[Operation | None] = []
         self._lines: list[str] = []
         self._runner = runner
@@ -106,7 +94,6 @@ class Source:
         self._op: Operation | None = None
         #: What is asked of floating-point conditions where lines are written now.
         self._states: tuple[tuple[str, str], ...] = ()
-        self._needs_sizes = False
         self._sizes: dict[Dim, str] = {}
         self._clock = clock
         #: The first line that runs when an argument that is lent is written to; 0 if none is.
@@ -127,10 +114,9 @@ class Source:
                     self._line(1, f"{variables[value]} = {variables[value]}[()]")
         memory = analyze(graph) if memory is None else memory
         self._block(graph, memory, variables, 1, set(graph.inputs), {})
-        self._op = None
         results = ", ".join(variables[value] for value in graph.outputs)
         self._line(1, f"return [{results}]")
-        if self._needs_sizes and not sized:
+        if not sized and (self._sizes or any("sizes" in line for line in self._lines)):
             self._lines[1] = f"    sizes = {sizes_expression(graph, arguments, self._refer)}"
         if self._sizes:
             named = [f"{name} = {size_expression(dim)}" for dim, name in self._sizes.items()]
@@ -185,7 +171,7 @@ class Source:
         inputs = set(graph.inputs).difference(dropped)
         filling = filled_by(graph)
         filled = set(filling.values())
-        outside, states = depth, self._states
+        outside, states, around_op = depth, self._states, self._op
         for op in graph.operations:
             self._op = op
             if (around := states_at(op._place)) != self._states:
@@ -201,22 +187,20 @@ class Source:
                 variables[result] = wanted.get(result) or self._fresh()
             dying = [v for v in uses.get(op, ()) if v not in inputs and _is_array(v)]
             dying = [v for v in dying if variables[v] not in self.names]
-            if op is memory.first_lent and op.primitive in CONTROL:
-                self.written = len(self._lines) + 1
+            begin = len(self._lines)
             if op in filling:
                 self._fill(op, filling[op], variables, depth)
             elif op in filled:
                 self._line(depth, f"{variables[op.results[0]]} = {variables[op.operands[1]]}")
             else:
                 self._operation(op, At(memory, variables, depth, dying))
-            if op is memory.first_lent and op.primitive not in CONTROL:
-                self.written = len(self._lines) + 1  # what it raises itself it raises before
-            self._op = op
+            if op is memory.first_lent:  # what is no loop or branch raises before it writes
+                self.written = 1 + (begin if op.primitive in CONTROL else len(self._lines))
             results = {variables[v] for v in op.results if v not in dying}
             self._drop(depth, [variables[v] for v in dying if variables[v] not in results])
             if self._clock is not None:
                 self._line(depth, f"{self._refer(self._clock.reading(op))}()")
-        self._states = states
+        self._states, self._op = states, around_op
         if len(self._lines) == first:
             self._line(outside, "pass")
 
@@ -239,9 +223,8 @@ class Source:
     def _operation(self, op: Operation, at: At) -> None:
         memory, variables, depth, _ = at
         if op.primitive in CONTROL and depth < MAX_DEPTH:
-            branch = self._cond if op.primitive is cond else self._switch
             loop = self._while if op.primitive is while_ else self._scan
-            write = branch if op.primitive in BRANCHES else loop
+            write = self._choose if op.primitive in BRANCHES else loop
             write(op, at)
             self._learn_sizes(op, variables, depth)
             return
@@ -257,10 +240,6 @@ class Source:
             self._line(depth, self._update(op, operands))
             if results != operands[:1]:
                 self._line(depth, f"{results[0]} = {operands[0]}")
-            return
-        if op.primitive is update_slice and has_dim(op.params):
-            self._line(depth, f"{results[0]} = {self._refer(np.array)}({operands[0]})")
-            self._line(depth, self._update(op, [results[0], operands[1]]))
             return
         expression = scalar_expression(op, operands, self._refer, self.names)
         is_scalar_already = expression is not None or gives_scalars(op)
@@ -313,7 +292,6 @@ class Source:
 
     def _define_size(self, symbol: DimLike, number: str, depth: int) -> None:
         """Enter the size of a dimension that is known from here on."""
-        self._needs_sizes = True
         self._line(depth, f"sizes = {{**sizes, {str(symbol)!r}: {number}}}")
 
     def _call(self, op: Operation, operands: Sequence[str], memory: Memory) -> str:
@@ -322,81 +300,82 @@ class Source:
             runner = self._runner(op, memory.given.get(op, ()))
             size = op.params.get("size")
             is_told = op.params.get("order") == NATIVE and not of_any_size(op)
-            if is_told and type(size) is int:
-                return f"{self._refer(runner)}({', '.join([str(size), *operands])})"
-            self._needs_sizes = True
-            return f"{self._refer(runner)}({', '.join(['sizes', *operands])})"
-        if op.primitive is slice_ and has_dim(op.params):
-            return f"{operands[0]}[{self._sized_key(op.params['index'])}]"
-        if op.primitive is reshape and self._can_name(op.params["shape"]):
-            dims = ", ".join(map(self._size, op.params["shape"]))
-            return f"{operands[0]}.reshape({dims})"
-        if has_dim(op.params):
-            self._needs_sizes = True
-            meaning = sized(placed(op.primitive.numpy, op._place), op.params)
-            return f"{self._refer(meaning)}(sizes)({', '.join(operands)})"
-        return f"{self._refer(placed(plain(op), op._place))}({', '.join(operands)})"
+            sizes = str(size) if is_told and type(size) is int else "sizes"
+            return f"{self._refer(runner)}({', '.join([sizes, *operands])})"
+        if op.primitive is slice_:
+            return f"{operands[0]}[{self._key(op.params['index'])}]"
+        if op.primitive is reshape:
+            return f"{operands[0]}.reshape({', '.join(map(self._size, op.params['shape']))})"
+        if op.primitive.ufunc is not None and op.params.get("dtype") is None:
+            return self._meaning(placed(op.primitive.ufunc, op._place), {}, operands)
+        return self._meaning(placed(op.primitive.numpy, op._place), op.params, operands)
 
-    def _can_name(self, dims: Sequence[Any]) -> bool:
-        """Return whether dimensions can be worked out without an error."""
-        return all([size_expression(d) is not None for d in dims])
+    def _meaning(
+        self, numpy: Callable[..., Any], params: dict[str, Any], operands: Sequence[str]
+    ) -> str:
+        """Return the call of a function with parameters, some of which depend on sizes."""
+        known = {name: value for name, value in params.items() if not has_dim(value)}
+        others = [f"{name}={self._spelled(params[name])}" for name in params if name not in known]
+        call = self._refer(partial(numpy, **known) if known else numpy)
+        return f"{call}({', '.join([*operands, *others])})"
+
+    def _spelled(self, value: Any) -> str:
+        """Return a parameter in source."""
+        if isinstance(value, (int, Dim)):
+            return self._size(value)
+        if type(value) is tuple:
+            parts = map(self._spelled, value)
+            return f"({', '.join(parts)}{',' * (len(value) == 1)})"
+        if has_dim(value):
+            return f"{self._refer(partial(bind, value))}(sizes)"
+        return self._refer(value)
 
     def _size(self, dim: DimLike) -> str:
         """Return a dimension: the variable of one that is worked out when the function begins."""
         if not isinstance(dim, Dim):
             return str(dim)
-        self._needs_sizes = True
+        expression = size_expression(dim)
+        if expression is None:
+            return f"{self._refer(partial(evaluate, dim))}(sizes)"
         if not self._learned.isdisjoint(symbols(dim)):
-            return f"({size_expression(dim)})"
+            return f"({expression})"
         return self._sizes.setdefault(dim, f"n{len(self._sizes)}")
 
-    def _sized_key(self, index: Sequence[Any]) -> str:
-        """Return the key of a slice with ends that depend on sizes."""
-        if self._can_name([end for part in index if part is not None for end in part[:2]]):
+    def _key(self, index: tuple[Any, ...]) -> str:
+        """Return the key of a slice."""
+        if has_dim(index):
             return slice_key(index, self._size, self._refer)
-        self._needs_sizes = True
-        return f"{self._refer(partial(sized_slices, tuple(index)))}(sizes)"
+        return self._refer(python_slices(index))
 
     def _update(self, op: Operation, operands: Sequence[str]) -> str:
         """Return the statement that writes an update into its first operand."""
         x, values, *rest = operands
         if op.primitive is update_slice:
-            index = op.params["index"]
-            if not has_dim(index):
-                return f"{x}[{self._refer(python_slices(index))}] = {values}"
-            return f"{x}[{self._sized_key(index)}] = {values}"
+            return f"{x}[{self._key(op.params['index'])}] = {values}"
         if op.primitive is scatter and op.params["fn"] is None:
             return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
         into = scatter_into if op.primitive is scatter else slice_into
-        if has_dim(op.params):
-            self._needs_sizes = True
-            return f"{self._refer(sized(into, op.params))}(sizes)({', '.join(operands)})"
-        return f"{self._refer(partial(into, **op.params))}({', '.join(operands)})"
+        return self._meaning(into, op.params, operands)
 
     # --- control flow -----------------------------------------------------------------------------
 
-    def _cond(self, op: Operation, at: At) -> None:
-        self._line(at.depth, f"if {self._scalar(at.variables[op.operands[0]])}:")
-        self._branch(op, 0, at, at.depth + 1)
-        self._op = op
-        self._line(at.depth, "else:")
-        self._branch(op, 1, at, at.depth + 1)
-
-    def _switch(self, op: Operation, at: At) -> None:
-        index = self._fresh()
-        # Looked up in a list, for Python's sense of negative indices and its error.
-        choices = self._refer(list(range(len(op.regions))))
-        self._line(at.depth, f"{index} = {choices}[{self._scalar(at.variables[op.operands[0]])}]")
+    def _choose(self, op: Operation, at: At) -> None:
+        """Write a `cond` or `switch`."""
+        chosen = self._scalar(at.variables[op.operands[0]])
+        is_cond = op.primitive is cond
+        if not is_cond:
+            # Looked up in a list, for Python's sense of negative indices and its error.
+            index, choices = self._fresh(), self._refer(list(range(len(op.regions))))
+            self._line(at.depth, f"{index} = {choices}[{chosen}]")
+            chosen = index
 
         def choose(low: int, high: int, depth: int) -> None:
             if high - low == 1:
                 self._branch(op, low, at, depth)
                 return
             middle = (low + high) // 2
-            self._op = op
-            self._line(depth, f"if {index} < {middle}:")
+            self._line(depth, f"if {chosen}:" if is_cond else f"if {chosen} < {middle}:")
             choose(low, middle, depth + 1)
-            self._op = op
             self._line(depth, "else:")
             choose(middle, high, depth + 1)
 
@@ -415,22 +394,16 @@ class Source:
             if value in dying and names.count(variables[value]) == 1
         }
         results = [variables[value] for value in op.results]
-        made = {value for operation in region.operations for value in operation.results}
         wanted = {
             value: name
             for value, name in zip(region.outputs, results, strict=True)
-            if value in made and region.outputs.count(value) == 1
+            if value not in region.inputs and region.outputs.count(value) == 1
         }
         self._block(region, memory.regions[op][number], inner, depth, dropped, wanted)
-        self._move(depth, region, inner, results, made)
+        self._move(depth, region, inner, results)
 
     def _move(
-        self,
-        depth: int,
-        region: Graph,
-        inner: dict[Value, str],
-        targets: Sequence[str],
-        made: Collection[Value],
+        self, depth: int, region: Graph, inner: dict[Value, str], targets: Sequence[str]
     ) -> None:
         """Put the outputs of a region into variables, all at once, and drop those they were in."""
         rows = [
@@ -443,12 +416,17 @@ class Source:
             left = [
                 inner[value]
                 for value in region.outputs
-                if value in made and _is_array(value) and inner[value] not in self.names
+                if value not in region.inputs
+                and _is_array(value)
+                and inner[value] not in self.names
             ]
             self._drop(depth, [name for name in left if name not in targets])
 
-    def _enter_loop(self, op: Operation, at: At, carried: int) -> list[str]:
-        """Put the initial carry of a loop into the variables of its results; return those."""
+    def _enter_loop(self, op: Operation, at: At, carried: int) -> tuple[list[str], list[str]]:
+        """Put the initial carry of a loop into the variables of its results.
+
+        Return the variables of what the loop captures, and those.
+        """
         memory, variables, depth, dying = at
         first = op.params["captures"]
         names = [variables[value] for value in op.results[:carried]]
@@ -459,7 +437,7 @@ class Source:
         others = (*op.operands[:first], *op.operands[first + carried :])
         done = [variables[v] for v in dying if v in carry and v not in others]
         self._drop(depth, [name for name in done if name not in names])
-        return names
+        return [self._scalar(variables[value]) for value in op.operands[:first]], names
 
     def _body(
         self, op: Operation, at: At, inputs: Sequence[str], carry: Sequence[str]
@@ -484,35 +462,31 @@ class Source:
         return inner
 
     def _while(self, op: Operation, at: At) -> None:
-        memory, variables, depth, _ = at
+        memory, _, depth, _ = at
         test, body = op.regions
-        carry = self._enter_loop(op, at, len(op.results))
-        captured = [
-            self._scalar(variables[value]) for value in op.operands[: op.params["captures"]]
-        ]
+        captured, carry = self._enter_loop(op, at, len(op.results))
         self._line(depth, "while True:")
         inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
-        self._op = op
         self._line(depth + 1, f"if not {inner[test.outputs[0]]}: break")
         inner = self._body(op, at, [*captured, *carry], carry)
-        self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
+        self._move(depth + 1, body, inner, carry)
 
     def _scan(self, op: Operation, at: At) -> None:
         _, variables, depth, _ = at
         (body,) = op.regions
         first, carried = op.params["captures"], op.params["carry"]
-        carry = self._enter_loop(op, at, carried)
-        captured = [self._scalar(variables[value]) for value in op.operands[:first]]
+        captured, carry = self._enter_loop(op, at, carried)
         stacks = [variables[value] for value in op.results[carried:]]
         for name, value in zip(stacks, op.results[carried:], strict=True):
-            self._line(depth, f"{name} = {self._allocation(value.type)}")
+            shape, dtype = self._spelled(value.type.shape), self._refer(value.type.dtype)
+            self._line(depth, f"{name} = {self._refer(np.empty)}({shape}, {dtype})")
         xs = [variables[value] for value in op.operands[first + carried :]]
         slices = [self._fresh() for _ in xs]
         sources = [f"{name}[::-1]" if op.params["reverse"] else name for name in xs]
         turn = self._fresh()
         if stacks or not xs:
-            length = self._length(op.params["length"])
+            length = self._size(op.params["length"])
             back = f"range({length} - 1, -1, -1)"
             sources.insert(0, back if op.params["reverse"] else f"range({length})")
             slices.insert(0, turn)
@@ -520,26 +494,12 @@ class Source:
         self._line(depth, f"for {', '.join(slices)} in {many}:")
         slices = slices[len(slices) - len(xs) :]
         inner = self._body(op, at, [*captured, *carry, *slices], carry)
-        self._op = op
         for name, value in zip(stacks, body.outputs[carried:], strict=True):
             self._line(depth + 1, f"{name}[{turn}] = {inner[value]}")
-        self._move(depth + 1, body, inner, carry, inner.keys() - body.inputs)
+        self._move(depth + 1, body, inner, carry)
         taken = body.inputs[first + carried :]
         views = [name for name, value in zip(slices, taken, strict=True) if _is_array(value)]
         self._drop(depth, views)
-
-    def _length(self, length: Any) -> str:
-        if not isinstance(length, Dim):
-            return str(length)
-        self._needs_sizes = True
-        return f"{self._refer(partial(evaluate, length))}(sizes)"
-
-    def _allocation(self, type: ArrayType) -> str:
-        shape, dtype = type.shape, self._refer(type.dtype)
-        if has_dim(shape):
-            self._needs_sizes = True
-            return f"{self._refer(np.empty)}({self._refer(partial(bind, shape))}(sizes), {dtype})"
-        return f"{self._refer(np.empty)}({shape}, {dtype})"
 
 
 def _is_array(value: Value) -> bool:

@@ -1,10 +1,10 @@
 """What an operation is in Python source, where NumPy has an operator or a method for it.
 
 On scalars an operator takes a tenth of the time that calling the ufunc does. It stands for the
-ufunc only where it gives the same value, of the same dtype, whatever the operands;
-tests/control/test_scalars.py compares the two on all dtypes. What is left out is left out for that
-reason: comparisons of complex numbers (the operators order those with a NaN otherwise), powers of
-floats and products of complex numbers (the last bit).
+ufunc only where it gives the same value, of the same dtype, whatever the operands, as
+tests/control/test_scalars.py finds out. So comparisons of complex numbers (the operators order
+those with a NaN otherwise), powers of floats and products of complex numbers (the last bit) are
+left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from lanewise.ir.dims import Call, Dim, DimLike, bounds
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.elementwise import imag, real, where
 from lanewise.ops.exact import exact
 from lanewise.ops.indexing import gather
@@ -96,11 +96,11 @@ def array_expression(op: Operation, operands: Sequence[str], refer: Refer) -> st
     match op.primitive:
         case primitive if primitive is gather:
             return f"{operands[0]}[{element_key(op.params['axis'], operands[1:])}]"
-        case primitive if primitive is slice_ and not _is_sized(op.params["index"]):
+        case primitive if primitive is slice_ and not has_dim(op.params["index"]):
             return f"{operands[0]}[{refer(python_slices(op.params['index']))}]"
         case primitive if primitive is reshape and op.results[0].type is op.operands[0].type:
             return operands[0]
-        case primitive if primitive is reshape and not _is_symbolic(op.params["shape"]):
+        case primitive if primitive is reshape and not has_dim(op.params["shape"]):
             return f"{operands[0]}.reshape({op.params['shape']})"
         case primitive if primitive is reshape and _keeps_first(op):
             rest = ", ".join(map(str, op.params["shape"][1:]))
@@ -198,13 +198,4 @@ def gives_scalars(op: Operation) -> bool:
 def _keeps_first(op: Operation) -> bool:
     """Return whether a reshape leaves the first axis, whose size is symbolic, and no other is."""
     old, new = op.operands[0].type.shape, op.params["shape"]
-    return bool(old) and old[0] == new[0] and not _is_symbolic(new[1:])
-
-
-def _is_sized(index: tuple[Any, ...]) -> bool:
-    """Return whether a slice has ends that are known only when the graph runs."""
-    return any(_is_symbolic(part) for part in index if part is not None)
-
-
-def _is_symbolic(shape: tuple[Any, ...]) -> bool:
-    return any(isinstance(dim, Dim) for dim in shape)
+    return bool(old) and old[0] == new[0] and not has_dim(new[1:])

@@ -1,4 +1,4 @@
-"""The plan for few examples: one after the other, each spread over lanes and threads.
+"""Plans of kernels: for many examples, and for few, which run one after the other.
 
 A kernel runs an example in each lane. Of one example, or of a few, that uses one lane of many and
 one thread. So an executable may have a second plan, in which maps of the batch run one example at a
@@ -10,18 +10,17 @@ by what both are estimated to take. The second is made when it is first wanted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-import lanewise.runtime.kernels  # noqa: F401  (runs native maps)
 from lanewise.codegen.costs import of_kernel, settled
-from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.memory import MOST_SCRATCH
+from lanewise.codegen.partition import Refused, Report
 from lanewise.codegen.prices import PRICES
+from lanewise.codegen.target import Native
 from lanewise.codegen.work import CALL_NS, interpreting
-from lanewise.ir.dims import symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, has_dim
@@ -29,11 +28,17 @@ from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
 from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
-from lanewise.passes.batches import count_maps, is_batch, is_in_turn
-from lanewise.passes.pipeline import ONE_BY_ONE, TIDIED, lower, outlined_in_turn
+from lanewise.passes.batches import (
+    count_maps,
+    has_kernels,
+    is_batch,
+    is_in_turn,
+    may_spread,
+)
+from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, lower, outlined, outlined_in_turn
 from lanewise.passes.specialize import specialized
-from lanewise.passes.target import Target
 from lanewise.runtime.interpret import Plan
+from lanewise.runtime.kernels import kernel_of
 from lanewise.runtime.pool import get_threads
 
 NONE: Mapping[Any, int] = MappingProxyType({})
@@ -44,61 +49,40 @@ AHEAD = 0.8
 
 
 class Few:
-    """The plan for few examples of a graph.
+    """The plan for few examples of a graph, as it was recorded.
 
-    Parameters
-    ----------
-    graph
-        As it was recorded.
-    sizes
-        Those of the call that it is made in, which unknown ones are taken for in estimates.
-    lent
-        As for an executable.
-    spares
-        Whether, once it was lowered, it leaves nothing to NumPy, as the other plan does.
+    Its arrays are `lent` as those of an executable. The `sizes` are of the call that it is made in:
+    estimates take unknown ones for these. Where it `may_spare`, it is better if it leaves nothing
+    to NumPy, as the other plan does.
     """
-
-    __slots__ = (
-        "_in_turn", "_lent", "_lowered", "_plan", "_sizes", "_spares", "_target", "graph",
-    )  # fmt: skip
 
     def __init__(
         self,
         graph: Graph,
-        target: Target,
         sizes: Mapping[str, int] = NONE,
         lent: Mapping[int, int] = NONE,
-        spares: Callable[[], bool] = lambda: False,
+        may_spare: bool = False,
     ) -> None:
         self.graph = graph
-        self._spares = spares
-        self._sizes = sizes
-        self._lent = lent
-        self._target = target
-        self._in_turn: Graph | None = None
-        self._lowered: Graph | None = None
-        self._plan: Plan | None = None
+        #: What it leaves to NumPy, once it was lowered.
+        self.left: list[Refused] = []
+        self._sizes, self._lent, self._may_spare = sizes, lent, may_spare
 
-    @property
-    def lowered(self) -> Graph:
-        """The graph with its kernels as native maps."""
-        if self._lowered is None:
-            with seen(self._sizes):
-                self._lowered = outlined_in_turn(self.in_turn, self._target)
-        return self._lowered
-
-    @property
+    @cached_property
     def in_turn(self) -> Graph:
-        """The graph before that: one example after the other, with maps over turns and elements."""
-        if self._in_turn is None:
-            self._in_turn = ONE_BY_ONE(TIDIED(self.graph))
-        return self._in_turn
+        """The graph with one example after the other, and with maps over turns and elements."""
+        return ONE_BY_ONE(TIDIED(self.graph))
 
-    @property
+    @cached_property
+    def lowered(self) -> Graph:
+        """That with its kernels as native maps."""
+        with seen(self._sizes):
+            return outlined_in_turn(self.in_turn, Native(self.left.append))
+
+    @cached_property
     def plan(self) -> Plan:
-        if self._plan is None:
-            self._plan = Plan(lower(self.lowered), lent=self._lent)
-        return self._plan
+        """That ready to run."""
+        return Plan(lower(self.lowered), lent=self._lent)
 
     def _is_another(self) -> bool:
         """Whether examples run one after the other here, or loops and arrays have become maps."""
@@ -118,8 +102,61 @@ class Few:
             not _is_full(many, sizes, threads)
             and _least(self.graph, sizes, threads) < other
             and self._is_another()
-            and (estimate(self.lowered, sizes, threads) < other or self._spares())
+            and (
+                estimate(self.lowered, sizes, threads) < other
+                or (self._may_spare and not self.left)
+            )
         )
+
+
+def native_graph(
+    recorded: Graph, report: Report | None = None, sizes: Mapping[str, int] | None = None
+) -> Graph | None:
+    """Return a graph with its kernels as native maps; None if there are none.
+
+    It is that for many examples, or where `sizes` of dimensions are given the one that suits.
+    """
+    graph, left, few = _both(recorded, sizes or {}, NONE)
+    if sizes is None:
+        few = None
+    if few is not None and (not has_kernels(graph) or few.is_better_for(graph, sizes or {})):
+        graph, left = few.lowered, few.left
+    if report is not None:
+        for refused in left:
+            report(refused)
+    return graph if has_kernels(graph) else None
+
+
+def plans(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int]
+) -> tuple[Plan | None, Few | None]:
+    """Return the plan to run, None if nothing has kernels; and that for few if sizes may decide.
+
+    See `Few` for the parameters.
+    """
+    with seen(sizes):
+        graph, _, few = _both(recorded, sizes, lent)
+    if not has_kernels(graph):
+        return (few.plan if few and has_kernels(few.lowered) else None), None
+    if few is not None and not sizes and few.is_better_for(graph, sizes):
+        return few.plan, None
+    return Plan(lower(graph), lent=lent), few
+
+
+def _both(
+    recorded: Graph, sizes: Mapping[str, int], lent: Mapping[int, int]
+) -> tuple[Graph, Sequence[Refused], Few | None]:
+    """Return the graph for many examples with its kernels, what it leaves to NumPy, and the other.
+
+    There is no other where nothing may be spread.
+    """
+    left: list[Refused] = []
+    target = Native(left.append)
+    graph = outlined(MANY(TIDIED(recorded), target=target), target)
+    if not may_spread(recorded):
+        return graph, left, None
+    is_alone = not any([op.primitive is map_ for op in recorded.operations])
+    return graph, left, Few(recorded, sizes, lent, is_alone and bool(left))
 
 
 # --- estimates ------------------------------------------------------------------------------------
@@ -156,7 +193,7 @@ def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     (body,) = op.regions
     in_dims = op.params["in_dims"]
     size = _size(op.params["size"], sizes)
-    kernel = kernel_for(body, in_dims, op.params["fastmath"])
+    kernel = kernel_of(op)
     if kernel.scratch + _size(kernel.unknown, sizes) > MOST_SCRATCH:
         return math.inf  # it is not run
     body = kernel.body or body
@@ -169,7 +206,7 @@ def _is_full(many: Graph, sizes: Mapping[str, int], threads: int) -> bool:
     found = []
     for op in many.operations:
         if op.primitive is map_ and op.params["order"] == NATIVE:
-            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+            kernel = kernel_of(op)
             lanes = kernel.lanes if kernel.in_lanes else 1
             found.append(_size(op.params["size"], sizes) >= 2 * lanes * threads)
         elif op.regions:
@@ -189,18 +226,17 @@ def _least(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
 
 
 def _written(op: Operation) -> float:
-    return sum([count(v) * v.type.dtype.itemsize for v in _arrays(op.regions[0])])
-
-
-def _arrays(region: Graph) -> Iterator[Any]:
-    for value in region.outputs:
-        if isinstance(value.type, ArrayType) and not has_dim(value.type):
-            yield value
+    return sum(
+        [
+            count(value) * value.type.dtype.itemsize
+            for value in op.regions[0].outputs
+            if isinstance(value.type, ArrayType) and not has_dim(value.type)
+        ]
+    )
 
 
 def _size(dim: Any, sizes: Mapping[str, int]) -> int:
-    if not sizes.keys() >= set(symbols(dim)):
-        return 1
-    with suppress(ValueError):  # NumPy says which sizes do not go together
+    try:
         return evaluate(dim, sizes)
-    return 1
+    except (KeyError, ValueError):  # NumPy says which sizes do not go together
+        return 1

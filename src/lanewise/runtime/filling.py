@@ -7,7 +7,9 @@ outside of it stand already, and writes to the others.
 
 from __future__ import annotations
 
-from lanewise.ir.graph import Graph, Operation, Value
+from collections import Counter
+
+from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE
 
@@ -17,22 +19,16 @@ def filled_by(graph: Graph) -> dict[Operation, Operation]:
 
     They may write to a new array that has the others already: nothing is written twice.
     """
-    makers: dict[Value, Operation] = {}
-    count: dict[Value, int] = dict.fromkeys(graph.outputs, 2)
-    for op in graph.operations:
-        for value in op.operands:
-            count[value] = count.get(value, 0) + 1
+    read = [value for op in graph.operations for value in op.operands]
+    count = Counter([*read, *graph.outputs, *graph.outputs])
+    places = {op: place for place, op in enumerate(graph.operations)}
+    makers = {value: op for op in graph.operations for value in op.results}
     found: dict[Operation, Operation] = {}
-    seen = dict.fromkeys(graph.inputs, -1)
-    places: dict[Operation, int] = {}
-    for place, op in enumerate(graph.operations):
-        places[op] = place
-        seen.update(dict.fromkeys(op.results, place))
-        makers.update(dict.fromkeys(op.results, op))
+    for op in graph.operations:
         if op.primitive is not update_slice or op.params["index"][:1] in ((), (None,)):
             continue
         (first, last, step), *rest = op.params["index"]
-        maker = makers.get(op.operands[1])
+        before, maker = [makers.get(value) for value in op.operands[:2]]
         if (
             maker is not None
             and maker.params.get("order") == NATIVE
@@ -45,7 +41,7 @@ def filled_by(graph: Graph) -> dict[Operation, Operation]:
             and not any(rest)
             and all([isinstance(n, int) for n in (first, last, *op.results[0].type.shape)])
             and 4 * (last - first) >= 3 * op.results[0].type.shape[0]
-            and seen[op.operands[0]] < places[maker]
+            and (before is None or places[before] < places[maker])
         ):
             found[maker] = op
     return found

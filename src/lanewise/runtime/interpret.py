@@ -8,36 +8,37 @@ read off the arguments at each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from types import FunctionType, MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lanewise.errors import annotate, at
-from lanewise.ir.dims import Dim, symbols
+from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation
 from lanewise.ir.location import PLAN
-from lanewise.ir.types import ArrayType, TokenType, array_type
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.movement import reshape
-from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, example_type, map_
+from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.pipeline import RECORDED, lower
 from lanewise.passes.survive import survives
-from lanewise.runtime.binding import bind
+from lanewise.runtime.binding import bind, sizes_of
 from lanewise.runtime.clock import Clock
-from lanewise.runtime.divergent import divergent
+from lanewise.runtime.divergent import Make, divergent
 from lanewise.runtime.emit import Source
 from lanewise.runtime.memory import Memory, Overwriting, analyze
+from lanewise.runtime.owning import is_own
 from lanewise.runtime.placing import line_of, module_of, relocated
 from lanewise.runtime.reference import run as run_plainly
 
 
 class LocatedError(Exception):
-    """An error in a graph with host code, on its way out of the maps that it happened in.
+    """What an operation raises, and in which example, on its way out of maps and regions.
 
-    Such a graph is not run again to find out what failed, since the host would see it.
+    Plans tell of it where a graph has host code, which is not run again to find out what failed;
+    else it is found by running the graph again (`lanewise.runtime.diagnose`).
     """
 
     def __init__(self, error: Exception, op: Operation) -> None:
@@ -47,42 +48,21 @@ class LocatedError(Exception):
         self.example: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """How the plans within a plan are made; see `Plan`."""
+class MapRunner(NamedTuple):
+    """What runs maps of an order."""
 
-    tells: bool
-    clock: Clock | None
-    kernels: list[tuple[Operation, Collection[int]]]
-
-    def __call__(self, graph: Graph, given: Iterable[int] = ()) -> Plan:
-        plan = Plan(graph, sized=True, tells=self.tells, given=given, clock=self.clock)
-        self.kernels.extend(plan.kernels)
-        return plan
-
-
-@dataclass(frozen=True, slots=True)
-class MapRunner:
-    """What runs maps of an order.
-
-    Attributes
-    ----------
-    make
-        Returns what runs a map, which may write to operands at certain positions. It is told how
-        plans within are made.
-    overwriting
-        Returns which of its free operands results of a map may lie in, with these results.
-    """
-
-    make: Callable[[Operation, Collection[int], _Making], Callable[..., Any]]
+    #: Returns what runs a map, which may write to the operands at some positions, and makes plans
+    #: of its regions by the function that it is given.
+    make: Callable[[Operation, Collection[int], Make], Callable[..., Any]]
+    #: Returns which of its free operands results of a map may lie in, with these results.
     overwriting: Overwriting = lambda op, free: ()
 
 
 #: What runs maps, by their order. That of native ones comes with `lanewise.runtime.kernels`.
 RUNNERS: dict[str, MapRunner] = {
-    DIVERGENT: MapRunner(lambda op, given, making: divergent(op, making)),
-    SEQUENTIAL: MapRunner(lambda op, given, making: sequential(op, making)),
-    PARALLEL: MapRunner(lambda op, given, making: sequential(op, making)),  # in chunks
+    DIVERGENT: MapRunner(lambda op, given, make: divergent(op, make)),
+    SEQUENTIAL: MapRunner(lambda op, given, make: sequential(op, make)),
+    PARALLEL: MapRunner(lambda op, given, make: sequential(op, make)),  # in chunks
 }
 
 
@@ -102,19 +82,12 @@ class Plan:
         Whether `step` says by a `LocatedError` where an error happened; by default where the graph
         has effects.
     given
-        The positions of arguments that a run may write to; ``memory.written`` tells whether it
-        does.
+        The positions of arguments that a run may write to; ``memory.written`` says if it does.
     lent
         The positions of arguments whose last values are to lie in their memory, where that can be,
         with those of the outputs that these values are.
     clock
         What its operations read when they are done, where they are to be measured.
-
-    Attributes
-    ----------
-    kernels
-        The native maps that it runs, also in plans within, and which of their operands they may
-        write to.
     """
 
     __slots__ = ("_made", "_places", "_run", "_tells", "_written", "clock", "graph", "is_fresh",
@@ -133,6 +106,7 @@ class Plan:
         self.graph = graph
         self.clock = clock
         self.lent = lent
+        #: The native maps that it runs, also in plans within, and what these may write to.
         self.kernels: list[tuple[Operation, Collection[int]]] = []
         self.memory: Memory = analyze(graph, given, lent, _overwriting)
         self._tells = graph.has_effects if tells is None else tells
@@ -177,15 +151,11 @@ class Plan:
         except LocatedError:
             raise
         except Exception as error:
-            op = self._failing(error)
+            line = self._line(error)
+            op = self._places[line - 1] if line else None
             if op is None:
                 raise
             raise LocatedError(error, op) from None
-
-    def _failing(self, error: Exception) -> Operation | None:
-        """Return the operation in whose line an error was raised."""
-        line = self._line(error)
-        return self._places[line - 1] if line else None
 
     def _line(self, error: Exception) -> int:
         """Return the line of the source in which an error was raised; 0 if in none."""
@@ -200,17 +170,20 @@ class Plan:
         It may write to the operands at the positions `given`.
         """
         clock = None if self.clock is None else self.clock.inside(op)
-        if op.primitive is not map_:  # control flow nested very deep
-            graph = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
-            plan = Plan(graph, sized=True, tells=self._tells, clock=clock)
+
+        def make(graph: Graph, given: Iterable[int] = ()) -> Plan:
+            plan = Plan(graph, sized=True, tells=self._tells, given=given, clock=clock)
             self.kernels += plan.kernels
-            places = [graph.inputs.index(value) for value in op.operands]
-            firsts = [places.index(i) for i in range(len(graph.inputs))]
-            return lambda sizes, *operands: plan.step(sizes, *[operands[i] for i in firsts])
+            return plan
+
+        if op.primitive is not map_:  # control flow nested very deep
+            plan = make(Graph(tuple(dict.fromkeys(op.operands)), [op], op.results))
+            return lambda sizes, *operands: plan.step(
+                sizes, *dict(zip(op.operands, operands, strict=True)).values()
+            )
         if op.params["order"] == NATIVE:
             self.kernels.append((op, given))
-        making = _Making(self._tells, clock, self.kernels)
-        return RUNNERS[op.params["order"]].make(op, given, making)
+        return RUNNERS[op.params["order"]].make(op, given, make)
 
 
 def _overwriting(op: Operation, free: Sequence[int]) -> Sequence[tuple[int, int]]:
@@ -263,15 +236,11 @@ class Plainly(Plan):
 
 
 def planned(
-    graph: Graph,
-    *,
-    sized: bool = False,
-    tells: bool | None = None,
-    lent: Mapping[int, int] = MappingProxyType({}),
+    graph: Graph, *, sized: bool = False, lent: Mapping[int, int] = MappingProxyType({})
 ) -> Plan:
     """Return the plan of a graph whose maps are not lowered yet."""
     try:
-        return Plan(lower(graph), sized=sized, tells=tells, lent=lent)
+        return Plan(lower(graph), sized=sized, lent=lent)
     except Exception as error:
         if not survives(error, "planning", graph):
             raise
@@ -283,17 +252,11 @@ def interpret(graph: Graph, *arguments: Any) -> list[Any]:
     return planned(graph)(*arguments)
 
 
-def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
+def sequential(op: Operation, make: Make) -> Callable[..., Any]:
     """Return the runner of a sequential map: examples, or chunks of them, one after the other."""
-    (body,) = op.regions
     params = op.params
     chunk = params["chunk"]
-    # The plan of an example takes the sizes of the graph around it; that of a chunk has its own.
-    if chunk is None:
-        plan = making(body)
-    else:
-        plan = Plan(lower(chunked_graph(op)), tells=making.tells, clock=making.clock)
-        making.kernels.extend(plan.kernels)
+    plan = make(op.regions[0] if chunk is None else lower(chunked_graph(op)))
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
     types = [value.type for value in op.results]
 
@@ -303,18 +266,14 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
             np.empty(bind(t.shape, sizes), t.dtype) if isinstance(t, ArrayType) and mapped else None
             for t, mapped in zip(types, out_mapped, strict=True)
         ]
-        state = list(operands)  # a token passes from one turn to the next
-        given = [sizes] if chunk is None else []
         step = chunk or 1
         # A chunked map of no examples runs once, on none, for its unmapped results.
         for start in range(0, size if chunk is None else max(size, 1), step):
             part: Any = start if chunk is None else slice(start, start + step)
-            arguments = [
-                operand if axis is None else operand[(*(slice(None),) * axis, part)]
-                for operand, axis in zip(state, in_dims, strict=True)
-            ]
+            arguments = examples_of(operands, in_dims, part)
+            around = sizes if chunk is None else {**sizes, **sizes_of(plan.graph.inputs, arguments)}
             try:
-                outputs = plan.step(*given, *arguments)
+                outputs = plan.step(around, *arguments)
             except LocatedError as failure:
                 if chunk is None:
                     failure.example = (start, *failure.example)
@@ -323,7 +282,12 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
                 raise
             for index, (output, mapped) in enumerate(zip(outputs, out_mapped, strict=True)):
                 stacked = results[index]
-                if mapped and size == 1 and chunk is None and _is_free(output, outputs, operands):
+                if (
+                    mapped
+                    and size == 1
+                    and chunk is None
+                    and is_own(output, [*operands, *outputs[:index], *outputs[index + 1 :]])
+                ):
                     results[index] = output[np.newaxis]
                 elif mapped and stacked is not None:
                     stacked[part] = output
@@ -334,37 +298,30 @@ def sequential(op: Operation, making: _Making) -> Callable[..., Any]:
     return run
 
 
-def _is_free(output: Any, outputs: Sequence[Any], operands: Sequence[Any]) -> bool:
-    """Whether an array is memory of its own, which nobody else has."""
-    return (
-        isinstance(output, np.ndarray)
-        and output.base is None
-        and output.flags.writeable
-        and sum([output is other for other in outputs]) == 1
-        and not any(output is operand for operand in operands)
-    )
+def chunked_graph(op: Operation, in_dims: Sequence[int | None] = ()) -> Graph:
+    """Return the graph of some examples of a map: a parallel map of unknown size.
 
-
-def chunked_graph(op: Operation) -> Graph:
-    """Return the graph of one chunk of a chunked map: a parallel map of unknown size."""
+    Operands that are mapped along other axes than the map's own have these in ``in_dims``.
+    """
     builder = Builder()
-    taken = {
-        name
-        for operand in op.operands
-        if isinstance(operand.type, ArrayType)
-        for dim in operand.type.shape
-        for name in symbols(dim)
-    }
+    taken = symbols_in(tuple([operand.type for operand in op.operands]))
     # A chunked map inside another one's chunk has a size of its own.
     size = Dim.symbol(next(n for i in count() if (n := f"chunk{i or ''}") not in taken))
     (body,) = op.regions
+    axes = tuple(in_dims or op.params["in_dims"])
     operands = []
-    for operand, axis in zip(op.operands, op.params["in_dims"], strict=True):
-        type_ = operand.type
-        if axis is not None and not isinstance(type_, TokenType):
-            inner = example_type(type_, axis)
-            type_ = array_type(inner.dtype, (*inner.shape[:axis], size, *inner.shape[axis:]))
+    for value, axis in zip(body.inputs, axes, strict=True):
+        type_ = value.type
+        if axis is not None:
+            type_ = array_type(type_.dtype, (*type_.shape[:axis], size, *type_.shape[axis:]))
         operands.append(builder.input(type_))
-    params = {**op.params, "size": size, "order": PARALLEL, "chunk": None}
-    results = builder.emit(map_, tuple(operands), params, (body,))
-    return builder.finish(results)
+    changed = {"size": size, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
+    return builder.finish(builder.emit(map_, tuple(operands), {**op.params, **changed}, (body,)))
+
+
+def examples_of(operands: Sequence[Any], in_dims: Sequence[int | None], which: Any) -> list[Any]:
+    """Return some examples of the operands of a map, or one: what a key of its axis chooses."""
+    return [
+        x if axis is None else x[(*(slice(None),) * axis, which)]
+        for x, axis in zip(operands, in_dims, strict=True)
+    ]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -20,6 +19,7 @@ from lanewise.codegen.llvm import Code
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.overwriting import Shared
 from lanewise.codegen.store import key_of
+from lanewise.ir.dims import DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.regions import NATIVE
@@ -52,7 +52,7 @@ MOST_SIZES = 256
 MOST_SIZE = 1 << 62
 #: Bytes that are copied in a second.
 COPIED = 4e9
-NOTHING: Mapping[Value, np.ndarray] = MappingProxyType({})
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 _recent: dict[str, Code] = {}
@@ -87,6 +87,12 @@ def _made(kernel: Kernel, op: Operation) -> Code:
         raise NotCompiled(f"{INTERNAL} in LLVM", op) from error
 
 
+def kernel_of(op: Operation, columns: Sequence[bool] = (), shared: Shared = ()) -> Kernel:
+    """Return the kernel of a native map, in one form; see `kernel_for`."""
+    (body,) = op.regions
+    return kernel_for(body, op.params["in_dims"], op.params["fastmath"], tuple(columns), shared)
+
+
 def known_code(kernel: Kernel) -> Code | None:
     """Return the machine code of a kernel if it is in use, or was lately."""
     return _codes.get(key_of(kernel.text))
@@ -94,12 +100,9 @@ def known_code(kernel: Kernel) -> Code | None:
 
 def latest_kernel(op: Operation) -> Kernel:
     """Return the kernel of a native map that was used last; the one for rows if none was yet."""
-    (body,) = op.regions
-    in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
-    for kernel in kernels_of(body, in_dims, fastmath):
-        if known_code(kernel) is not None:
-            return kernel
-    return kernel_for(body, in_dims, fastmath)
+    made = kernels_of(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+    used = (kernel for kernel in made if known_code(kernel) is not None)
+    return next(used, None) or kernel_of(op)
 
 
 def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
@@ -108,10 +111,8 @@ def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
     It may write to the operands at the positions `free`.
     """
     shared = overwriting(op, free)
-    if of_any_size(op):
+    if shared or of_any_size(op):
         return _Sized(op, shared)
-    if shared:
-        return _overwriting(op, shared)
     runner = _Runner(op)
     return caller(runner.cell, runner)
 
@@ -119,10 +120,7 @@ def native(op: Operation, free: Collection[int] = ()) -> Callable[..., Any]:
 def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
     """Return which operands of a native map results may lie in, with those results, by number.
 
-    Parameters
-    ----------
-    free
-        The operands that nobody reads any more.
+    Those are chosen of `free` operands, which nobody reads any more.
     """
     size, in_dims = op.params["size"], op.params["in_dims"]
     if not free or type(size) is not int or any(op.params["columns"]):
@@ -140,7 +138,7 @@ def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
             # Of several it is best the one that is made of the operand.
             pairs.append((i, next((k for k in fits if _stems(body, source, k)), fits[0])))
     try:
-        fails = bool(pairs) and kernel_for(body, in_dims, op.params["fastmath"], (), pairs).may_fail
+        fails = bool(pairs) and kernel_of(op, (), pairs).may_fail
     except CannotCompile:
         return []
     return [] if fails else pairs  # examples that fail are run again
@@ -160,8 +158,7 @@ def _stems(body: Graph, source: Value, result: int) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
+class _Variant(NamedTuple):
     """A kernel of a native map: what it is called by, and how it takes mapped operands."""
 
     call: Callable[..., tuple[np.ndarray, ...]]
@@ -202,9 +199,8 @@ class _Runner:
                 arrays, self._in_dims, self._dtypes, variant.columns, strict=True
             )
         ]
-        if all(
-            not axis or is_column
-            for axis, is_column in zip(self._in_dims, variant.columns, strict=True)
+        if not any(
+            axis for axis, taken in zip(self._in_dims, variant.columns, strict=True) if not taken
         ):
             self.cell[0] = variant.known
         return variant.call(size, *given, *results)
@@ -212,29 +208,13 @@ class _Runner:
     def _variant(self, arrays: Sequence[np.ndarray]) -> _Variant:
         """Return the kernel that runs a call."""
         wanted = tuple(map(prefers_columns, arrays, self._in_dims))
-        if wanted in self._variants:
-            return self._variants[wanted]
         if not self._variants:
             self._compile(wanted)
+        if wanted in self._variants:
             return self._variants[wanted]
-        best, is_dear = self._cheapest(arrays, wanted)
-        if is_dear and len(self._variants) < MOST_VARIANTS:
-            work = self._works.get(wanted)
-            if work is None or work.is_lost:
-                work = self._works[wanted] = begin(partial(self._compile, wanted))
-            if backend() == COMPILE:
-                work.run()
-                work.wait()
-            if work.is_done:
-                work.result()
-        return self._variants.get(wanted, best)
-
-    def _cheapest(
-        self, arrays: Sequence[np.ndarray], wanted: tuple[bool, ...]
-    ) -> tuple[_Variant, bool]:
-        """Return the kernel for which copying operands costs least, and if it costs too much."""
 
         def copied(variant: _Variant) -> int:
+            """Return how many bytes of operands are copied for a kernel."""
             fits = [
                 is_columns(x, axis) if is_column else is_rows(x, axis)
                 for x, axis, is_column in zip(arrays, self._in_dims, variant.columns, strict=True)
@@ -244,26 +224,36 @@ class _Runner:
         best = min(self._variants.values(), key=copied)
         cost = copied(best) / COPIED
         spent = self._copied[wanted] = self._copied.get(wanted, 0.0) + cost
-        return best, cost > 0 and (spent > best.seconds or backend() == COMPILE)
+        is_forced = backend() == COMPILE
+        is_dear = cost > 0 and (spent > best.seconds or is_forced)
+        if is_dear and len(self._variants) < MOST_VARIANTS:
+            work = self._works.get(wanted)
+            if work is None or work.is_lost:
+                work = self._works[wanted] = begin(partial(self._compile, wanted))
+            if is_forced:
+                work.run()
+                work.wait()
+            if work.is_done:
+                work.result()
+        return self._variants.get(wanted, best)
 
     def _compile(self, wanted: tuple[bool, ...]) -> None:
         """Compile the kernel for operands in columns, or others in rows."""
         op = self._op
         kernel = _in_layout(op, wanted)
-        known, seconds = _prepared(op, kernel, self._dtypes, self._in_dims)
+        code = _made(kernel, op)
+        known = _prepared(op, kernel, code)
         taken = kernel.columns[: len(wanted)]
-        self._variants[wanted] = _Variant(caller([known], None), taken, known, seconds)
+        self._variants[wanted] = _Variant(caller([known], None), taken, known, code.seconds)
 
 
 def _in_layout(op: Operation, wanted: Sequence[bool]) -> Kernel:
     """Return the kernel of a native map for operands in columns, or others in rows."""
-    (body,) = op.regions
-    in_dims, fastmath = op.params["in_dims"], op.params["fastmath"]
-    results = op.params["columns"] or (False,) * len(body.outputs)
+    results = op.params["columns"] or (False,) * len(op.results)
     try:
-        return kernel_for(body, in_dims, fastmath, (*wanted, *results))
+        return kernel_of(op, (*wanted, *results))
     except CannotCompile:  # that for rows was written when the map was made
-        return kernel_for(body, in_dims, fastmath)
+        return kernel_of(op)
 
 
 def compiled(
@@ -276,8 +266,7 @@ def compiled(
     in_dims = op.params["in_dims"]
     shared = overwriting(op, free)
     if shared or of_any_size(op):
-        (body,) = op.regions
-        return _made(kernel_for(body, in_dims, op.params["fastmath"], (), shared), op)
+        return _made(kernel_of(op, (), shared), op)
     wanted = [
         value in given and prefers_columns(given[value], axis)
         for value, axis in zip(op.operands, in_dims, strict=True)
@@ -286,94 +275,53 @@ def compiled(
 
 
 def _prepared(
-    op: Operation, kernel: Kernel, dtypes: Sequence[np.dtype], in_dims: Sequence[int | None]
-) -> tuple[Known, float]:
-    """Return how a kernel for known sizes is called, and how many seconds compiling it took."""
+    op: Operation,
+    kernel: Kernel,
+    code: Code,
+    sizes: Mapping[str, int] = NOTHING,
+    told: Sequence[np.ndarray] = (),
+) -> Known:
+    """Return how a kernel is called on arrays of some sizes, of which it is told behind them."""
     (body,) = op.regions
-    code = _made(kernel, op)
+    inputs, outputs = (
+        [(canonical(v.type.dtype), replaced(v.type.shape, sizes)) for v in values]
+        for values in (body.inputs, body.outputs)
+    )
+    axes = [
+        axis if axis is None or is_column else 0
+        for axis, is_column in zip(op.params["in_dims"], kernel.columns, strict=False)
+    ]
     entry = Entry(
         address=code.address(kernel.name),
-        inputs=[(dtype, v.type.shape) for dtype, v in zip(dtypes, body.inputs, strict=True)],
-        outputs=[(value.type.dtype, value.type.shape) for value in body.outputs],
-        axes=[
-            axis if axis is None or is_column else 0
-            for axis, is_column in zip(in_dims, kernel.columns[: len(in_dims)], strict=True)
-        ],
+        inputs=[*inputs, *[(table.dtype, table.shape) for table in told]],
+        outputs=outputs,
+        axes=[*axes, *[None] * len(told)],
         columns=kernel.columns,
-        scratch=kernel.scratch,
+        scratch=kernel.scratch + evaluate(kernel.unknown, sizes),
         lanes=kernel.lanes if kernel.in_lanes else 1,
         work=kernel.work,
         refills=kernel.refills,
     )
-    return (entry.table(), Mender(op, entry, kernel.lost), (code, entry)), code.seconds
-
-
-class _Results:
-    """What a kernel writes to, where some of its results lie in the memory of operands.
-
-    Parameters
-    ----------
-    shared
-        Pairs of an operand and a result, by number.
-    outputs
-        The dtypes and shapes of all results of an example.
-    """
-
-    __slots__ = ("_rows",)
-
-    def __init__(self, shared: Shared, outputs: Sequence[tuple[np.dtype, tuple[int, ...]]]) -> None:
-        operands = {result: operand for operand, result in shared}
-        self._rows = [(operands.get(i), *output) for i, output in enumerate(outputs)]
-
-    def __call__(self, size: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [
-            np.empty((size, *shape), dtype) if i is None else operands[i].reshape(size, *shape)
-            for i, dtype, shape in self._rows
-        ]
-
-
-def _overwriting(op: Operation, shared: Shared) -> Callable[..., tuple[np.ndarray, ...]]:
-    """Return the runner of a native map, some of whose results lie in the memory of operands.
-
-    Operands that are not as a kernel reads them are copied, and then those are overwritten.
-    """
-    (body,) = op.regions
-    in_dims, count = op.params["in_dims"], len(body.inputs)
-    dtypes = [canonical(value.type.dtype) for value in body.inputs]
-    results = _Results(shared, [(value.type.dtype, value.type.shape) for value in body.outputs])
-    call: Callable[..., Any] | None = None
-
-    def run(size: int, *operands: Any) -> tuple[np.ndarray, ...]:
-        nonlocal call
-        if call is None:
-            kernel = kernel_for(body, in_dims, op.params["fastmath"], (), shared)
-            call = caller([_prepared(op, kernel, dtypes, in_dims)[0]], elsewhere)
-        return call(size, *operands, *results(size, operands))
-
-    def elsewhere(size: int, *given: Any) -> tuple[np.ndarray, ...]:
-        return run(size, *map(rows, given[:count], in_dims, dtypes))
-
-    return run
+    return entry.table(), Mender(op, entry, kernel.lost, sizes), (code, entry)
 
 
 class _Sized:
-    """Runs a native map whose kernel is told of sizes: how it is called is made once for each."""
+    """Runs a native map of operands in rows: how its kernel is called is made once for each size.
 
-    __slots__ = ("_calls", "_code", "_dtypes", "_in_dims", "_kernel", "_op", "_shared", "_symbols")
+    The kernel is told of sizes that are not known, and some results may lie in the memory of
+    operands: where one is not as the kernel reads it, it is copied, and the copy is overwritten.
+    """
 
     def __init__(self, op: Operation, shared: Shared = ()) -> None:
-        (body,) = op.regions
-        self._shared = shared
-        self._op = op
-        self._symbols = sorted(unknown_sizes(body))
-        self._in_dims: tuple[int | None, ...] = op.params["in_dims"]
-        self._dtypes = [canonical(value.type.dtype) for value in body.inputs]
-        self._kernel = kernel_for(body, self._in_dims, op.params["fastmath"], (), shared)
+        self._op, self._shared = op, shared
+        self._size: DimLike = op.params["size"]
+        self._symbols = sorted(unknown_sizes(op.regions[0]))
+        self._kernel = kernel_of(op, (), shared)
         self._code: Code | None = None
         self._calls: dict[tuple[int, ...], Callable[..., Any] | None] = {}
 
-    def __call__(self, sizes: dict[str, int], *operands: Any) -> tuple[np.ndarray, ...]:
-        key = tuple([sizes[name] for name in self._symbols])
+    def __call__(self, sizes: Any, *operands: Any) -> tuple[np.ndarray, ...]:
+        key = tuple([sizes[name] for name in self._symbols]) if self._symbols else ()
         call = self._calls.get(key)
         if call is None:
             if key not in self._calls:
@@ -382,53 +330,54 @@ class _Sized:
                 call = self._calls[key] = self._made(dict(zip(self._symbols, key, strict=True)))
             if call is None:  # NumPy says what is wrong, or does it
                 raise KernelFailed(None, self._op)
-        return call(evaluate(self._op.params["size"], sizes), *operands)
+        size = self._size
+        return call(size if type(size) is int else evaluate(size, sizes), *operands)
 
     def _made(self, sizes: dict[str, int]) -> Callable[..., Any] | None:
         """Return what calls the kernel on arrays of these sizes; None if it is not for them."""
         (body,) = self._op.regions
         kernel = self._kernel
-        assert kernel.sizes is not None
-        told = [evaluate(size, sizes) for size in kernel.sizes]
-        scratch = kernel.scratch + evaluate(kernel.unknown, sizes)
-        is_possible = scratch <= MOST_SCRATCH and all([abs(size) < MOST_SIZE for size in told])
-        # A kernel relies on it that all are sizes.
-        is_possible = is_possible and all([0 <= sizes[n] < MOST_SYMBOL for n in self._symbols])
-        if not is_possible or not fits(body, sizes):
+        table = [evaluate(size, sizes) for size in kernel.sizes or ()]
+        is_possible = (
+            kernel.scratch + evaluate(kernel.unknown, sizes) <= MOST_SCRATCH
+            and all([abs(size) < MOST_SIZE for size in table])
+            # A kernel relies on it that all are sizes.
+            and all([0 <= size < MOST_SYMBOL for size in sizes.values()])
+            and (not sizes or fits(body, sizes))
+        )
+        if not is_possible:
             return None
         if self._code is None:
             self._code = _made(kernel, self._op)
-        table = np.array(told, np.int64)
-        inputs, outputs = (
-            [(canonical(v.type.dtype), replaced(v.type.shape, sizes)) for v in values]
-            for values in (body.inputs, body.outputs)
-        )
-        entry = Entry(
-            address=self._code.address(kernel.name),
-            inputs=[*inputs, (table.dtype, table.shape)],
-            outputs=outputs,
-            axes=[*[None if axis is None else 0 for axis in self._in_dims], None],
-            columns=kernel.columns,
-            scratch=scratch,
-            lanes=kernel.lanes if kernel.in_lanes else 1,
-            work=kernel.work,
-        )
-        mender = Mender(self._op, entry, kernel.lost, sizes)
-        known = entry.table(), mender, (self._code, entry)
-        exact, results = caller([known], None), _Results(self._shared, outputs)
-        count = len(self._dtypes)
+        told = [] if kernel.sizes is None else [np.array(table, np.int64)]
+        known = _prepared(self._op, kernel, self._code, sizes, told)
+        exact = caller([known], None)
+        in_dims = self._op.params["in_dims"]
+        dtypes = [canonical(value.type.dtype) for value in body.inputs]
+        places = {result: operand for operand, result in self._shared}
+        outputs = [
+            (places.get(i), value.type.dtype, replaced(value.type.shape, sizes))
+            for i, value in enumerate(body.outputs)
+        ]
+
+        def results(size: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+            """Return what it writes to, where some results lie in the memory of operands."""
+            return [
+                np.empty((size, *shape), dtype) if i is None else operands[i].reshape(size, *shape)
+                for i, dtype, shape in outputs
+            ]
 
         def in_rows(size: int, *operands: Any) -> tuple[np.ndarray, ...]:
             """Call it on operands that are not as it reads them."""
-            given = list(map(rows, operands[:count], self._in_dims, self._dtypes))
-            return exact(size, *given, table, *(results(size, given) if self._shared else ()))
+            given = list(map(rows, operands, in_dims, dtypes))
+            return exact(size, *given, *told, *(results(size, given) if places else ()))
 
-        if any(self._in_dims):  # examples do not come first
+        if any(in_dims):  # examples do not come first
             return in_rows
         call = caller([known], in_rows)
-        if self._shared:
-            return lambda size, *given: call(size, *given, table, *results(size, given))
-        return lambda size, *operands: call(size, *operands, table)
+        if places:
+            return lambda size, *operands: call(size, *operands, *told, *results(size, operands))
+        return lambda size, *operands: call(size, *operands, *told)
 
 
-RUNNERS[NATIVE] = MapRunner(lambda op, free, plan: native(op, free), overwriting)
+RUNNERS[NATIVE] = MapRunner(lambda op, free, make: native(op, free), overwriting)

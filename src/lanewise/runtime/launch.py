@@ -19,18 +19,17 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from lanewise.runtime.buffers import maker, new_array, transpose
+from lanewise.runtime.buffers import NEW_FROM_DESCR, TRANSPOSE, maker, numpy_function
 from lanewise.runtime.native import Library, template
-from lanewise.runtime.pool import get_threads, launching
+from lanewise.runtime.pool import get_threads, the_pool
 from lanewise.trace.memory import FIELDS, HEAD
 
 #: Work of so many nanoseconds is done by one thread: waking another takes as long.
@@ -43,36 +42,24 @@ Array = tuple[np.dtype, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a call of a kernel needs to know.
+    """What a call of a kernel needs to know."""
 
-    Attributes
-    ----------
-    address
-        Of the code.
-    inputs, outputs
-        The dtype and shape of each, for one example.
-    axes
-        The mapped axis of each input, or None; 0 if it is in rows.
-    columns
-        Which inputs, and behind them outputs, have their examples side by side in memory.
-    scratch
-        Bytes of memory that a thread needs to work in.
-    lanes
-        How many examples run together.
-    work
-        Nanoseconds that an example is estimated to take.
-    refills
-        Whether lanes take the next examples one by one, so that they idle at the end of a chunk.
-    """
-
+    #: Of the code.
     address: int
+    #: The dtype and shape of each, for one example.
     inputs: Sequence[Array]
     outputs: Sequence[Array]
+    #: The mapped axis of each input, or None; 0 if it is in rows.
     axes: Sequence[int | None]
+    #: Which inputs, and behind them outputs, have their examples side by side in memory.
     columns: Sequence[bool]
+    #: Bytes of memory that a thread needs to work in.
     scratch: int
+    #: How many examples run together.
     lanes: int
+    #: Nanoseconds that an example is estimated to take.
     work: float
+    #: Whether lanes take the next examples one by one, so that they idle at the end of a chunk.
     refills: bool = False
 
     def chunks(self) -> tuple[int, int]:
@@ -115,24 +102,21 @@ class Entry:
         return struct.pack(f"{len(numbers)}q", *numbers)
 
 
-class _Launcher:
-    """The native code, and what it needs of Python, NumPy and the pool."""
-
-    __slots__ = ("library",)
-
-    def __init__(self) -> None:
-        text = template("launch.ll", TYPE=HEAD - ctypes.sizeof(ctypes.c_void_p), **FIELDS)
-        self.library = library = Library(text)
-        objects = {"np_type": np.ndarray, "int_type": int, "type_error": TypeError, "none": None}
-        for name, value in {**objects, "empty": maker()}.items():
-            library.set_object(name, value)
-        found = {"np_new": new_array(), "np_transpose": transpose(), "run": launching()}
-        for name, address in found.items():
-            ctypes.c_void_p.from_address(library.address(name)).value = address
-
-
-_lock = threading.RLock()
-_launcher: _Launcher | None = None
+@cache
+def _library() -> Library:
+    """Return the native code, with what it needs of Python, NumPy and the pool."""
+    library = Library(template("launch.ll", TYPE=HEAD - ctypes.sizeof(ctypes.c_void_p), **FIELDS))
+    objects = {"np_type": np.ndarray, "int_type": int, "type_error": TypeError, "none": None}
+    for name, value in {**objects, "empty": maker()}.items():
+        library.set_object(name, value)
+    found = {
+        "np_new": numpy_function(NEW_FROM_DESCR),
+        "np_transpose": numpy_function(TRANSPOSE),
+        "run": the_pool().launch,
+    }
+    for name, address in found.items():
+        ctypes.c_void_p.from_address(library.address(name)).value = address
+    return library
 
 
 #: What is known of a kernel: its table (see `Entry.table`); what is called where it left something
@@ -146,35 +130,12 @@ def caller(
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Return ``call(size, *operands)``, which runs a kernel: a built-in function.
 
+    ``size`` is the number of examples; where something is mapped it may be anything else but an
+    int, and is read off. The results have the examples along their first axis.
     ``call(size, *operands, *results)`` writes to arrays in rows, of the right dtypes and shapes,
     which whoever calls sees to; results in columns cannot be given.
 
-    ``size`` is the number of examples; where something is mapped it may be anything else but an
-    int, and is read off. The results have the examples along their first axis.
-
-    Parameters
-    ----------
-    cell
-        The kernel to run, or None. It may change from call to call.
-    otherwise
-        Does a call whose arguments this kernel cannot read as they are. None for an error.
+    The kernel is the one in ``cell``, which may change from call to call; ``otherwise`` does calls
+    whose arguments it cannot read as they are, or all if it is None. Without it these are errors.
     """
-    return _native().library.builtin("launch", "Run a kernel on arrays.", (cell, otherwise))
-
-
-def _native() -> _Launcher:
-    global _launcher
-    if _launcher is None:
-        with _lock:
-            if _launcher is None:
-                _launcher = _Launcher()
-    return _launcher
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()  # the thread that held it is not in this process
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    return _library().builtin("launch", "Run a kernel on arrays.", (cell, otherwise))

@@ -18,6 +18,7 @@ that raises is to leave them as they were, a plan writes there only once nothing
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -26,9 +27,7 @@ from lanewise.ir.types import has_dim
 from lanewise.ops.control import BRANCHES, CONTROL, scan, while_
 from lanewise.ops.facts import ask, is_update, may_fail
 from lanewise.ops.indexing import scatter
-from lanewise.ops.movement import (
-    update_slice,
-)
+from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import DIVERGENT, NATIVE, SEQUENTIAL, map_
 from lanewise.runtime.expressions import is_scalar
 
@@ -79,23 +78,12 @@ def analyze(
     return _Analysis(graph, frozenset(given), {}, frozenset(lent), overwriting).run()
 
 
-#: What was found about regions: loops look at their bodies again and again.
-_Known = dict[tuple[Graph, frozenset[int]], Memory]
-
-
-def _analyze(graph: Graph, given: frozenset[int], known: _Known) -> Memory:
-    memory = known.get((graph, given))
-    if memory is None:
-        memory = known[graph, given] = _Analysis(graph, given, known).run()
-    return memory
-
-
 class _Analysis:
     def __init__(
         self,
         graph: Graph,
         given: frozenset[int],
-        known: _Known,
+        known: dict[tuple[Graph, frozenset[int]], Memory],
         lent: frozenset[int] = frozenset(),
         overwriting: Overwriting = lambda op, free: (),
     ) -> None:
@@ -107,17 +95,14 @@ class _Analysis:
         if lent:
             fails = [i for i, op in enumerate(graph.operations) if _may_fail(op)]
             self.last_failing = max(fails, default=-1)
+        #: What was found about regions: loops look at their bodies again and again.
         self.known = known
         self.memory = Memory()
         self.roots = self.memory.roots
         self.holders: dict[Root, list[Value]] = {}
         #: The position of the last operation that uses a value; beyond the last for outputs.
-        self.last: dict[Value, int] = {}
-        for position, op in enumerate(graph.operations):
-            for value in op.operands:
-                self.last[value] = position
-        for value in graph.outputs:
-            self.last[value] = len(graph.operations)
+        self.last = {v: i for i, op in enumerate(graph.operations) for v in op.operands}
+        self.last |= dict.fromkeys(graph.outputs, len(graph.operations))
         inputs = enumerate(graph.inputs)
         self.memory.borrowed = frozenset([value for i, value in inputs if i not in given | lent])
         self.enter_fresh(graph.inputs)
@@ -145,6 +130,13 @@ class _Analysis:
                 for result in op.results:
                     self.enter(result, self.reachable(op))
         return self.memory
+
+    def region(self, graph: Graph, given: Iterable[int] = ()) -> Memory:
+        """Return what a region may write to, if it has the inputs at some positions for itself."""
+        key = graph, frozenset(given)
+        if key not in self.known:
+            self.known[key] = _Analysis(*key, self.known).run()
+        return self.known[key]
 
     def enter(self, value: Value, roots: frozenset[Root]) -> None:
         if is_scalar(value.type):
@@ -184,8 +176,8 @@ class _Analysis:
 
     def branch(self, op: Operation, position: int) -> None:
         operands = op.operands[1:]
-        given = frozenset(i for i, x in enumerate(operands) if self.is_free(x, op, position))
-        inner = tuple([_analyze(region, given, self.known) for region in op.regions])
+        given = [i for i, x in enumerate(operands) if self.is_free(x, op, position)]
+        inner = tuple([self.region(region, given) for region in op.regions])
         self.memory.regions[op] = inner
         for i in given:
             if any(r.inputs[i] in m.written for r, m in zip(op.regions, inner, strict=True)):
@@ -212,14 +204,12 @@ class _Analysis:
         inputs, outputs = inputs[:carried], body.outputs[:carried]
         own = {i for i, value in enumerate(inputs) if not is_scalar(value.type)}
         while True:
-            memory = _analyze(body, frozenset(first + i for i in own), self.known)
-            kept = own - _shared(memory, outputs)
-            kept = _needed(memory, inputs, outputs, kept)
+            memory = self.region(body, [first + i for i in own])
+            kept = _needed(memory, inputs, outputs, own - _shared(memory, outputs))
             if kept == own:
                 break
             own = kept
-        others = [_analyze(region, frozenset(), self.known) for region in op.regions[:-1]]
-        self.memory.regions[op] = (*others, memory)
+        self.memory.regions[op] = (*map(self.region, op.regions[:-1]), memory)
         copied = set()
         for i in own:
             operand = op.operands[first + i]
@@ -267,10 +257,7 @@ class _Analysis:
 
 def _shared(memory: Memory, outputs: Sequence[Value]) -> set[int]:
     """Return which outputs lie in memory that is foreign or that another one lies in."""
-    seen: dict[Root, int] = {}
-    for value in outputs:
-        for root in memory.roots[value]:
-            seen[root] = seen.get(root, 0) + 1
+    seen = Counter([root for value in outputs for root in memory.roots[value]])
     return {
         i
         for i, value in enumerate(outputs)

@@ -24,12 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim
-from lanewise.ir.graph import Builder, Graph, Operation
-from lanewise.ops.regions import PARALLEL, batched_type, map_
-from lanewise.passes.pipeline import lower
-from lanewise.runtime.failed import KernelFailed, left
-from lanewise.runtime.interpret import Plan
+from lanewise.ir.graph import Operation
+from lanewise.runtime.binding import sizes_of
+from lanewise.runtime.failed import KernelFailed, first_failing, left
+from lanewise.runtime.interpret import Plan, chunked_graph, examples_of, planned
 from lanewise.runtime.launch import Entry
 from lanewise.runtime.native import Library, template
 from lanewise.runtime.pool import launcher
@@ -46,19 +44,13 @@ _PART, _LARGEST, _SINGLES = 64, 1024, 16
 _BYTES = 24
 #: Which of the numbers that ``mend.ll`` knows says how many examples are on the list.
 _TAKEN = 4
-#: How many examples fail, in the types of the graph that interprets them.
-_COUNT = Dim.symbol("failed")
 
 
 class Mender:
-    """Does what a kernel leaves undone: called by `launch`, where a kernel returns a failure.
+    """Does what the kernel of a native map leaves undone: called by `launch`, where one fails.
 
     Parameters
     ----------
-    op
-        The native map.
-    entry
-        Its kernel.
     lost
         Where in the scratch the kernel notes which examples it had at hand; None if they are those
         of a block.
@@ -96,10 +88,8 @@ class Mender:
             What it returned: four times an example before which all are done, and more.
         context
             The address of its context.
-        size
-            The number of examples, if an int.
-        operands
-            As the kernel reads them.
+        size, operands
+            As the kernel was called; the number of examples may be anything that is no int.
         """
         assert self._lost is not None or not self._entry.refills
         if not isinstance(size, int):
@@ -126,7 +116,9 @@ class Mender:
         """The map's region, for as many examples as fail."""
         plan = self._plan
         if plan is None:
-            plan = self._plan = Plan(lower(_interpretable(self._op)), sized=True, tells=False)
+            axes = self._entry.axes[: len(self._op.operands)]  # but what the kernel is told
+            graph = chunked_graph(self._op, axes)
+            plan = self._plan = planned(graph, sized=True)
         return plan
 
 
@@ -191,51 +183,28 @@ class _Examples:
 
     def interpreted(self, numbers: np.ndarray) -> list[np.ndarray]:
         """Return what some examples give in NumPy, in order; tell of the first that raises."""
+        outputs = self._attempt(numbers)
+        if outputs is None:
+            first = first_failing(
+                len(numbers), lambda low, high: self._attempt(numbers[low:high]) is None
+            )
+            raise KernelFailed(int(numbers[first]), self.mender._op)
+        return outputs
+
+    def _attempt(self, numbers: np.ndarray) -> list[np.ndarray] | None:
+        """Return what some examples give in NumPy; None if they raise."""
         try:
             return self._interpret(numbers)
         except MemoryError:
             raise
         except Exception:
-            low, high = 0, len(numbers)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._raises(numbers[low:middle]):
-                high = middle
-            else:
-                low = middle
-        raise KernelFailed(int(numbers[low]), self.mender._op)
-
-    def _raises(self, numbers: np.ndarray) -> bool:
-        try:
-            self._interpret(numbers)
-        except MemoryError:
-            raise
-        except Exception:
-            return True
-        return False
+            return None
 
     def _interpret(self, numbers: np.ndarray) -> list[np.ndarray]:
-        parts = [
-            x if axis is None else np.moveaxis(x, axis, 0)[numbers]
-            for x, axis in zip(self.operands, self.entry.axes, strict=True)
-        ]
-        if self.mender._sizes:
-            parts.pop()  # what the kernel is told
-        return self.mender.plan.step({**self.mender._sizes, str(_COUNT): len(numbers)}, *parts)
-
-
-def _interpretable(op: Operation) -> Graph:
-    """Return the graph of a native map as the interpreter takes it: of some examples, in rows."""
-    builder = Builder()
-    (body,) = op.regions
-    axes = tuple([None if axis is None else 0 for axis in op.params["in_dims"]])
-    operands = [
-        builder.input(value.type if axis is None else batched_type(value.type, _COUNT))
-        for value, axis in zip(body.inputs, axes, strict=True)
-    ]
-    changed = {"size": _COUNT, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
-    results = builder.emit(map_, tuple(operands), {**op.params, **changed}, (body,))
-    return builder.finish(results)
+        plan = self.mender.plan
+        parts = examples_of(self.operands, self.entry.axes, numbers)[: len(plan.graph.inputs)]
+        sizes = {**self.mender._sizes, **sizes_of(plan.graph.inputs, parts)}
+        return plan.step(sizes, *parts)
 
 
 @cache

@@ -26,9 +26,6 @@ from lanewise.codegen.llvm import lock
 #: METH_FASTCALL of CPython.
 _FASTCALL = 0x80
 
-#: What is never freed: engines, and the definitions of built-in functions.
-_immortal: list[Any] = []
-
 _DECLARATION = re.compile(r"^declare (\w+) @(\w+)\((.*)\)$", re.MULTILINE)
 
 
@@ -88,12 +85,8 @@ def _engine(text: str, found: dict[str, int], level: int) -> Any:
         binding.initialize_native_asmprinter()
         binding.initialize_native_asmparser()
         # Position-independent: the code may lie further up than a 32-bit address reaches.
-        target = binding.Target.from_default_triple().create_target_machine(
-            opt=level,
-            jit=True,
-            reloc="pic",
-            codemodel="default",
-        )
+        triple = binding.Target.from_default_triple()
+        target = triple.create_target_machine(opt=level, jit=True, reloc="pic", codemodel="default")
         module = binding.parse_assembly(text)
         module.verify()
         engine = binding.create_mcjit_compiler(module, target)
@@ -140,12 +133,9 @@ class Library:
             return f"define internal {result} @{name}({parameters}) {{ {returns} }}"
 
         text = _DECLARATION.sub(resolve, text)
-        engine = interruptible(f"{level} {text}", lambda: _engine(text, found, level))
-        self._engine = engine
+        self._engine = interruptible(f"{level} {text}", lambda: _engine(text, found, level))
         self._definitions: dict[str, _MethodDef] = {}
-        _immortal.append(engine)
-        # At exit llvmlite would free the code of engines that nobody refers to any more.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+        _keep(self._engine)  # at exit llvmlite would free the code of one that nobody refers to
 
     def address(self, name: str) -> int:
         """Return the address of a function or global variable."""
@@ -162,7 +152,7 @@ class Library:
         if definition is None:
             definition = _MethodDef(name.encode(), self.address(name), _FASTCALL, doc.encode())
             self._definitions[name] = definition
-            _immortal.append(definition)
+            _keep(definition)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -170,6 +160,10 @@ class Library:
 
     def set_object(self, name: str, value: Any) -> None:
         """Make a global variable refer to a Python object, which then lives for ever."""
-        _immortal.append(value)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+        _keep(value)
         ctypes.c_void_p.from_address(self.address(name)).value = id(value)
+
+
+def _keep(value: Any) -> None:
+    """Have an object live for ever."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))

@@ -18,21 +18,18 @@ While more than one thread runs, each has a copy of the block, so a kernel may w
 context. Of a kernel that failed, the copy ends in the caller's block: it may note there what it
 stopped at.
 
-**Chunks.** Items are handed out in chunks of ``grain``, each beginning at a multiple of it, to
-whichever thread asks next. The chunks are the same for any number of threads, so partial results
-by chunk can be combined in an order that does not depend on it. One chunk, or one thread, is run
-right away on the calling thread.
+**Chunks** of ``grain`` items, each beginning at a multiple of it, go to whichever thread asks next.
+They are the same for any number of threads, so partial results by chunk can be combined in an order
+that does not depend on it. One chunk, or one thread, is run right away on the calling thread.
 
 **Failure.** `run` returns the code of the failing chunk with the lowest items, so the first
 example that fails is found, as in the loop. Chunks below a failing one still run, to their end;
-later ones need not: ``poll`` tells them to leave. What ``poll`` made a kernel return is ignored
-then.
+later ones need not: ``poll`` tells them to leave, and what they return then is ignored.
 
 **Polling.** A kernel calls ``poll`` now and then (every 65536 turns of a loop, and between blocks
-of lanes). On the main thread it lets Python's signal handlers run every 40 ms; what a handler
-raises (`KeyboardInterrupt`) stops all threads and is raised by `run`. While the calling thread
-waits for others, it does the same. Other Python threads never take the GIL for this: signals are
-the main thread's.
+of lanes). On the main thread it lets Python's signal handlers run every 40 ms, also while that
+waits for others; what a handler raises (`KeyboardInterrupt`) stops all threads and is raised by
+`run`. Other Python threads never take the GIL for this: signals are the main thread's.
 
 **Threads** are made when first needed, sleep in ``pthread_cond_wait`` when there is no work, and
 never touch Python. Jobs of several Python threads are open at the same time: workers join the
@@ -44,8 +41,7 @@ waited for: idle workers end with the process.
 **Scratch** is 64-byte aligned memory, one for each thread, with arbitrary contents. It is kept
 from job to job, all threads together up to 32 MiB.
 
-The pool is LLVM IR (``pool.ll``, ``pool_threads.ll``), so neither installing nor running needs a
-compiler but LLVM's.
+The pool is LLVM IR (``pool.ll``, ``pool_threads.ll``), so no compiler is needed but LLVM's.
 """
 
 from __future__ import annotations
@@ -57,6 +53,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 
+from lanewise.codegen.background import held_at_fork
 from lanewise.runtime.native import Library, template
 
 #: Bytes at the start of a context that belong to the pool.
@@ -85,14 +82,12 @@ Run = Callable[[int, int, int, int, int], int]
 
 
 class Pool:
-    """A pool of native threads; a process needs one, see `launcher`.
+    """A pool of native threads, of which so many work at once, the calling one among them.
 
-    Parameters
-    ----------
-    threads
-        How many threads work at once, the calling one among them.
-    absent
-        Functions of the C library to do without.
+    A process needs one, see `launcher`. Tests have it do without functions that are ``absent`` from
+    the C library of some platforms. Native code calls ``launch``, the address of an ``i32 (ptr
+    kernel, ptr context, i64 total, i64 grain, i64 scratch_bytes, ptr code)``: it returns 0 and
+    leaves the code, or another number with an exception set; nothing is checked.
     """
 
     __slots__ = ("_census", "_reset", "_resize", "launch", "run")
@@ -145,7 +140,7 @@ def _text() -> str:
 
 
 #: Reentrant: a signal handler may come to the same place.
-_lock = threading.RLock()
+_lock = held_at_fork(threading.RLock())
 _pool: Pool | None = None
 _threads: int | None = None
 
@@ -153,9 +148,9 @@ _threads: int | None = None
 def launcher() -> Run:
     """Return ``run(kernel, context, total, grain, scratch_bytes)``, a built-in function.
 
-    Its arguments are integers: the address of the kernel, the address of the context (see the
-    module's text), how many items there are, how many make a chunk, and how many bytes of scratch
-    each thread needs. It returns 0, or the code of the failing chunk with the lowest items.
+    It takes the addresses of the kernel and of the context (see the module's text), how many items
+    there are, how many make a chunk, and how many bytes of scratch each thread needs. It returns 0,
+    or the code of the failing chunk with the lowest items.
 
     Examples
     --------
@@ -174,24 +169,11 @@ def launcher() -> Run:
     >>> run(kernel, ctypes.addressof(block), 1_000_000, 64, 0)
     448
     """
-    return _the_pool().run
+    return the_pool().run
 
 
-def launching() -> int:
-    """Return the address of what `launcher`'s function calls, for native code.
-
-    It is ``i32 (ptr kernel, ptr context, i64 total, i64 grain, i64 scratch_bytes, ptr code)``. It
-    returns 0 and leaves the code, or another number with an exception set; nothing is checked.
-
-    Examples
-    --------
-    >>> launching() == launching()
-    True
-    """
-    return _the_pool().launch
-
-
-def _the_pool() -> Pool:
+def the_pool() -> Pool:
+    """Return the pool of this process."""
     global _pool
     pool = _pool
     if pool is None:
@@ -231,18 +213,17 @@ def _default_threads() -> int:
                 f"not {given!r}"
             )
         return int(given)
+    return min(processors(), MOST_THREADS)
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
     if hasattr(os, "process_cpu_count"):  # Python 3.13
-        count = os.process_cpu_count()
-    elif hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    else:
-        count = os.cpu_count()
-    return min(count or 1, MOST_THREADS)
+        return os.process_cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()  # the thread that held it is not in this process
     if _pool is not None:
         _pool.reset()
 

@@ -8,9 +8,10 @@ the estimate does not say that it would take far longer, so no call is lost to a
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
+from functools import cached_property
 from typing import Any
 
 from lanewise.codegen.work import interpreting
@@ -19,7 +20,7 @@ from lanewise.ops.control import while_
 from lanewise.ops.regions import map_
 from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.settings import backend
-from lanewise.runtime.tiers import INFINITE, Executable, duration
+from lanewise.runtime.tiers import Executable, duration
 
 #: Nanoseconds of a call below which there is nothing to win.
 SHORT = 10_000
@@ -40,35 +41,22 @@ ENOUGH = 3
 #: as the machine had something else to do, does not decide.
 LAST = 3
 
-clock = perf_counter_ns
-
 
 class Race:
-    """Measures the calls of a trace by both ways, and says which the next one takes.
-
-    Attributes
-    ----------
-    traced, plain
-        Nanoseconds of a call by each way.
-    """
-
-    __slots__ = (
-        "_close", "_count", "_estimate", "_executable", "_is_native", "_least", "_lost", "_plain",
-        "_traced", "_tried", "_unchanged", "_won", "plain", "traced",
-    )  # fmt: skip
+    """Measures the calls of a trace by both ways, and says which the next one takes."""
 
     def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
         self._executable = executable
         self._unchanged = unchanged
         self._is_native = False
         self._least: float | None = None
-        self._estimate: float | None = None
         self._count = self._won = self._lost = self._close = 0
         #: How many calls of the trace there were when the plain function was tried.
         self._tried = 0
         self._traced: deque[int] = deque(maxlen=LAST)
         self._plain: deque[int] = deque(maxlen=LAST)
-        self.traced = self.plain = INFINITE
+        #: Nanoseconds of a call by each way.
+        self.traced = self.plain = math.inf
 
     def is_plain(self, arguments: Sequence[Any]) -> bool:
         """Whether the next call, on some arguments, runs the plain function."""
@@ -89,32 +77,31 @@ class Race:
         is_native = executable.native is not None
         if is_native and not self._is_native:
             return False  # what was compiled may win
-        if not is_native and SLOW < executable.whole < INFINITE:
+        if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
-            known = self.plain if self._plain else self._estimated()
+            known = self.plain if self._plain else self._estimated
             return known < executable.whole
         if self.traced < SHORT or self._count < 2:
             return False
         if self.plain < self.traced or self._close:
             return True
-        if self.plain < INFINITE:
+        if self.plain < math.inf:
             return self._count - self._tried >= PATIENCE * self.plain / self.traced
         if self._least is None:
             self._least = _least(executable.graph)
         return self._least < self.traced
 
+    @cached_property
     def _estimated(self) -> float:
-        """Return how many nanoseconds the plain function should take."""
-        if self._estimate is None:
-            self._estimate = _itself(self._executable.graph)
-        return self._estimate
+        """Nanoseconds that the plain function should take."""
+        return _itself(self._executable.graph)
 
     def is_over(self) -> bool:
         """Whether the trace has won for good."""
         executable = self._executable
-        if self._count < ENOUGH or (executable.native is None and executable.cost < INFINITE):
+        if self._count < ENOUGH or (executable.native is None and executable.cost < math.inf):
             return False
-        return self._lost >= ENOUGH or (self.plain == INFINITE and not self.is_ahead())
+        return self._lost >= ENOUGH or (self.plain == math.inf and not self.is_ahead())
 
     def note_traced(self, nanoseconds: int) -> None:
         """Note how long a call took that ran what was traced."""
@@ -127,8 +114,8 @@ class Race:
         # It was compiled in this call. What NumPy took says more than an estimate.
         self._least = self.traced / DARING if self._count else None
         if not self._count and _has_while(self._executable.graph):
-            self._least = INFINITE  # the data decide how long that goes on
-        self._is_native, self.traced = is_native, INFINITE
+            self._least = math.inf  # the data decide how long that goes on
+        self._is_native, self.traced = is_native, math.inf
         self._traced.clear()
         self._count = self._tried = self._lost = 0
 
@@ -136,7 +123,7 @@ class Race:
         """Note how long a call took that ran the plain function."""
         if self._executable.native is None:
             self._executable.spend(nanoseconds)
-        if self._executable.is_compiling and self.plain < INFINITE:
+        if self._executable.is_compiling and self.plain < math.inf:
             return  # which took some of it
         self._plain.append(nanoseconds)
         self.plain = min(self._plain)
@@ -152,8 +139,10 @@ class Race:
         self._close = 0
 
     def told(self) -> str:
-        """Return why the next call runs the plain function."""
-        took = "" if self.plain == INFINITE else f"took {duration(self.plain)}, and "
+        """Return why the next call runs the plain function: nothing where it does not."""
+        if not self.is_ahead():
+            return ""
+        took = "" if self.plain == math.inf else f"took {duration(self.plain)}, and "
         return f"the function itself {took}may be faster than {duration(self.traced)}"
 
 
@@ -174,12 +163,10 @@ def _looped(graph: Graph) -> float:
     maps = [op for op in graph.operations if op.primitive is map_]
     sizes = [op.params["size"] for op in maps]
     if not all([isinstance(size, int) for size in sizes]):
-        return INFINITE
+        return math.inf
     pairs = zip(maps, sizes, strict=True)
     return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
 
 
 def _has_while(graph: Graph) -> bool:
-    return any(
-        [op.primitive is while_ or any(map(_has_while, op.regions)) for op in graph.operations]
-    )
+    return any(op.primitive is while_ for op in graph.walk())

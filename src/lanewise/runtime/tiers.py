@@ -9,14 +9,13 @@ there. Only a call that should take longer than compiling waits for it.
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -26,28 +25,25 @@ from lanewise.codegen.background import Work, begin, go_on, is_alone
 from lanewise.codegen.lift import lift
 from lanewise.codegen.ufunc_loops import scipy_tells
 from lanewise.codegen.work import compiling, interpreting, writing
-from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType
+from lanewise.ir.types import dims_in
 from lanewise.loading import late
 from lanewise.ops.facts import may_fail, seen
 from lanewise.passes.assume import Assumed, assumed
-from lanewise.passes.batches import has_kernels
-from lanewise.passes.pipeline import RECORDED, lower
+from lanewise.passes.pipeline import RECORDED
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.binding import input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed, NotCompiled
 from lanewise.runtime.interpret import Plan, planned
+from lanewise.runtime.pool import get_threads, processors
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
 if TYPE_CHECKING:
     from lanewise.codegen.partition import Report
     from lanewise.runtime.few import Few
 
-compiler = late("lanewise.runtime.compiler")
+making = late("lanewise.runtime.few")
 kernels = late("lanewise.runtime.kernels")
-pool = late("lanewise.runtime.pool")
-INFINITE = float("inf")
 CALLS_HOST = "it calls host code"
 #: Of what LLVM takes, callers are taken to lose so much: it works on another core. If processes end
 #: before, they wait for the kernel that is at work.
@@ -56,7 +52,7 @@ LLVM_SHARE = 0.1
 MOST_SIZES = 1024
 #: For so many ranges of sizes there are kernels of their own; those for the others assume nothing.
 MOST_ASSUMED = 2
-_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_CORES = processors()
 #: An estimate of what NumPy takes is corrected if it takes so many times as long.
 FAR_OFF = 3.0
 
@@ -69,18 +65,6 @@ class Choice:
 
     backend: str
     reason: str
-
-
-class Rival(Protocol):
-    """What else may run a call: see `lanewise.runtime.race`."""
-
-    def is_ahead(self) -> bool:
-        """Whether it runs the next one."""
-        ...
-
-    def told(self) -> str:
-        """Return why."""
-        ...
 
 
 class _Ledger:
@@ -125,37 +109,23 @@ class Executable:
         What LANEWISE_BACKEND may say too, which goes first.
     lent
         The inputs whose last values belong into their memory, with the outputs that these are.
-
-    Attributes
-    ----------
-    graph
-        As it was recorded.
-    native
-        The plan with kernels for many examples, once it was compiled; None before, or where nothing
-        can be.
-    spent, cost
-        Nanoseconds that NumPy is estimated to have taken in all calls so far (also of executables
-        that differ in numbers only), and that compiling would take from them; that is infinite if
-        there is nothing to compile.
-    whole
-        Nanoseconds that all of compiling should take, by whomever.
+    assumes
+        How many ranges of sizes may have kernels of their own.
     """
-
-    __slots__ = ("_assumed", "_assumes", "_best", "_codes", "_error", "_estimate", "_estimated",
-                 "_few", "_forced", "_interpreter", "_ledger", "_others", "_runs", "_work",
-                 "cost", "fault", "graph", "lent", "native", "race", "whole")  # fmt: skip
 
     def __init__(
         self,
         graph: Graph,
         forced: str | None = None,
         lent: Mapping[int, int] = MappingProxyType({}),
+        assumes: int = MOST_ASSUMED,
     ) -> None:
         self.graph = graph
         self.lent = lent
-        #: What measures whether the function that was traced is faster than all this.
-        self.race: Rival | None = None
+        #: Tells why the function that was traced runs the next call: nothing where it does not.
+        self.told: Callable[[], str] = str
         self._forced = forced
+        #: The plan with kernels, for many examples if there is another; None until it is compiled.
         self.native: Plan | None = None
         self._few: Few | None = None
         #: What is being compiled, in the background.
@@ -164,30 +134,34 @@ class Executable:
         self._best: dict[tuple[int, ...], Plan] = {}
         #: The code of kernels that were compiled before they ran.
         self._codes: list[Any] = []
-        #: What the kernels assume of sizes, and what runs where that does not hold.
-        self._assumed: Assumed | None = None
+        #: What runs where sizes are not what the kernels assume.
         self._others: Executable | None = None
-        self._assumes = MOST_ASSUMED
-        self.cost = self.whole = INFINITE
-        #: Why it is not compiled, or what was left out, where that should not be so.
-        self.fault = ""
+        self._assumes = assumes
+        #: Nanoseconds that compiling should take, from callers and by whomever: infinite if there
+        #: is nothing to compile.
+        self.cost = self.whole = math.inf
         self._ledger = _Ledger()
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         #: Of the last interpreted call; how much longer they take, and how many there were.
         self._estimated, self._error, self._runs = 0.0, 1.0, 0
         self._interpreter: Plan | None = None
+        #: What calls run without asking any more.
+        self.kept: Plan | None = None
         with carrying_out(graph) as faults:
             self.graph = graph = RECORDED(graph)
+            self._assumed = Assumed(graph, {})
             if not graph.has_effects:
                 self.cost, self.whole = attempt(
-                    "the estimate", graph, _prices, otherwise=lambda: (INFINITE, INFINITE)
+                    "the estimate", graph, _prices, otherwise=lambda: (math.inf, math.inf)
                 )
-            if self.cost < INFINITE:
+            if self.cost < math.inf:
                 self._ledger = attempt("the ledger", graph, _ledger_of, otherwise=_Ledger)
+        #: Why it is not compiled, or what was left out, where that should not be so.
         self.fault = ", ".join(faults)
 
     @property
     def spent(self) -> float:
+        """Nanoseconds that NumPy should have taken in all calls so far, whatever the numbers."""
         return self._ledger.spent
 
     def __call__(self, *arguments: Any) -> list[Any]:
@@ -208,7 +182,7 @@ class Executable:
     def _chosen(self, is_forced: bool, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run, which is compiled now if it is forced, or worth to wait for."""
         if self.native is None:
-            if self.cost == INFINITE:
+            if self.cost == math.inf:
                 return self.interpreter
             waits = is_forced
             if not waits:
@@ -219,26 +193,22 @@ class Executable:
             self._make(arguments, waits)
             if self.native is None:
                 return self.interpreter
-        sizes = {} if self._assumed is None and self._few is None else self._own(arguments)
-        if self._assumed is not None:
-            found = self._assumed.solved(sizes)
-            if found is None:
-                return self._other().plan(arguments)
-        if self._few is None:
+        found, few = self._assumed, self._few
+        if not found.sizes and few is None:
             return self.native
-        best = self._best.get((pool.get_threads(), *sizes.values()))
-        if best is None:
+        sizes = read_sizes(self.graph, arguments)
+        if found.sizes and found.solved(sizes) is None:
+            with _lock:
+                self._others = self._others or Executable(
+                    self.graph, self._forced, self.lent, self._assumes - 1
+                )
+            return self._others.plan(arguments)
+        if few is None:
+            return self.native
+        key = get_threads(), *sizes.values()
+        if key not in self._best:
             self._make(arguments, is_forced)
-            best = self._best.get((pool.get_threads(), *sizes.values()))
-        return best or next(iter(self._best.values()), self.native)
-
-    def _other(self) -> Executable:
-        """Return the executable for sizes that the kernels of this one are not for."""
-        with _lock:
-            if self._others is None:
-                self._others = Executable(self.graph, self._forced, self.lent)
-                self._others._assumes = self._assumes - 1
-            return self._others
+        return self._best.get(key) or next(iter(self._best.values()), self.native)
 
     def prepare(self, arguments: Sequence[Any]) -> None:
         """Have the plan for some arguments compiled in the background, where something else runs.
@@ -255,7 +225,7 @@ class Executable:
         with _lock:
             work = self._work
             if work is None or work.is_lost:
-                sizes = self._own(arguments)
+                sizes = read_sizes(self.graph, arguments)
                 if waits:
                     self._compile(sizes)  # and its kernels as they run
                     return
@@ -290,8 +260,9 @@ class Executable:
 
     def give_up(self, reason: str, plan: Plan | None = None) -> None:
         """Run without kernels from now on, because of this; by a plan, if one is given."""
-        self.cost = INFINITE  # first: what is being compiled is not taken then
-        self.native = self._few = self._assumed = self._work = None
+        self.cost = math.inf  # first: what is being compiled is not taken then
+        self.native = self._few = self._work = None
+        self._assumed = Assumed(self.graph, {})
         self.fault = self.fault or reason
         self._interpreter = plan or self._interpreter
 
@@ -307,7 +278,7 @@ class Executable:
     @property
     def is_waiting(self) -> bool:
         """Whether calls are interpreted until compiling pays."""
-        return self.native is None and self.cost < INFINITE
+        return self.native is None and self.cost < math.inf
 
     def note_run(self, nanoseconds: float) -> None:
         """Note what an interpreted call took: estimates of later ones are corrected by that."""
@@ -329,10 +300,10 @@ class Executable:
         LANEWISE_BACKEND is asked here for the last time.
         """
         forced = backend() or self._forced
-        if forced == INTERPRET or (self.native is None and self.cost == INFINITE):
+        if forced == INTERPRET or (self.native is None and self.cost == math.inf):
             return self.interpreter
         # Otherwise the sizes decide.
-        return self.native if self._assumed is None and self._few is None else None
+        return self.native if not self._assumed.sizes and self._few is None else None
 
     @property
     def interpreter(self) -> Plan:
@@ -370,10 +341,10 @@ class Executable:
             return Choice(INTERPRET, reason)
         if self.graph.has_effects:
             return Choice(INTERPRET, CALLS_HOST)
-        if self.native is None and self.cost == INFINITE:
+        if self.native is None and self.cost == math.inf:
             return Choice(INTERPRET, self.fault or "nothing in it has a native form")
-        if forced is None and self.race is not None and self.race.is_ahead():
-            return Choice(PLAIN, self.race.told())
+        if forced is None and (reason := self.told()):
+            return Choice(PLAIN, reason)
         choice = Choice(COMPILE, by) if forced == COMPILE else self._tier(sizes)
         if self.fault:
             return replace(choice, reason=f"{choice.reason}; {self.fault} was survived")
@@ -411,27 +382,28 @@ class Executable:
         """
         recorded, known = (self.graph, None) if sizes is None else self._under(sizes)
         with _lock, seen(known or {}):
-            return compiler.native_graph(recorded, report, known)
+            return making.native_graph(recorded, report, known)
 
     def sizes(self, arguments: Sequence[Any]) -> dict[str, int]:
         """Return the sizes of the symbols that the graph has, and those of what runs."""
         found = read_sizes(self.graph, arguments)
         return {**found, **self._under(found)[1]}
 
-    def _own(self, arguments: Sequence[Any]) -> dict[str, int]:
-        """Return the sizes that the arguments of a call give to the graph's symbols."""
-        return read_sizes(self.graph, arguments)
+    def _assuming(self, sizes: Mapping[str, int]) -> Assumed:
+        """Return what kernels assume, or would if they were made for these sizes."""
+        if self.native is not None or not self._assumes:
+            return self._assumed
+        found = attempt("assumed", self.graph, assumed, sizes, otherwise=lambda: None)
+        return found or self._assumed
 
     def _under(self, sizes: Mapping[str, int]) -> tuple[Graph, Mapping[str, int]]:
         """Return the graph of which kernels for some sizes are made, and its symbols' sizes."""
         known = {name: sizes[name] for name, *_ in input_sizes(self.graph)}
-        found = self._assumed
-        if self.native is None and self._assumes:
-            found = attempt("assumed", self.graph, assumed, known, otherwise=lambda: None)
-        solved = known if found is None else found.solved(known)
+        found = self._assuming(known)
+        solved = found.solved(known)
         if solved is None:
             return (self.graph, known) if self._others is None else self._others._under(known)
-        return self.graph if found is None else found.graph, solved
+        return found.graph, solved
 
     def uncompiled(self) -> list[tuple[Operation, str]]:
         """Return the operations that are left to NumPy where all else is compiled, and why."""
@@ -447,29 +419,18 @@ class Executable:
 
         Where arrays are given that lie in memory as the arguments do, its kernels are compiled.
         """
-        found, few, native, sizes = self._assumed, self._few, self.native, own
-        recorded = self.graph
-        with carrying_out(recorded) as faults:
+        few, native = self._few, self.native
+        with carrying_out(self.graph) as faults:
             try:
-                if native is None and self._assumes:
-                    found = attempt("assumed", recorded, assumed, sizes, otherwise=lambda: None)
-                if found is not None:
-                    recorded, sizes = found.graph, found.solved(sizes) or {}
+                found = self._assuming(own)
+                sizes = found.solved(own) or {}
                 if native is None:
-                    with seen(sizes):
-                        graph, few = compiler.plans(recorded, sizes, self.lent)
-                    if graph is None:
-                        native, few = few.plan if few and has_kernels(few.lowered) else None, None
-                    elif few is not None and not sizes and few.is_better_for(graph, sizes):
-                        native, few = few.plan, None
-                    else:
-                        native = Plan(lower(graph), lent=self.lent)
+                    native, few = making.plans(found.graph, sizes, self.lent)
                 if native is None:
-                    self.cost = INFINITE
+                    self.cost = math.inf
                     return
-                best = native
-                if few is not None and few.is_better_for(native.graph, sizes):
-                    best = few.plan
+                is_few = few is not None and few.is_better_for(native.graph, sizes)
+                best = few.plan if is_few else native
                 if like is not None:
                     given = dict(zip(best.graph.inputs, like, strict=False))
                     for op, free in best.kernels:
@@ -477,10 +438,10 @@ class Executable:
                         self._codes.append(kernels.compiled(op, free, given))
             finally:
                 self.fault = ", ".join([*filter(None, [self.fault]), *faults])
-        if self.cost == INFINITE:
+        if self.cost == math.inf:
             return
         known = self._best if len(self._best) < MOST_SIZES else {}
-        self._best = {**known, (pool.get_threads(), *own.values()): best}
+        self._best = {**known, (get_threads(), *own.values()): best}
         self._assumed, self._few = found, few if sizes else None
         self._ledger.is_compiled = True
         self._interpreter = None  # seldom needed again
@@ -504,22 +465,17 @@ def _like(x: Any) -> Any:
 
 def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
     """Return what tells how long NumPy is estimated to take on some arguments."""
-    dims = [
-        (number, axis, dim)
-        for number, value in enumerate(graph.inputs)
-        if isinstance(value.type, ArrayType)
-        for axis, dim in enumerate(value.type.shape)
-        if isinstance(dim, Dim)
-    ]
-    if not dims:
+    read = input_sizes(graph)
+    if not read:
         known = interpreting(graph, {})
         return lambda arguments: known
-    if len({dim for *_, dim in dims}) != 1:
+    if len(set(dims_in(tuple([value.type for value in graph.inputs])))) != 1:
         return lambda arguments: interpreting(graph, read_sizes(graph, arguments))
-    number, axis, dim = dims[0]  # the estimate is linear in it, from two examples on
-    two = interpreting(graph, {str(dim): 2})
-    slope = interpreting(graph, {str(dim): 3}) - two
-    fixed = two - 2 * slope
+    ((symbol, number, axis, less),) = read  # the estimate is linear in it, from two examples on
+    assert isinstance(less, int)
+    two = interpreting(graph, {symbol: 2})
+    slope = interpreting(graph, {symbol: 3}) - two
+    fixed = two - slope * (2 + less)
     return lambda arguments: fixed + slope * arguments[number].shape[axis]
 
 
