@@ -7,11 +7,14 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.costs import each_ns
-from lanewise.codegen.counting import Counting, expected_turns, work_of
+from lanewise.codegen.counting import Counting, expected_turns, lanes_for, work_of
 from lanewise.codegen.llvm import machine
-from lanewise.codegen.numbers import is_supported, kinds_of
-from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
-from lanewise.codegen.vector import BITS
+from lanewise.codegen.uniformity import (
+    IN_REGISTERS,
+    carry_of,
+    varying_sizes,
+    varying_values,
+)
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
@@ -132,7 +135,8 @@ def instructions(body: Graph, among: Set[Value] | None = None) -> float:
         elif op.primitive.kind is Kind.LOOKUP:
             total += work_of(op) * sum(map(count, op.results))
         else:
-            total += work_of(op) * _largest(op)
+            arrays = (*op.operands, *op.results)
+            total += work_of(op) * max(map(count, arrays), default=0)
     return total
 
 
@@ -263,9 +267,8 @@ def _in_flight(body: Graph, mapped: Sequence[bool], live: int, group: int) -> in
         work = max(instructions(body, varying), 1.0)
         wanted = math.ceil(2 * time / work) if time > IN_SIGHT else 2
     else:
-        turn, first = loop.regions[-1], loop.params["captures"]
-        starts = turn.inputs[first : first + loop.params.get("carry", len(turn.inputs))]
-        time = counting.time(turn, starts)
+        turn = loop.regions[-1]
+        time = counting.time(turn, turn.inputs[carry_of(loop)])
         work = max(sum([instructions(region, varying) for region in loop.regions]), 1.0)
         # Where lanes leave one by one, more of them share what a wrong guess of that costs.
         wanted = math.ceil(2 * time / work) + (loop.primitive is while_)
@@ -285,23 +288,18 @@ def _main_loop(body: Graph) -> Operation | None:
     return next((loop for loop in found if loop is not None), own)
 
 
-def _turn(op: Operation) -> float:
+def turn_of(op: Operation) -> float:
     """Return about how many instructions a turn of an operation with regions is."""
     return max(sum(map(instructions, op.regions)), 1.0)
 
 
 def _all_turns(op: Operation) -> float:
-    return expected_turns(op) * _turn(op)
+    return expected_turns(op) * turn_of(op)
 
 
 def _group(body: Graph, in_dims: Sequence[int | None]) -> int:
-    """Return how many lanes a vector has: as many as a register has of what is mostly computed."""
-    work: dict[int, int] = {}
-    for value in varying_values(body, [axis is not None for axis in in_dims]):
-        if _is_number(value) and (bits := _bits(value)) >= 32:
-            work[bits] = work.get(bits, 0) + 1
-    most = max(work, key=lambda bits: (work[bits], bits), default=32)
-    return max(machine().register_bits // most, 2)
+    """Return how many lanes a vector has in a kernel."""
+    return lanes_for(varying_values(body, [axis is not None for axis in in_dims]))
 
 
 def _forced_lanes() -> int | None:
@@ -361,18 +359,6 @@ def _weight(value: Value) -> int:
     size = count(value)
     is_complex = value.type.dtype.kind == "c"
     return (2 if is_complex else 1) * (size if size <= IN_REGISTERS else 1)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value.type, ArrayType) and is_supported(value.type.dtype)
-
-
-def _bits(value: Value) -> int:
-    return BITS[kinds_of(value.type.dtype)[0]] if _is_number(value) else 64
-
-
-def _largest(op: Operation) -> int:
-    return max([count(value) for value in (*op.operands, *op.results)], default=0)
 
 
 def _values(body: Graph) -> Iterator[Value]:

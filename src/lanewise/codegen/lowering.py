@@ -19,7 +19,7 @@ from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Heap, Lazy, 
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.loops import FAR, UNROLLED, Loops
+from lanewise.codegen.loops import FAR, NOWHERE, UNROLLED, Ends, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
 from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
@@ -63,11 +63,6 @@ class Lowering(Loops):
         self.arenas: list[str] = []
         self._made: list[Buffer] = []
         self._depth = 0
-
-    @property
-    def scratch(self) -> int:
-        """How many bytes of local memory the kernel takes."""
-        return self.memory.size
 
     @property
     def is_outermost(self) -> bool:
@@ -177,10 +172,7 @@ class Lowering(Loops):
         of = tuple(of)
         work += sum([x.work for x in of if isinstance(x, Lazy) and not x.is_ready])
         found = Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
-        if found.depth <= DEEPEST:
-            return found
-        small = self.is_small(found.shape)
-        return self.elements(dtype, shape, self.items(found)) if small else self.materialized(found)
+        return found if found.depth <= DEEPEST else self._computed(found)
 
     def scalar(self, number: Number) -> Elements:
         """Return an array of no dimensions."""
@@ -215,13 +207,12 @@ class Lowering(Loops):
 
     def ready(self, x: Array) -> Array:
         """Return an array whose elements may be read again and again."""
-        if x.is_ready:
-            return x
-        return (
-            self.elements(x.dtype, x.shape, self.items(x))
-            if self.is_small(x.shape)
-            else (self.materialized(x))
-        )
+        return x if x.is_ready else self._computed(x)
+
+    def _computed(self, x: Array) -> Array:
+        if self.is_small(x.shape):
+            return self.elements(x.dtype, x.shape, self.items(x))
+        return self.materialized(x)
 
     def found_once(self, x: Array, shape: Shape) -> Array:
         """Return an array so that its elements are found once, if a result repeats costly ones."""
@@ -258,18 +249,22 @@ class Lowering(Loops):
         x.stored.buffer.places = ()  # it is kept for whoever reads x later
         return x.stored
 
-    def materialized(self, x: Array, wide: bool | None = None, beside: bool = False) -> Stored:
-        """Return an array computed into memory of its own; see `local`."""
+    def materialized(
+        self, x: Array, wide: bool | None = None, beside: bool = False, within: Ends = NOWHERE
+    ) -> Stored:
+        """Return an array computed into memory of its own; see `local` and `each`."""
         result = self.local(x.dtype, x.shape, wide, beside)
         if isinstance(x, Elements):
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
             return result
-        self.prepare_loops(x, x.shape, x.work if isinstance(x, Lazy) else 1)
+        work = x.work if isinstance(x, Lazy) else 1
+        self.prepare_loops(x, x.shape, work)
         self.each(
             x.shape,
             lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
-            work=x.work if isinstance(x, Lazy) else 1,
+            within=within,
+            work=work,
         )
         return result
 

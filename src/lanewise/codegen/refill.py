@@ -31,7 +31,7 @@ from lanewise.codegen import control
 from lanewise.codegen.addresses import Affine, Index
 from lanewise.codegen.arrays import Array, Given
 from lanewise.codegen.blocks import packed, unpack
-from lanewise.codegen.choices import instructions, only_indexed
+from lanewise.codegen.choices import instructions, only_indexed, turn_of
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.loops import TURNS, Variable
 from lanewise.codegen.lowering import Lowering
@@ -133,7 +133,7 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
         return None
     price = _RANKING + _MOVED * accesses + _KEPT * numbers
     price += instructions(before) + instructions(after)
-    return Plan(before, loop, after, handed, tuple(kept), frozenset(indexed), price / _turn(loop))
+    return Plan(before, loop, after, handed, tuple(kept), frozenset(indexed), price / turn_of(loop))
 
 
 def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
@@ -144,14 +144,9 @@ def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
             earlier = Graph(body.inputs, body.operations[:place], op.operands)
             given = varying_outputs(earlier, mapped)
             if varying_carry(op, given, varying_sizes(earlier, mapped))[1]:
-                found[place] = _turn(op)
+                found[place] = turn_of(op)
     best = max(found, key=lambda place: found[place], default=None)
     return best if best is not None and found[best] >= LEAST else None
-
-
-def _turn(loop: Operation) -> float:
-    """Return about how many instructions a turn of a loop is."""
-    return sum(map(instructions, loop.regions))
 
 
 def _read(graph: Graph) -> set[Value]:
@@ -197,7 +192,7 @@ def write(
     upcoming.set(begin)
     limit = max(round(plan.patience * e.lanes), 1)
 
-    fill, filled, done = e.label("fill"), e.label("filled"), e.label("done")
+    fill, done = e.label("fill"), e.label("done")
     e.branch(begin < end, fill, done)
     e.begin(fill)
     with k.scope():
@@ -205,7 +200,6 @@ def write(
         loads = rows.loads(plan.before)
         started = [variable for x in state for variable in x.variables]
         with e.aside() as lines:  # what has to be zero first is known when this is written
-            e.begin(filled)
             new, at = entering.get(), example.get()
             held.set(active.get() | new)
             with k.masked(new):
@@ -221,29 +215,27 @@ def write(
                     number, variables = _kept(k, new, k.scalar(known.count))
                     e.counted[name] = Counted(vecs(number.at())[0], known.most)
                     started += variables
-            behind = e.block
         still, first = active.get(), upcoming.get()
-        is_fresh = ~e.any(still)
-        apart, together = e.label("apart"), e.label("together")
-        e.branch(is_fresh, together, apart)
-        e.begin(together)
-        # Nothing here waits for what the lanes did before.
-        row = Affine(e, first, 1)
-        entering.set(e.lane_index() < end - first)
-        example.set(row)
-        upcoming.set((first + e.lanes).least(end))
-        for slot in [slot for variable in started for slot in variable.slots]:
-            slot.set(e.constant(slot.kind, 0))
-        with k.masked(entering.get()), k.scope():
-            loads.load(row)
-        e.jump(filled)
-        e.begin(apart)
-        entering.set(_next_examples(~still, example, upcoming, end))
-        with k.masked(entering.get()), k.scope():
-            loads.load(example.get())
-        e.jump(filled)
+        is_fresh, row = ~e.any(still), Affine(e, first, 1)
+
+        def load(at: Vec) -> None:
+            with k.masked(entering.get()), k.scope():
+                loads.load(at)
+
+        def together() -> None:  # nothing here waits for what the lanes did before
+            entering.set(e.lane_index() < end - first)
+            example.set(row)
+            upcoming.set((first + e.lanes).least(end))
+            for slot in [slot for variable in started for slot in variable.slots]:
+                slot.set(e.constant(slot.kind, 0))
+            load(row)
+
+        def apart() -> None:
+            entering.set(_next_examples(~still, example, upcoming, end))
+            load(example.get())
+
+        e.fork(is_fresh, together, apart)
         e.lines += lines
-        e.block = behind
 
         running = still | new
         active.set(running)
@@ -254,7 +246,7 @@ def write(
         ]
 
         def goes_on(mask: Vec) -> Vec:
-            within = _population(_bits(mask))
+            within = _population(e.bits(mask))
             left = patience.get() + (within - e.lanes)
             patience.set(left)
             return (within > 0) & (left > 0)
@@ -265,12 +257,12 @@ def write(
         still = active.get()
         is_left = e.any(still)
         with k.masked(running & ~still):
-            loads = rows.loads(plan.after)
+            later = rows.loads(plan.after)
             in_order = is_fresh & ~is_left
-            rows.either(in_order, row, at, loads.load)
+            rows.either(in_order, row, at, later.load)
             kept = [made[value] for value in plan.kept]
             results = [x.result() for x in state]
-            outputs = control.run(k, plan.after, [*loads.arrays(at), *kept, *results])
+            outputs = control.run(k, plan.after, [*later.arrays(at), *kept, *results])
             outputs = [k.ready(x) for x in outputs]
             rows.either(in_order, row, at, partial(rows.store, outputs))
         k.poll(TURNS // 16)
@@ -322,16 +314,12 @@ class _Rows:
 
     def either(self, in_order: Vec, row: Affine, at: Vec, access: Callable[[Vec], None]) -> None:
         """Write accesses to rows that stand in order, and for when they do not, anywhere."""
-        e = self.k.e
-        labels = e.label("together"), e.label("apart")
-        after = e.label("after")
-        e.branch(in_order, *labels)
-        for label, where in zip(labels, (row, at), strict=True):
-            e.begin(label)
+
+        def scoped(where: Vec) -> None:
             with self.k.scope():
                 access(where)
-            e.jump(after)
-        e.begin(after)
+
+        self.k.e.fork(in_order, partial(scoped, row), partial(scoped, at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +354,7 @@ class _Loads:
 def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     """Write that free lanes take the next examples, in order; return the lanes that do."""
     e = free.e
-    bits, first = _bits(free), upcoming.get()
+    bits, first = e.bits(free), upcoming.get()
     lower = [f"i64 {(1 << lane) - 1}" for lane in range(e.lanes)]
     groups = range(0, e.lanes, e.group)
     parts = [f"<{', '.join(lower[start : start + e.group])}>" for start in groups]
@@ -376,17 +364,6 @@ def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     example.set(select(new, number, example.get()))
     upcoming.set((first + _population(bits)).least(end))
     return new
-
-
-def _bits(mask: Vec) -> Vec:
-    """Return a mask as the bits of an integer, the first lane's the lowest."""
-    e = mask.e
-    found = e.constant("u64", 0)
-    for number, part in enumerate(mask.spread().parts):
-        text = e.write(f"bitcast {e.type('b', True)} {part} to i{e.group}")
-        wide = e.write(f"zext i{e.group} {text} to i64") if e.group < 64 else text
-        found = found | (e.uniform("u64", wide) << (number * e.group))
-    return found
 
 
 def _population(bits: Vec) -> Vec:
