@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -193,11 +194,8 @@ class Counting:
         found = work_in_lanes(body, mapped, lanes)
         blocks = -(-size // lanes)
         total.add(found, blocks)
-        for outer, axis in zip(op.operands, op.params["in_dims"], strict=True):
-            if axis is not None:
-                self.through(total, [outer], 0, outer)
-        for v in op.results:
-            self.through(total, [v], 0, v)
+        for v in (*itertools.compress(op.operands, mapped), *op.results):
+            self.far(total, v, nbytes_of(v))
         return total
 
     def chain(self, op: Operation) -> float:
@@ -210,27 +208,21 @@ class Counting:
         starts = body.inputs[carry_of(op)]
         times, before = [0.0] * len(starts), 0.0
         for _ in range(3):
-            ready = dict(zip(starts, times, strict=True))
-            self.path(body, ready)
             before = max(times, default=0.0)
-            times = [ready.get(v, 0.0) for v in body.outputs[: len(starts)]]
+            times = self.path(body, dict(zip(starts, times, strict=True)))[: len(starts)]
         return max(max(times, default=0.0) - before, 0.0)
 
     def time(self, body: Graph, starts: Iterable[Value]) -> float:
         """Return how many cycles a region takes from some of its inputs to its results."""
-        ready = dict.fromkeys(starts, 0.0)
-        self.path(body, ready)
-        return max([ready[v] for v in body.outputs if v in ready], default=0.0)
+        return max(self.path(body, dict.fromkeys(starts, 0.0)), default=0.0)
 
-    def path(self, body: Graph, ready: dict[Value, float]) -> None:
-        """Enter when results are there, given when some of the inputs are."""
+    def path(self, body: Graph, ready: dict[Value, float]) -> list[float]:
+        """Return when the results are there, given when some of the inputs are."""
         for op in body.operations:
             given = [ready[v] for v in op.operands if v in ready]
-            if not given or not op.results:
-                continue
-            time = max(given) + self.delay(op)
-            for v in op.results:
-                ready[v] = time
+            if given and op.results:
+                ready.update(dict.fromkeys(op.results, max(given) + self.delay(op)))
+        return [ready.get(v, 0.0) for v in body.outputs]
 
     def delay(self, op: Operation) -> float:
         """Return how many cycles after its operands an operation's results are there."""
@@ -252,31 +244,27 @@ class Counting:
     def operation(self, op: Operation, kept: set[Value]) -> Work:
         """Return the work of an operation without regions."""
         primitive, kind = op.primitive, op.primitive.kind
-        work = Work()
-        work.calls = ask(primitive.call_ns, op) * self.lanes + ask(primitive.setup_ns, op)
-        if not op.results or kind is Kind.SOURCE:
-            return work
+        work = Work(calls=ask(primitive.call_ns, op) * self.lanes + ask(primitive.setup_ns, op))
         if kind is Kind.VIEW:
             self.view(op)
-            return work
-        if kind is Kind.LOOKUP:
+        elif kind is Kind.LOOKUP:
             self.lookup(op, work)
-            return work
-        if kind is Kind.UPDATE:
+        elif kind is Kind.UPDATE:
             self.update(op, work)
-            return work
-        if work.calls:
-            return work
-        products = ask(primitive.products, op)
+        elif op.results and kind is not Kind.SOURCE and not work.calls:
+            if products := ask(primitive.products, op):
+                self.products(op, work, products / 2)
+            else:
+                self.computation(op, work, kept)
+        return work
+
+    def computation(self, op: Operation, work: Work, kept: set[Value]) -> None:
+        """Add what computing and reading the elements of arrays takes."""
+        primitive, kind = op.primitive, op.primitive.kind
         arrays = [v for v in (*op.operands, *op.results) if isinstance(v.type, ArrayType)]
-        vectors = self.vectors(arrays)
-        largest = max(arrays, key=count)
-        price = self.price(arrays)
+        vectors, price, largest = self.vectors(arrays), self.price(arrays), max(arrays, key=count)
         axis = op.params.get(primitive.along) if isinstance(primitive.along, str) else None
         is_across = self.lanes == 1 and bool(op.operands) and axis == op.operands[0].type.ndim - 1
-        if products:
-            self.products(op, work, products / 2)
-            return work
         if kind is Kind.REDUCTION:
             work.busy += vectors * PRICES.summed
             if self.lanes == 1:
@@ -296,7 +284,6 @@ class Counting:
         elif kind is not Kind.COPY:
             work.busy += vectors * work_of(op) * price
         self.through(work, [v for v in arrays if v in kept], vectors, largest)
-        return work
 
     def products(self, op: Operation, work: Work, sums: float) -> None:
         """Add what so many products and sums of them take."""
@@ -440,7 +427,7 @@ def work_in_lanes(
 
     What lies in `columns`, element by element, is in lanes as it is loaded.
     """
-    rows = [v for v, is_mapped in zip(body.inputs, mapped, strict=True) if is_mapped]
+    rows = [*itertools.compress(body.inputs, mapped)]
     counting = Counting(lanes, body.inputs, [*varying_values(body, mapped), *rows])
     for v, is_mapped in zip(body.inputs, mapped, strict=True):
         counting.around[v] = nbytes_of(v) * (lanes if is_mapped else 1)
