@@ -97,6 +97,12 @@ class Emitter:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def at_entry(self, instruction: str) -> str:
+        """Write an instruction to where the function begins; return the value's name."""
+        name = self.name()
+        self.entry.append(f"  {name} = {instruction}")
+        return name
+
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
@@ -159,11 +165,10 @@ class Emitter:
         if known is None:
             if self.table is None:
                 raise CannotCompile(f"the size {dim} is known only when it runs")
-            place, name = self.name(), self.name()
             offset = 8 * len(self.sizes)
-            self.entry.append(f"  {place} = getelementptr i8, ptr {self.table}, i64 {offset}")
-            self.entry.append(f"  {name} = load i64, ptr {place}")
-            known = self.sizes[dim, is_place] = self.uniform("i64", name)
+            place = self.at_entry(f"getelementptr i8, ptr {self.table}, i64 {offset}")
+            known = self.uniform("i64", self.at_entry(f"load i64, ptr {place}"))
+            self.sizes[dim, is_place] = known
         return known
 
     def lane_index(self, kind: str = "i64") -> Vec:
@@ -177,22 +182,13 @@ class Emitter:
 
     def slot(self, kind: str, varying: bool) -> Slot:
         """Return a variable of the function's frame; LLVM turns it into registers."""
-        names = []
-        for _ in range(self.parts if varying else 1):
-            name = self.name()
-            self.entry.append(f"  {name} = alloca {self.type(kind, varying)}")
-            names.append(name)
+        text = f"alloca {self.type(kind, varying)}"
+        names = [self.at_entry(text) for _ in range(self.parts if varying else 1)]
         return Slot(self, kind, varying, tuple(names))
 
     # --- instructions -------------------------------------------------------------------------
 
-    def map(
-        self,
-        kind: str,
-        operands: Sequence[Vec],
-        instruction: Callable[..., str],
-        like: Vec | None = None,
-    ) -> Vec:
+    def map(self, kind: str, operands: Sequence[Vec], instruction: Callable[..., str]) -> Vec:
         """Write an instruction for each part of the operands; the result is of `kind`.
 
         `instruction` gets the parts' names, and returns the instruction's text.

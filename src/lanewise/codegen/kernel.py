@@ -9,7 +9,7 @@ operand, one for sizes if it is told of any, and one for each result; then of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -220,7 +220,7 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
     group, parts = shape_of_lanes(usual, in_dims, in_lanes, wanted.lanes, columns)
     module = Module()
     e = Emitter(module, group, parts, FAST if wanted.fastmath else "")
-    k = KernelLowering(e)
+    k = Algorithms(e)
     k.has_batch = any([axis is not None for axis in in_dims])
     k.share = share_of(count_operations(body), in_lanes)
     work = each_ns(usual, in_dims, e.lanes, in_lanes)
@@ -248,7 +248,7 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
                 k.poll(TURNS // 16)
     lists.release(k)
     e.do("ret i64 0")
-    lost = k.close()
+    lost = _close(k)
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
     scratch = k.memory.size
@@ -273,7 +273,7 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
 class _Examples:
     """The examples of a kernel: where their operands and results lie, and what is done for them."""
 
-    def __init__(self, k: KernelLowering, wanted: _Wanted, in_lanes: bool, is_told: bool) -> None:
+    def __init__(self, k: Algorithms, wanted: _Wanted, in_lanes: bool, is_told: bool) -> None:
         e, body, in_dims = k.e, wanted.body, wanted.in_dims
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
         self.begin, self.end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
@@ -415,73 +415,31 @@ class _Examples:
         return packed(self.k, x, example, self.end, uses + self.body.outputs.count(value))
 
 
-class KernelLowering(Algorithms):
-    """The lowering of a kernel's function: it can leave it."""
-
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
-        self.first = e.constant("i64", 0)
-        self._failed = e.label("failed")
-        self._stopped = e.label("stopped")
-        self._turns = e.slot("i32", False)
-        self._failure = e.slot("i64", False)
-        self._turns.set(e.constant("i32", 0))
-        #: What to note in local memory where an example fails: a number for each lane, then one.
-        self.note: Callable[[], tuple[Vec, Vec]] | None = None
-        self.may_fail = False
-
-    def fail(self, condition: Vec) -> None:
-        """End the run if a condition holds in an active lane: an example fails."""
-        e = self.e
-        if self.mask is not None:
-            condition = condition & self.mask
-        on = e.label("fine")
-        self.may_fail = True
-        self._failure.set(self.first)
-        e.branch(e.any(condition), self._failed, on)
-        e.begin(on)
-
-    def poll(self, turns: Index = 1) -> None:
-        """Write what asks, once in many turns of a loop, whether the run should stop."""
-        e = self.e
-        turns = self._turns.get() + (turns if isinstance(turns, int) else turns.to("i32"))
-        self._turns.set(turns)
-        ask, on = e.label("ask"), e.label("on")
-        e.branch(turns < TURNS, on, ask)
-        e.begin(ask)
-        self._turns.set(e.constant("i32", 0))
-        poll = e.write("load ptr, ptr %context")
-        answer = e.uniform("i32", e.write(f"call i32 {poll}(ptr %context)"))
-        e.branch(answer.ne(0), self._stopped, on)
-        e.begin(on)
-
-    def close(self) -> int | None:
-        """Write where the function is left early; return where it notes which examples it had."""
-        e = self.e
-        e.begin(self._failed)
-        place = None
-        if self.note is not None and self.may_fail:
-            memory = self.local(np.dtype(np.int64), (2,), True)
-            places = [offset for offset, _ in memory.buffer.places]
-            place = next((offset for offset in places if isinstance(offset, int)), None)
-            for row, numbers in enumerate(self.note()):
-                memory.store(row, numbers, None)
-        code = self._failure.get() * 4 + FAILED
-        lists.release(self)
-        e.do(f"ret i64 {code.parts[0]}")
-        e.begin(self._stopped)
-        lists.release(self)
-        e.do(f"ret i64 {STOPPED}")
-        return place
+def _close(k: Algorithms) -> int | None:
+    """Write where the function is left early; return where it notes which examples it had."""
+    e = k.e
+    e.begin(k.failed)
+    place = None
+    if k.note is not None and k.may_fail:
+        memory = k.local(np.dtype(np.int64), (2,), True)
+        places = [offset for offset, _ in memory.buffer.places]
+        place = next((offset for offset in places if isinstance(offset, int)), None)
+        for row, numbers in enumerate(k.note()):
+            memory.store(row, numbers, None)
+    code = k.failure.get() * 4 + FAILED
+    lists.release(k)
+    e.do(f"ret i64 {code.parts[0]}")
+    e.begin(k.stopped)
+    lists.release(k)
+    e.do(f"ret i64 {STOPPED}")
+    return place
 
 
-def _in_registers(k: KernelLowering, x: Given) -> Array:
+def _in_registers(k: Algorithms, x: Given) -> Array:
     """Return an array of one number, loaded where the code at hand is."""
     return k.elements(x.dtype, x.shape, [x.at(*(0,) * x.ndim)])
 
 
 def _argument(e: Emitter, type_: str, offset: int) -> str:
-    at, name = e.name(), e.name()
-    e.entry.append(f"  {at} = getelementptr i8, ptr %context, i64 {offset}")
-    e.entry.append(f"  {name} = load {type_}, ptr {at}, !invariant.load !0")
-    return name
+    at = e.at_entry(f"getelementptr i8, ptr %context, i64 {offset}")
+    return e.at_entry(f"load {type_}, ptr {at}, !invariant.load !0")

@@ -72,6 +72,8 @@ class Loops:
         The lanes that are active; None for all.
     in_lanes
         Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
+    stopped
+        Where the function is left if it should stop.
     """
 
     def __init__(self, e: Emitter) -> None:
@@ -79,8 +81,11 @@ class Loops:
         self.mask: Vec | None = None
         self.in_lanes = False
         self._is_ahead = False
-        #: To how many operations loops over the elements of one may be written out.
         self.share = MOST_SHARE
+        self.stopped = e.label("stopped")
+        #: Turns of loops since it was last asked whether to stop.
+        self._turns = e.slot("i32", False)
+        self._turns.set(e.constant("i32", 0))
         #: How often the code at hand is written, as loops around it are written out.
         self._copies = 1
         #: Within how many loops of nests, that might be written out but run, the code at hand is.
@@ -126,7 +131,17 @@ class Loops:
 
         After many short ones it does, or after fewer long ones that count as several.
         """
-        raise NotImplementedError
+        e = self.e
+        turns = self._turns.get() + (turns if isinstance(turns, int) else turns.to("i32"))
+        self._turns.set(turns)
+        ask, on = e.label("ask"), e.label("on")
+        e.branch(turns < TURNS, on, ask)
+        e.begin(ask)
+        self._turns.set(e.constant("i32", 0))
+        poll = e.write("load ptr, ptr %context")
+        answer = e.uniform("i32", e.write(f"call i32 {poll}(ptr %context)"))
+        e.branch(answer.ne(0), self.stopped, on)
+        e.begin(on)
 
     # --- loops --------------------------------------------------------------------------------
 

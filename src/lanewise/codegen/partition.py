@@ -67,18 +67,13 @@ class Refused:
 Report = Callable[[Refused], None]
 
 
-def partition(
-    graph: Graph, kernels: dict[Any, Kernel | None], report: Report | None = None
-) -> Graph:
+def partition(graph: Graph, kernels: dict[Any, Kernel], report: Report | None = None) -> Graph:
     """Return the graph with the parts of its parallel maps that have a native form as native maps.
 
     Parameters
     ----------
-    graph
-        As it was recorded.
     kernels
-        The kernels that are known by `kernel_key`, None for what has no native form. New ones are
-        entered.
+        The kernels that are known by `kernel_key`. New ones are entered.
     report
         Told of each operation under a map that is left to NumPy, and why.
     """
@@ -90,7 +85,9 @@ def partition(
         if obstacle is None:
             operands, builder = [values[value] for value in op.operands], current_builder()
             found = _split(builder, op, operands, kernels, report or (lambda refused: None))
-            return [_with_batch(builder, v, whole) for v in found] if _is_single(op) else found
+            if found is None or not _is_single(op):
+                return found
+            return [_with_batch(builder, value, whole) for value in found]
         if op.primitive is reshape and _is_known(op, values, whole):
             return [whole[values[op.operands[0]]]]
         if obstacle and report:
@@ -299,10 +296,10 @@ def _split(
     builder: Builder,
     op: Operation,
     operands: list[Value],
-    kernels: dict[Any, Kernel | None],
+    kernels: dict[Any, Kernel],
     report: Report,
-) -> list[Value]:
-    """Record a map as native and other maps; return its results."""
+) -> list[Value] | None:
+    """Record a map as native and other maps; return its results, or None where it stays."""
     split = _Split(op, report)
     while True:
         groups = _groups(split)
@@ -313,24 +310,18 @@ def _split(
         for refused in culprits:
             split.refuse(refused)
         if culprits and has_own_sizes(op):  # a size is known in the kernel that defines it
-            for refused in culprits:
-                report(refused)
-            return _as_it_was(builder, op, operands)
+            return None
     if op.params["chunk"] is not None and any(g.members and not g.is_native for g in groups):
         # What NumPy computes must go in chunks.
         report(Refused(op, "it goes in chunks, for what is left to NumPy", op))
-        return _as_it_was(builder, op, operands)
+        return None
     return _recorded(builder, split, groups, operands)
 
 
-def _culprits(
-    split: _Split, groups: Sequence[_Group], kernels: dict[Any, Kernel | None]
-) -> list[Refused]:
+def _culprits(split: _Split, groups: Sequence[_Group], kernels: dict[Any, Kernel]) -> list[Refused]:
     """Return operations of native groups that have no native form after all."""
-    for group in groups:
+    for group in [group for group in groups if group.is_native]:
         members = group.members
-        if not group.is_native:
-            continue
         apart = {value for value in (*group.taken, *group.given) if value.type.dtype.kind == "O"}
         if apart:  # a kernel's lists are its own
             reason = "what a loop appends to and what is read of it are in different kernels"
@@ -367,7 +358,7 @@ def _culprits(
 
 
 def _refused(
-    split: _Split, group: _Group, kernels: dict[Any, Kernel | None]
+    split: _Split, group: _Group, kernels: dict[Any, Kernel]
 ) -> tuple[CannotCompile | None, Operation | None]:
     """Return why a group has no kernel, if it has none, and the operation that it was found in."""
     body, inner, numbers = _region(split, group)
@@ -392,11 +383,6 @@ def _refusal(split: _Split, member: Operation) -> str:
         error, _ = _refused(split, group, {})
         split.alone[member] = error.reason if error else ""
     return split.alone[member]
-
-
-def _as_it_was(builder: Builder, op: Operation, operands: list[Value]) -> list[Value]:
-    builder.location = op._place
-    return list(builder.emit(map_, tuple(operands), op.params, op.regions))
 
 
 def _groups(split: _Split) -> list[_Group]:
@@ -453,11 +439,8 @@ def _pieces(split: _Split, stage: dict[Operation, int]) -> dict[tuple[int, int],
 
 
 def _uses_lists(op: Operation) -> bool:
-    return any(v.type.dtype.kind == "O" for v in (*op.operands, *op.results) if not _is_token(v))
-
-
-def _is_token(value: Value) -> bool:
-    return not isinstance(value.type, ArrayType)
+    types = [value.type for value in (*op.operands, *op.results)]
+    return any(type_.dtype.kind == "O" for type_ in types if isinstance(type_, ArrayType))
 
 
 def _taken(split: _Split, members: Sequence[Operation], given: Sequence[Value] = ()) -> list[Value]:

@@ -20,7 +20,7 @@ examples leave together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -69,13 +69,12 @@ class Plan:
     Attributes
     ----------
     before
-        What leads to the loop. It takes the inputs of the map's region, and gives `handed`.
+        What leads to the loop. It takes the inputs of the map's region, and gives the loop's
+        operands, and what is `kept` for `after`.
     loop
         The loop.
     after
         What comes then. It takes the inputs, what `before` hands to it, and the loop's results.
-    handed
-        What `before` gives: the loop's operands, and what is `kept` for `after`.
     indexed
         Inputs that stay in memory: each turn reads where its data say.
     patience
@@ -85,33 +84,21 @@ class Plan:
     before: Graph
     loop: Operation
     after: Graph
-    handed: tuple[Value, ...]
     kept: tuple[Value, ...]
     indexed: frozenset[Value]
     patience: float
 
 
 def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
-    """Return how the kernel of a map's region refills its lanes; None if it should not.
-
-    Parameters
-    ----------
-    in_dims
-        Which inputs are mapped.
-    lanes
-        How many examples run together.
-    """
+    """Return how the kernel of a map's region refills so many lanes; None if it should not."""
     mapped = [axis is not None for axis in in_dims]
     place = _main_loop(body, mapped)
     if place is None or lanes > _MOST_LANES:
         return None
-    if any(v.type.dtype.kind == "O" for v in body.operations[place].operands):
+    operations = body.operations
+    if any(v.type.dtype.kind == "O" for v in operations[place].operands):
         return None  # what a lane saved in lists belongs to one example, until all is done with it
-    loop, earlier, later = (
-        body.operations[place],
-        body.operations[:place],
-        body.operations[place + 1 :],
-    )
+    loop, earlier, later = operations[place], operations[:place], operations[place + 1 :]
     if any(is_unknown(v.type.shape) for v in (*loop.operands, *loop.results)):
         return None
     read = {value for op in later for value in op.operands}.union(body.outputs)
@@ -133,7 +120,7 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
         return None
     price = _RANKING + _MOVED * accesses + _KEPT * numbers
     price += instructions(before) + instructions(after)
-    return Plan(before, loop, after, handed, tuple(kept), frozenset(indexed), price / turn_of(loop))
+    return Plan(before, loop, after, tuple(kept), frozenset(indexed), price / turn_of(loop))
 
 
 def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
@@ -197,14 +184,15 @@ def write(
     e.begin(fill)
     with k.scope():
         rows = _Rows(k, plan, given, in_dims, end)
-        loads = rows.loads(plan.before)
+        first_loads = rows.variables(plan.before)
         started = [variable for x in state for variable in x.variables]
         with e.aside() as lines:  # what has to be zero first is known when this is written
             new, at = entering.get(), example.get()
             held.set(active.get() | new)
             with k.masked(new):
-                arguments = loads.arrays(at)
-                made = dict(zip(plan.handed, control.run(k, plan.before, arguments), strict=True))
+                arguments = rows.arrays(first_loads, at)
+                found = control.run(k, plan.before, arguments)
+                made = dict(zip(plan.before.outputs, found, strict=True))
                 for x, value in zip(state, loop.operands[captures:], strict=True):
                     _enter(new, x.variables, k.items(made[value]))
                 for value in dict.fromkeys([*loop.operands[:captures], *plan.kept]):
@@ -220,7 +208,7 @@ def write(
 
         def load(at: Vec) -> None:
             with k.masked(entering.get()), k.scope():
-                loads.load(at)
+                rows.load(first_loads, at)
 
         def together() -> None:  # nothing here waits for what the lanes did before
             entering.set(e.lane_index() < end - first)
@@ -257,12 +245,12 @@ def write(
         still = active.get()
         is_left = e.any(still)
         with k.masked(running & ~still):
-            later = rows.loads(plan.after)
+            loads = rows.variables(plan.after)
             in_order = is_fresh & ~is_left
-            rows.either(in_order, row, at, later.load)
+            rows.either(in_order, row, at, partial(rows.load, loads))
             kept = [made[value] for value in plan.kept]
             results = [x.result() for x in state]
-            outputs = control.run(k, plan.after, [*later.arrays(at), *kept, *results])
+            outputs = control.run(k, plan.after, [*rows.arrays(loads, at), *kept, *results])
             outputs = [k.ready(x) for x in outputs]
             rows.either(in_order, row, at, partial(rows.store, outputs))
         k.poll(TURNS // 16)
@@ -293,14 +281,34 @@ class _Rows:
     in_dims: Sequence[int | None]
     stop: Vec
 
-    def loads(self, graph: Graph) -> _Loads:
-        """Return what of the inputs of the map's region is loaded for a part of it."""
-        read, variables = _read(graph), {}
+    def variables(self, graph: Graph) -> dict[int, list[Variable]]:
+        """Return what the inputs of the map's region that a part of it reads are loaded to."""
+        read, found = _read(graph), {}
         for number, (value, axis) in enumerate(zip(graph.inputs, self.in_dims, strict=False)):
             if axis is not None and value in read and value not in self.plan.indexed:
                 dtype = value.type.dtype
-                variables[number] = [self.k.variable(dtype, True) for _ in range(count(value))]
-        return _Loads(self, variables)
+                found[number] = [self.k.variable(dtype, True) for _ in range(count(value))]
+        return found
+
+    def load(self, loaded: Mapping[int, list[Variable]], at: Vec) -> None:
+        """Load inputs of the active lanes."""
+        for number, variables in loaded.items():
+            x: Array = self.given(number, at)
+            if x.size > 1 and isinstance(at, Affine):
+                x = packed(self.k, x, at, self.stop)
+            for variable, item in zip(variables, self.k.items(x), strict=True):
+                variable.set(item)
+
+    def arrays(self, loaded: Mapping[int, list[Variable]], example: Vec) -> list[Array]:
+        """Return all inputs, those that are loaded and those that are read where they lie."""
+        found: list[Array] = []
+        for number, axis in enumerate(self.in_dims):
+            x = self.given(number, None if axis is None else example)
+            if number in loaded:
+                items = [variable.get() for variable in loaded[number]]
+                x = self.k.elements(x.dtype, x.shape, items)
+            found.append(x)
+        return found
 
     def store(self, outputs: Sequence[Array], at: Vec) -> None:
         """Write the results of the active lanes."""
@@ -320,35 +328,6 @@ class _Rows:
                 access(where)
 
         self.k.e.fork(in_order, partial(scoped, row), partial(scoped, at))
-
-
-@dataclass(frozen=True, slots=True)
-class _Loads:
-    """Inputs that are loaded to variables."""
-
-    rows: _Rows
-    variables: dict[int, list[Variable]]
-
-    def load(self, at: Vec) -> None:
-        """Load those of the active lanes."""
-        k = self.rows.k
-        for number, variables in self.variables.items():
-            x: Array = self.rows.given(number, at)
-            if x.size > 1 and isinstance(at, Affine):
-                x = packed(k, x, at, self.rows.stop)
-            for variable, item in zip(variables, k.items(x), strict=True):
-                variable.set(item)
-
-    def arrays(self, example: Vec) -> list[Array]:
-        """Return all inputs, those that are loaded and those that are read where they lie."""
-        k, found = self.rows.k, []
-        for number, axis in enumerate(self.rows.in_dims):
-            x = self.rows.given(number, None if axis is None else example)
-            if number in self.variables:
-                items = [variable.get() for variable in self.variables[number]]
-                x = k.elements(x.dtype, x.shape, items)
-            found.append(x)
-        return found
 
 
 def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -46,8 +46,8 @@ class Rules(Reductions):
 
     def view(self, x: Array, shape: Sequence[int], source: Callable[..., Sequence[Index]]) -> Array:
         """Return an array whose element at an index is that of `x` at ``source(*index)``."""
-        if x.may_fail and not _reads_all(x, shape):  # what is not read would not be checked
-            x = self.ready(x)
+        if x.may_fail and (is_unknown((*x.shape, *shape)) or math.prod(shape) < x.size):
+            x = self.ready(x)  # what is not read would not be checked
         if isinstance(x, Elements) and self.is_small(shape):
             items = [x.at(*source(*i)) for i in np.ndindex(*shape)]
             return self.elements(x.dtype, shape, items)
@@ -145,10 +145,8 @@ class Rules(Reductions):
         types: Sequence[Any],
         shape: Sequence[int],
         at: Callable[..., Sequence[Number]],
-        operands: Iterable[Array],
     ) -> list[Array]:
         """Return the arrays whose elements at an index are ``at(*index)``."""
-        del operands
         if self.is_small(shape):
             rows = [at(*i) for i in np.ndindex(*shape)]
             return [
@@ -428,11 +426,6 @@ class Rules(Reductions):
             return
         for number, item in enumerate(items):
             items[number] = numbers.choose(where.eq(number), new(item), item)
-
-
-def _reads_all(x: Array, shape: Sequence[DimLike]) -> bool:
-    """Whether a view of this shape surely reads as many elements as there are."""
-    return not is_unknown((*x.shape, *shape)) and math.prod(shape) >= x.size
 
 
 def _through_ones(old: Sequence[int], new: Sequence[int], i: Sequence[Index]) -> list[Index]:

@@ -150,12 +150,14 @@ class Vec:
         old = self.kind
         if old == kind:
             return self
+        if self.value is not None:  # what is out of range LLVM would leave undefined
+            with np.errstate(all="ignore"):
+                # An unsigned -1 is all ones: it wraps where Python's number does not fit.
+                value = np.array(self.value).astype(NUMPY[old]).astype(NUMPY[kind])
+            return self.e.constant(kind, value.item())
         if kind == "b":
             return self.ne(0)
-        e, is_from_float, is_to_float = self.e, is_float(old), is_float(kind)
-        if self.value is not None and not (is_from_float and not is_to_float):
-            with np.errstate(all="ignore"):
-                return e.constant(kind, np.array(self.value, NUMPY[old]).astype(NUMPY[kind]).item())
+        is_from_float, is_to_float = is_float(old), is_float(kind)
         if is_from_float and not is_to_float:
             return self._truncated(kind)
         if kind == "f16" and old != "f32":
