@@ -315,13 +315,9 @@ class Carried:
             self.keeps = self.keeps or self.memory.buffer.mask is not k.mask
             return
         for item in k.items(x):
-            variable = k.variable(x.dtype, varying)
-            variable.set(item)
-            self.variables.append(variable)
+            self.variables.append(k.variable(x.dtype, varying, item))
             if self.keeps and not varying:
-                variable = k.variable(x.dtype, True)
-                variable.set(item)
-                self.last.append(variable)
+                self.last.append(k.variable(x.dtype, True, item))
 
     def get(self) -> Array:
         """Return it as a turn begins."""
@@ -376,9 +372,7 @@ def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[boo
     captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:first])]
     with pinned(captures):
         state, parts = _carry(k, op, [*captures, *operands[first:]], used)
-        active = e.slot("b", True) if parts else None
-        if active is not None:
-            active.set(k.mask or e.constant("b", True))
+        active = e.slot("b", True, k.mask or e.constant("b", True)) if parts else None
         turns(k, op, captures, state, active, e.any)
     return [x.result() for x in state]
 
@@ -407,12 +401,8 @@ def turns(
 ) -> None:
     """Write the turns of a while.
 
-    Parameters
-    ----------
-    active
-        The lanes that are in the loop, which leave it one by one; None if all leave together.
-    goes_on
-        Tells from the lanes that are still in it whether to take another turn.
+    The lanes in the loop, which leave it one by one, are `active`; None if all leave together.
+    `goes_on` tells from those that are still in it whether to take another turn.
     """
     test, body = op.regions
     with k.e.loop() as next_turn, k.scope():

@@ -180,11 +180,17 @@ class Emitter:
         ]
         return Vec(self, kind, True, tuple(parts))
 
-    def slot(self, kind: str, varying: bool) -> Slot:
-        """Return a variable of the function's frame; LLVM turns it into registers."""
+    def slot(self, kind: str, varying: bool, first: Vec | None = None) -> Slot:
+        """Return a variable of the function's frame, which LLVM turns into registers.
+
+        With `first` it is set to that here.
+        """
         text = f"alloca {self.type(kind, varying)}"
         names = [self.at_entry(text) for _ in range(self.parts if varying else 1)]
-        return Slot(self, kind, varying, tuple(names))
+        slot = Slot(self, kind, varying, tuple(names))
+        if first is not None:
+            slot.set(first)
+        return slot
 
     # --- instructions -------------------------------------------------------------------------
 
@@ -390,9 +396,8 @@ class Emitter:
 
         def each(mask: Vec, *operands: Vec) -> Vec:
             e = mask.e
-            left, found = e.slot("u64", False), e.slot(operands[0].kind, True)
-            left.set(e.bits(mask))
-            found.set(operands[0])
+            left = e.slot("u64", False, e.bits(mask))
+            found = e.slot(operands[0].kind, True, operands[0])
             e.module.declare("llvm.cttz.i64", "i64", "i64", "i1")
 
             def turn() -> None:

@@ -84,8 +84,7 @@ class Loops:
         self.share = MOST_SHARE
         self.stopped = e.label("stopped")
         #: Turns of loops since it was last asked whether to stop.
-        self._turns = e.slot("i32", False)
-        self._turns.set(e.constant("i32", 0))
+        self._turns = e.slot("i32", False, e.constant("i32", 0))
         #: How often the code at hand is written, as loops around it are written out.
         self._copies = 1
         #: Within how many loops of nests, that might be written out but run, the code at hand is.
@@ -96,10 +95,18 @@ class Loops:
     def index(self, index: Index | Dim) -> Vec:
         return as_index(self.e, index)
 
-    def variable(self, dtype: np.dtype, varying: bool | None = None) -> Variable:
-        """Return a variable; one for each lane if it is `varying`, by default where lanes run."""
+    def variable(
+        self, dtype: np.dtype, varying: bool | None = None, first: Number | None = None
+    ) -> Variable:
+        """Return a variable; one for each lane if it is `varying`, by default where lanes run.
+
+        With `first` it is set to that here.
+        """
         wide = self.in_lanes if varying is None else varying
-        return Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
+        found = Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
+        if first is not None:
+            found.set(first)
+        return found
 
     def is_small(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape is kept in registers."""
@@ -263,8 +270,7 @@ class Loops:
         self, first: Index, last: Index, step: int, rolled: bool = False
     ) -> Generator[tuple[Vec, Vec]]:
         """Write a loop over a counter, in which the block stands; give the counter and its end."""
-        counter = self.e.slot("i64", False)
-        counter.set(self.index(first))
+        counter = self.e.slot("i64", False, self.index(first))
         with self.e.loop(rolled=rolled) as goes_on:
             at, bound = counter.get(), self.index(last)
             goes_on(at < bound if step > 0 else at > bound)
@@ -408,9 +414,7 @@ class Loops:
                     found = list(step(index, *found))
             return found
         wide, outer = self.in_lanes or in_lanes, self.mask
-        variables = [self.variable(numbers.dtype_of(x), wide) for x in start]
-        for variable, x in zip(variables, start, strict=True):
-            variable.set(x)
+        variables = [self.variable(numbers.dtype_of(x), wide, x) for x in start]
         is_out = self.written_out(shape, work)
         nest = self.indices(shape, within, unroll=is_out, rolled=True, in_lanes=in_lanes)
         for index in nest:
