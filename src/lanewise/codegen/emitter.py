@@ -356,9 +356,8 @@ class Emitter:
             inner = Emitter(self.module, self.group, 1, self.flags.strip())
             given = [Vec(inner, x.kind, varying, (f"%a{i}",)) for i, x in enumerate(operands)]
             results = [x.spread_if(varying) for x in function(*given)]
-            whole = self._together([x.kind for x in results], varying)
-            value = results[0].parts[0] if len(results) == 1 else "poison"
-            for place, x in enumerate(results if len(results) > 1 else ()):
+            whole, value = self._together([x.kind for x in results], varying), "poison"
+            for place, x in enumerate(results):
                 part = f"{self.type(x.kind, varying)} {x.parts[0]}"
                 value = inner.write(f"insertvalue {whole} {value}, {part}, {place}")
             inner.do(f"ret {whole} {value}")
@@ -369,21 +368,19 @@ class Emitter:
             self.module.results[full] = [x.kind for x in results]
         kinds = self.module.results[full]
         whole = self._together(kinds, varying)
-        found: list[list[str]] = [[] for _ in kinds]
+        calls = []
         for parts in zip(*[x.parts for x in taken], strict=True):
             text = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
-            value = self.write(f"call {whole} @{full}({text})")
-            for place, names in enumerate(found):
-                is_one = len(kinds) == 1
-                names.append(
-                    value if is_one else self.write(f"extractvalue {whole} {value}, {place}")
-                )
-        return [Vec(self, k, varying, tuple(names)) for k, names in zip(kinds, found, strict=True)]
+            calls.append(self.write(f"call {whole} @{full}({text})"))
+        rows = [
+            [self.write(f"extractvalue {whole} {value}, {place}") for value in calls]
+            for place in range(len(kinds))
+        ]
+        return [Vec(self, k, varying, tuple(row)) for k, row in zip(kinds, rows, strict=True)]
 
     def _together(self, kinds: Sequence[str], varying: bool) -> str:
-        """Return the type of what a function gives, of several results a structure."""
-        types = [self.type(kind, varying) for kind in kinds]
-        return types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
+        """Return the type of what a function gives: a structure."""
+        return f"{{ {', '.join([self.type(kind, varying) for kind in kinds])} }}"
 
     def call_each(self, name: str, function: Callable[..., Vec], mask: Vec, *operands: Vec) -> Vec:
         """Call `function`, written once in the module for uniform values, for each lane of a mask.

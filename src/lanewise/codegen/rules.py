@@ -439,20 +439,15 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], lis
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0
     while i < len(old) or j < len(new):
-        left, right = [], []
-        a = b = 1
-        if i < len(old):
-            a, left, i = old[i], [i], i + 1
-        if j < len(new):
-            b, right, j = new[j], [j], j + 1
-        while a != b:
-            if a < b and i < len(old):
-                a, left, i = a * old[i], [*left, i], i + 1
-            elif j < len(new):
-                b, right, j = b * new[j], [*right, j], j + 1
-            else:
-                a, left, i = a * old[i], [*left, i], i + 1
-        groups.append((left, right))
+        first, start = i, j
+        i, j = min(i + 1, len(old)), min(j + 1, len(new))
+        while i < len(old) or j < len(new):
+            left, right = math.prod(old[first:i]), math.prod(new[start:j])
+            if left == right:
+                break
+            is_old = i < len(old) and (left < right or j == len(new))
+            i, j = i + is_old, j + (not is_old)
+        groups.append(([*range(first, i)], [*range(start, j)]))
     return groups
 
 
