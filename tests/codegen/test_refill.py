@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import kernel, refill
+from lanewise.codegen import kernel, loops, refill
 from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.ir.graph import Graph
 from lanewise.runtime import dispatch, launch
@@ -402,7 +402,8 @@ def test_an_endless_loop_is_interrupted():
 
 def turns(func: Callable[..., Any], x: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> int:
     """Return how many turns of loops a kernel takes on one thread: it polls once in each."""
-    monkeypatch.setattr(kernel, "TURNS", 1)
+    for module in (kernel, loops):
+        monkeypatch.setattr(module, "TURNS", 1)
     count = 0
 
     def poll(context: int) -> int:

@@ -211,7 +211,7 @@ class Guarded:
         if isinstance(size, Dim):
             return _allocate(k, size)
         e = k.e
-        first = max(k.scratch, PAGE)
+        first = max(k.memory.size, PAGE)
         end = first + -(-max(size, 1) // PAGE) * PAGE
         k.memory.size = end + PAGE
         byte, at_end, offset, name = (e.name() for _ in range(4))

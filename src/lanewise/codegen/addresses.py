@@ -52,7 +52,7 @@ class Affine(Vec):
             return Vec.__add__(self, other)
         return Affine(self.e, self.base + other, self.step)
 
-    def __radd__(self, other: float | bool) -> Vec:
+    def __radd__(self, other: Vec | float | bool) -> Vec:
         return self + other
 
     def __sub__(self, other: Vec | float | bool) -> Vec:
@@ -69,7 +69,7 @@ class Affine(Vec):
             return Vec.__mul__(self, other)
         return Affine(self.e, self.base * known, self.step * int(known))
 
-    def __rmul__(self, other: float | bool) -> Vec:
+    def __rmul__(self, other: Vec | float | bool) -> Vec:
         return self * other
 
 

@@ -116,12 +116,8 @@ _at_work: dict[str, Work] = {}
 def interruptible(key: str, make: Callable[[], T]) -> T:
     """Return what a function gives, which signal handlers do not have to wait for.
 
-    Parameters
-    ----------
-    key
-        What decides the result. Who asks for one that is being made waits for that.
-    make
-        The function. It runs to its end, though nobody may wait any more.
+    Its key is what decides the result: who asks for one that is being made waits for that. The
+    function runs to its end, though nobody may wait any more.
 
     Examples
     --------

@@ -20,10 +20,11 @@ from functools import cache
 from llvmlite import binding
 
 from lanewise.codegen import rows
-from lanewise.codegen.addresses import Affine, Index, as_index, load_number, size_of
+from lanewise.codegen.addresses import Affine, as_index, load_number, size_of
 from lanewise.codegen.arrays import Array, Given, Stored
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.llvm import Code, machine
+from lanewise.codegen.loops import Loops
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, kinds_of
 from lanewise.codegen.vector import LLVM, Vec
@@ -180,7 +181,7 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     """
     module = Module()
     e = Emitter(module, side, 1)
-    k = _Loops(e)
+    k = Loops(e)
     packs = verb.startswith("pack")
     width = 2 if verb.endswith("2") else 1
     count = e.uniform("i64", "%count") * width
@@ -202,16 +203,6 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     arguments = [*_ARGUMENTS, *["ptr %others"][: width - 1]]
     module.functions[name] = e.finish(name, "void", arguments, "nounwind")
     return module.text()
-
-
-class _Loops(Lowering):
-    """Loops only."""
-
-    def fail(self, condition: Vec) -> None:
-        raise NotImplementedError
-
-    def poll(self, turns: Index = 1) -> None:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.costs import each_ns
-from lanewise.codegen.counting import Counting, expected_turns, work_of
+from lanewise.codegen.counting import Counting, expected_turns, lanes_for, nbytes_of, work_of
 from lanewise.codegen.llvm import machine
-from lanewise.codegen.numbers import is_supported, kinds_of
-from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
-from lanewise.codegen.vector import BITS
+from lanewise.codegen.uniformity import (
+    IN_REGISTERS,
+    carry_of,
+    varying_sizes,
+    varying_values,
+)
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
@@ -51,7 +54,8 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
         return _own_sizes_pay(body, in_dims)
     body = at_usual_sizes(body)
     if any([op.primitive in LOOPS for op in body.operations]):
-        return _largest_in_lanes(body, in_dims) <= NEAR_BYTES
+        varying = varying_values(body, [axis is not None for axis in in_dims])
+        return _group(body, in_dims) * max(map(nbytes_of, varying), default=0) <= NEAR_BYTES
     is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
     if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False
@@ -71,13 +75,6 @@ def _is_faster(
     lanes = _group(usual, in_dims)
     in_lanes = each_ns(longest, in_dims, lanes, True, columns)
     return in_lanes < each_ns(usual, in_dims, lanes, False, columns)
-
-
-def _largest_in_lanes(body: Graph, in_dims: Sequence[int | None]) -> int:
-    """Return how many bytes the largest array has of the examples in the lanes of a vector."""
-    arrays = varying_values(body, [axis is not None for axis in in_dims])
-    largest = max([count(v) * v.type.dtype.itemsize for v in arrays if count(v) > 1], default=0)
-    return _group(body, in_dims) * largest
 
 
 def defines_sizes(body: Graph, in_dims: Sequence[int | None]) -> bool:
@@ -132,76 +129,65 @@ def instructions(body: Graph, among: Set[Value] | None = None) -> float:
         elif op.primitive.kind is Kind.LOOKUP:
             total += work_of(op) * sum(map(count, op.results))
         else:
-            total += work_of(op) * _largest(op)
+            arrays = (*op.operands, *op.results)
+            total += work_of(op) * max(map(count, arrays), default=0)
     return total
 
 
 def only_indexed(body: Graph, number: int) -> bool:
     """Whether an input is read at places that are data only, so that few of them may be read."""
-    value = body.inputs[number]
-    if any(value is output for output in body.outputs):
-        return False
-    found = False
-    for op in body.operations:
-        for place, operand in enumerate(op.operands):
-            if operand is not value:
-                continue
-            found = True
-            if op.primitive.indices == 1 and place == 0:  # gather: a run of places is many
-                continue
-            if op.primitive is map_ or not op.regions:
-                return False
-            shift = len(op.operands) - len(op.regions[0].inputs)
-            if place < shift or (op.primitive in LOOPS and place >= op.params.get("captures", 0)):
-                return False
-            uses = [r for r in op.regions if _is_used(r, place - shift)]
-            if not all(only_indexed(region, place - shift) for region in uses):
-                return False
-    return found
+
+    def is_so(op: Operation | None, place: int) -> bool:
+        if op is None or op.primitive is map_:
+            return False
+        if not op.regions:  # gather: a run of places is many
+            return op.primitive.indices == 1 and place == 0
+        if op.primitive in BRANCHES:
+            return place > 0
+        return op.primitive not in LOOPS or place < op.params["captures"]
+
+    reads = list(_reads(body, body.inputs[number]))
+    return bool(reads) and all([is_so(op, place) for op, place in reads])
 
 
 def is_indexed(region: Graph, value: Value) -> bool:
     """Whether a region reads a value of its at places that are data, or that a turn decides."""
-    return _is_read(region, value, lambda op, place: place in op.primitive.reads_at_data) or (
-        is_sliced(region, value)
-    )
+    reads = _reads(region, value)
+    is_at_data = any(op and place in op.primitive.reads_at_data for op, place in reads)
+    return is_at_data or is_sliced(region, value)
 
 
 def is_sliced(region: Graph, value: Value) -> bool:
     """Whether a region reads or writes parts of a value of which a turn decides how large."""
     kinds = (Kind.VIEW, Kind.UPDATE)
-    return _is_read(region, value, lambda op, _: op.primitive.kind in kinds and has_dim(op.params))
-
-
-def _is_read(region: Graph, value: Value, how: Callable[[Operation, int], bool]) -> bool:
-    """Whether an operation takes a value as some operand in such a way."""
-    for op in region.operations:
-        for place, operand in enumerate(op.operands):
-            if operand is not value:
-                continue
-            if how(op, place):
-                return True
-            shift = 1 if op.primitive in BRANCHES else 0
-            for inner in op.regions:
-                if place >= shift and _is_read(inner, inner.inputs[place - shift], how):
-                    return True
-    return False
+    reads = _reads(region, value)
+    return any(op and op.primitive.kind in kinds and has_dim(op.params) for op, _ in reads)
 
 
 def only_called(body: Graph, number: int) -> bool:
     """Whether an input is read by calls of a library only, which read it where it lies."""
-    value = body.inputs[number]
-    readers = [op for op in body.operations if value in op.operands]
-    return (
-        bool(readers)
-        and value not in body.outputs
-        and all([not op.regions and ask(op.primitive.call_ns, op) > 0 for op in readers])
+    reads = list(_reads(body, body.inputs[number]))
+    return bool(reads) and all(
+        [op and not op.regions and ask(op.primitive.call_ns, op) > 0 for op, _ in reads]
     )
 
 
-def _is_used(region: Graph, number: int) -> bool:
-    value = region.inputs[number]
-    return any(value in op.operands for op in region.operations) or value in region.outputs
+def _reads(region: Graph, value: Value) -> Iterator[tuple[Operation | None, int]]:
+    """Give the operations that take a value, also those in regions, and as which operand.
+
+    Where a region hands it on, there is no operation.
+    """
+    for op in region.operations:
+        for place, operand in enumerate(op.operands):
+            if operand is not value:
+                continue
+            yield op, place
+            shift = 1 if op.primitive in BRANCHES else 0
+            for inner in op.regions if place >= shift else ():
+                yield from _reads(inner, inner.inputs[place - shift])
+    for place, output in enumerate(region.outputs):
+        if output is value:
+            yield None, place
 
 
 def shape_of_lanes(
@@ -263,9 +249,8 @@ def _in_flight(body: Graph, mapped: Sequence[bool], live: int, group: int) -> in
         work = max(instructions(body, varying), 1.0)
         wanted = math.ceil(2 * time / work) if time > IN_SIGHT else 2
     else:
-        turn, first = loop.regions[-1], loop.params["captures"]
-        starts = turn.inputs[first : first + loop.params.get("carry", len(turn.inputs))]
-        time = counting.time(turn, starts)
+        turn = loop.regions[-1]
+        time = counting.time(turn, turn.inputs[carry_of(loop)])
         work = max(sum([instructions(region, varying) for region in loop.regions]), 1.0)
         # Where lanes leave one by one, more of them share what a wrong guess of that costs.
         wanted = math.ceil(2 * time / work) + (loop.primitive is while_)
@@ -285,23 +270,18 @@ def _main_loop(body: Graph) -> Operation | None:
     return next((loop for loop in found if loop is not None), own)
 
 
-def _turn(op: Operation) -> float:
+def turn_of(op: Operation) -> float:
     """Return about how many instructions a turn of an operation with regions is."""
     return max(sum(map(instructions, op.regions)), 1.0)
 
 
 def _all_turns(op: Operation) -> float:
-    return expected_turns(op) * _turn(op)
+    return expected_turns(op) * turn_of(op)
 
 
 def _group(body: Graph, in_dims: Sequence[int | None]) -> int:
-    """Return how many lanes a vector has: as many as a register has of what is mostly computed."""
-    work: dict[int, int] = {}
-    for value in varying_values(body, [axis is not None for axis in in_dims]):
-        if _is_number(value) and (bits := _bits(value)) >= 32:
-            work[bits] = work.get(bits, 0) + 1
-    most = max(work, key=lambda bits: (work[bits], bits), default=32)
-    return max(machine().register_bits // most, 2)
+    """Return how many lanes a vector has in a kernel."""
+    return lanes_for(varying_values(body, [axis is not None for axis in in_dims]))
 
 
 def _forced_lanes() -> int | None:
@@ -341,18 +321,17 @@ def pressure(body: Graph, numbers: Collection[Value] = ()) -> int:
     for place, op in enumerate(body.operations):
         live += sum([_weight(v) for v in op.results if v in last])
         taken = _captured(op, numbers)
-        inner = max((pressure(region, taken(region)) for region in op.regions), default=0)
-        most = max(most, live, inner)
+        inner = [pressure(region, [region.inputs[i] for i in taken]) for region in op.regions]
+        most = max(most, live, *inner)
         live -= sum([_weight(v) for v in ends.get(place, ())])
     return most
 
 
-def _captured(op: Operation, numbers: Collection[Value]) -> Callable[[Graph], set[Value]]:
-    """Return what tells the inputs of a region of an operation that are some of the numbers."""
+def _captured(op: Operation, numbers: Collection[Value]) -> list[int]:
+    """Return which inputs of the regions of an operation are some of the numbers."""
     first = 1 if op.primitive in BRANCHES else 0
     last = op.params["captures"] if op.primitive in LOOPS else len(op.operands)
-    places = [i for i in range(first, last) if op.operands[i] in numbers]
-    return lambda region: {region.inputs[i - first] for i in places}
+    return [i - first for i in range(first, last) if op.operands[i] in numbers]
 
 
 def _weight(value: Value) -> int:
@@ -361,18 +340,6 @@ def _weight(value: Value) -> int:
     size = count(value)
     is_complex = value.type.dtype.kind == "c"
     return (2 if is_complex else 1) * (size if size <= IN_REGISTERS else 1)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value.type, ArrayType) and is_supported(value.type.dtype)
-
-
-def _bits(value: Value) -> int:
-    return BITS[kinds_of(value.type.dtype)[0]] if _is_number(value) else 64
-
-
-def _largest(op: Operation) -> int:
-    return max([count(value) for value in (*op.operands, *op.results)], default=0)
 
 
 def _values(body: Graph) -> Iterator[Value]:

@@ -7,6 +7,7 @@ goes on until the last has left; what a lane carries is not touched after it lef
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -23,10 +24,10 @@ from lanewise.codegen.loops import UNROLLED, Variable
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import check_sizes, is_unknown
-from lanewise.codegen.uniformity import varying_carry, varying_scan
+from lanewise.codegen.uniformity import carry_of, varying_carry
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType, has_dim, symbols_in
+from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import cond, scan, switch, while_
 from lanewise.ops.facts import ask, is_elementwise, may_fail, usual
 from lanewise.ops.regions import map_
@@ -45,31 +46,28 @@ def run(
     k: Lowering,
     graph: Graph,
     arguments: Sequence[Array],
-    done: Callable[[int, Array], None] | None = None,
+    done: Callable[[Value, Array], None] | None = None,
 ) -> list[Array]:
     """Write the operations of a graph; return its outputs.
 
-    ``done`` is told of each output, by its number, as soon as it is there. Who stores it then has
+    ``done`` is told of each value of the graph as soon as it is there. Who stores outputs then has
     fewer numbers to keep at hand.
     """
-    places: dict[Value, list[int]] = {}
-    if done is not None:
-        for number, value in enumerate(graph.outputs):
-            places.setdefault(value, []).append(number)
-    uses: dict[Value, int] = {}
-    again: dict[Value, int] = {}  # of these, how often by an operation that finds it once
-    for value in (*[v for op in graph.operations for v in op.operands], *graph.outputs):
-        uses[value] = uses.get(value, 0) + 1
+    uses = Counter([v for op in graph.operations for v in op.operands])
+    uses.update(graph.outputs)
+    again: Counter[Value] = Counter()  # of these, how often by an operation that finds it once
     for op in filter(is_elementwise, graph.operations):
-        for value in set(op.operands):
-            again[value] = again.get(value, 0) + op.operands.count(value) - 1
+        again.update(op.operands)
+        again.subtract(set(op.operands))
     env: dict[Value, Array] = {}
 
     def bind(value: Value, array: Array) -> None:
         env[value] = array
-        if uses.get(value):
+        if uses[value]:
             for buffer in array.buffers:
                 buffer.readers += 1
+        if done is not None:
+            done(value, array)
 
     def release(value: Value) -> None:
         uses[value] -= 1
@@ -85,7 +83,7 @@ def run(
             with k.handing_on(operands) as given:
                 for value in op.operands:
                     release(value)
-                is_used = [uses.get(value, 0) > 0 for value in op.results]
+                is_used = [uses[value] > 0 for value in op.results]
                 try:
                     results = operation(k, op, operands, is_used)
                     k.e.check_length()
@@ -95,16 +93,8 @@ def run(
                 except Exception as error:
                     raise refusal(error, op) from error
                 for value, result in zip(op.results, results, strict=True):
-                    bind(value, k.settled(result, uses.get(value, 0) - again.get(value, 0)))
+                    bind(value, k.settled(result, uses[value] - again[value]))
                     given.append(env[value])
-            if done is not None:
-                for value in op.results:
-                    for number in places.pop(value, ()):
-                        done(number, env[value])
-    if done is not None:
-        for value, numbers in places.items():
-            for number in numbers:
-                done(number, env[value])
     outputs = [env[value] for value in graph.outputs]
     for value in graph.outputs:
         release(value)
@@ -169,7 +159,7 @@ def _cond(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
 
 def _chosen(k: Lowering, condition: Vec, a: Array, b: Array) -> Array:
     """Return the elements of one array where a condition holds, of another elsewhere."""
-    if a is b or (isinstance(a, Stored) and isinstance(b, Stored) and a.buffer is b.buffer):
+    if _is_same(a, b):
         return a
     return k.lazy(a.dtype, a.shape, lambda *i: choose(condition, a.at(*i), b.at(*i)), of=(a, b))
 
@@ -188,46 +178,33 @@ def _is_short(region: Graph) -> bool:
     return work <= SHORT and sum([usual(value.type.shape) for value in region.outputs]) <= 2 * SHORT
 
 
-class _Joined:
-    """Where the sides of a branch leave a result of theirs."""
+def _joined(
+    k: Lowering, sides: Sequence[Array], varying: bool
+) -> tuple[Callable[[Array, Vec | None], None], Callable[[], Array]]:
+    """Return what writes what a side of a branch leaves, in the lanes that took it, and what gives
+    it after the branch.
+    """
+    first = sides[0]
+    dtype, shape = first.dtype, first.shape
+    if all(_is_same(side, first) for side in sides):
+        return (lambda side, mask: None), (lambda: first)
+    if k.is_small(shape):
+        variables = [k.variable(dtype, varying) for _ in range(first.size)]
 
-    def __init__(self, k: Lowering, sides: Sequence[Array], varying: bool) -> None:
-        self.k = k
-        first = sides[0]
-        self.dtype, self.shape = first.dtype, first.shape
-        self.variables: list[Variable] | None = None
-        self.memory: Stored | None = None
-        self.same = first if all(_is_same(side, first) for side in sides) else None
-        if self.same is None:
-            if k.is_small(first.shape):
-                self.variables = [k.variable(self.dtype, varying) for _ in range(first.size)]
-            else:
-                self.memory = k.local(self.dtype, self.shape)
-
-    def take(self, side: Array, mask: Vec | None) -> None:
-        """Write what one side leaves, in the lanes that took it."""
-        k = self.k
-        if self.same is not None:
-            return
-        if self.variables is not None:
-            for variable, item in zip(self.variables, k.items(side), strict=True):
+        def set_each(side: Array, mask: Vec | None) -> None:
+            for variable, item in zip(variables, k.items(side), strict=True):
                 variable.set(item if mask is None else choose(mask, item, variable.get()))
-            return
-        memory = self.memory
-        assert memory is not None
-        k.each(
-            self.shape,
-            lambda *i: memory.store(linear(i, memory.strides), side.at(*i), mask or k.tail(memory)),
-        )
 
-    def get(self) -> Array:
-        if self.same is not None:
-            return self.same
-        if self.variables is not None:
-            items = [variable.get() for variable in self.variables]
-            return self.k.elements(self.dtype, self.shape, items)
-        assert self.memory is not None
-        return self.memory
+        return set_each, lambda: k.elements(dtype, shape, [v.get() for v in variables])
+    memory = k.local(dtype, shape)
+
+    def store(side: Array, mask: Vec | None) -> None:
+        def each(*i: Index) -> None:
+            memory.store(linear(i, memory.strides), side.at(*i), mask or k.tail(memory))
+
+        k.each(shape, each)
+
+    return store, lambda: memory
 
 
 def _is_same(a: Array, b: Array) -> bool:
@@ -251,31 +228,28 @@ def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]
         with e.aside() as lines, k.masked(active), k.scope():
             # What is not yet computed must be, before the masks change.
             found.append([k.ready(x) for x in make()])
-        texts.append((lines, mask if mask is None else active))
+        texts.append((lines, active))
     with k.memory.withheld():  # what one side is done with, another may still write to
         joined = [
-            _Joined(k, sides, condition.varying or any(varies(k, side) for side in sides))
+            _joined(k, sides, condition.varying or any(varies(k, side) for side in sides))
             for sides in zip(*found, strict=True)
         ]
-        labels = [e.label("then"), e.label("else"), e.label("after")]
-        if not condition.varying:
-            e.branch(condition, labels[0], labels[1])
-        for number, (lines, mask) in enumerate(texts):
-            after = labels[2]
-            if mask is not None:
-                after = e.label("next")
-                e.branch(e.any(mask), labels[number], after)
-            e.begin(labels[number])
+
+        def put(number: int) -> None:
+            lines, active = texts[number]
             e.lines += lines
-            with k.masked(k.mask if mask is None else mask):
-                for join, side in zip(joined, found[number], strict=True):
-                    join.take(side, mask)
-            e.jump(after)
-            if mask is not None:
-                e.begin(after)
-        if not condition.varying:
-            e.begin(labels[2])
-    return [join.get() for join in joined]
+            with k.masked(active):
+                for (take, _), side in zip(joined, found[number], strict=True):
+                    take(side, active if condition.varying else None)
+
+        if condition.varying:
+            for number, (_, active) in enumerate(texts):
+                assert active is not None
+                with e.when(e.any(active)):
+                    put(number)
+        else:
+            e.fork(condition, partial(put, 0), partial(put, 1))
+    return [get() for _, get in joined]
 
 
 def _switch(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
@@ -341,13 +315,9 @@ class Carried:
             self.keeps = self.keeps or self.memory.buffer.mask is not k.mask
             return
         for item in k.items(x):
-            variable = k.variable(x.dtype, varying)
-            variable.set(item)
-            self.variables.append(variable)
+            self.variables.append(k.variable(x.dtype, varying, item))
             if self.keeps and not varying:
-                variable = k.variable(x.dtype, True)
-                variable.set(item)
-                self.last.append(variable)
+                self.last.append(k.variable(x.dtype, True, item))
 
     def get(self) -> Array:
         """Return it as a turn begins."""
@@ -398,23 +368,27 @@ class Carried:
 
 
 def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
-    e = k.e
-    count = op.params["captures"]
-    captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:count])]
-    carried, parts = [False] * len(op.results), False
-    if k.in_lanes:
-        given = [varies(k, x) for x in (*captures, *operands[count:])]
-        carried, parts = varying_carry(op, given, k.varying_sizes)
+    e, first = k.e, op.params["captures"]
+    captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:first])]
     with pinned(captures):
-        state: list[Carried] = []
-        for i, x in enumerate(operands[count:]):
-            moves = any([is_sliced(r, r.inputs[count + i]) for r in op.regions])
-            state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
-        active = e.slot("b", True) if parts else None
-        if active is not None:
-            active.set(k.mask or e.constant("b", True))
+        state, parts = _carry(k, op, [*captures, *operands[first:]], used)
+        active = e.slot("b", True, k.mask or e.constant("b", True)) if parts else None
         turns(k, op, captures, state, active, e.any)
     return [x.result() for x in state]
+
+
+def _carry(
+    k: Lowering, op: Operation, operands: Sequence[Array], used: Sequence[bool]
+) -> tuple[list[Carried], bool]:
+    """Return what a loop carries, and whether lanes leave it at different turns."""
+    place, state = carry_of(op), []
+    carried, parts = [False] * len(operands[place]), False
+    if k.in_lanes:
+        carried, parts = varying_carry(op, [varies(k, x) for x in operands], k.varying_sizes)
+    for i, x in enumerate(operands[place]):
+        moves = any([is_sliced(r, r.inputs[place.start + i]) for r in op.regions])
+        state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
+    return state, parts
 
 
 def turns(
@@ -427,19 +401,11 @@ def turns(
 ) -> None:
     """Write the turns of a while.
 
-    Parameters
-    ----------
-    active
-        The lanes that are in the loop, which leave it one by one; None if all leave together.
-    goes_on
-        Tells from the lanes that are still in it whether to take another turn.
+    The lanes in the loop, which leave it one by one, are `active`; None if all leave together.
+    `goes_on` tells from those that are still in it whether to take another turn.
     """
-    e = k.e
     test, body = op.regions
-    head, inside, done = e.label("while"), e.label("body"), e.label("done")
-    e.jump(head)
-    e.begin(head)
-    with k.scope():
+    with k.e.loop() as next_turn, k.scope():
         old = [x.get() for x in state]
         mask = k.mask if active is None else active.get()
         with k.masked(mask), pinned(old):
@@ -448,45 +414,28 @@ def turns(
             mask = active.get() & condition
             active.set(mask)
             condition = goes_on(mask)
-        e.branch(condition, inside, done)
-        e.begin(inside)
+        next_turn(condition)
         with k.masked(mask):
             new = run(k, body, [*captures, *old])
             new = [x.temporary(y) for x, y in zip(state, new, strict=True)]
             for x, before, after in zip(state, old, new, strict=True):
                 x.set(before, after)
         k.poll()
-        e.jump(head)
-    e.begin(done)
 
 
 def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
     (body,) = op.regions
-    length = op.params["length"]
-    first = op.params["captures"]
-    last = first + op.params["carry"]
-    captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[:first])]
-    xs = [k.addressable(x) for x in operands[last:]]
-    carried = [False] * (last - first)
-    if k.in_lanes:
-        given = [varies(k, x) for x in (*captures, *operands[first:last], *xs)]
-        carried = varying_scan(op, given, k.varying_sizes)
-    parts = not k.varying_sizes.isdisjoint(symbols_in(length))
+    length, place = op.params["length"], carry_of(op)
+    captures = [captured(k, op.regions, i, x) for i, x in enumerate(operands[: place.start])]
+    xs = [k.addressable(x) for x in operands[place.stop :]]
     with pinned([*captures, *xs]):
-        state: list[Carried] = []
-        (region,) = op.regions
-        for i, x in enumerate(operands[first:last]):
-            moves = is_sliced(region, region.inputs[first + i])
-            state.append(Carried(k, x, carried[i], parts, used[i], state, moves))
-        stacks = [
-            k.local(value.type.dtype, value.type.shape) for value in op.results[len(carried) :]
-        ]
+        state, _ = _carry(k, op, [*captures, *operands[place], *xs], used)
+        stacks = [k.local(v.type.dtype, v.type.shape) for v in op.results[len(state) :]]
         turns = (length - 1, -1, -1) if op.params["reverse"] else (0, length, 1)
         is_short = isinstance(length, int) and length * _written(body) <= WRITTEN_OUT
         for i in k.range(*turns, unroll=is_short, polls=True):
             old = [x.get() for x in state]
-            slices = [taken(k, x, 0, i) for x in xs]
-            found = run(k, body, [*captures, *old, *slices])
+            found = run(k, body, [*captures, *old, *[taken(k, x, 0, i) for x in xs]])
             new = [x.temporary(y) for x, y in zip(state, found, strict=False)]
             for stack, y in zip(stacks, found[len(state) :], strict=True):
                 _put(k, stack, i, y)
@@ -563,12 +512,7 @@ def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:
 
 def _put(k: Lowering, stack: Stored, i: Index, y: Array) -> None:
     """Write an array as the part of a larger one at an index of its first axis."""
-
-    def put(*j: Index) -> None:  # the mask is that of the lanes which the elements may run in
-        mask = None if stack.buffer.mask is k.mask else k.mask
-        stack.store(linear((i, *j), stack.strides), y.at(*j), mask)
-
-    k.each(y.shape, put)
+    k.each(y.shape, lambda *j: k.write(stack, linear((i, *j), stack.strides), y.at(*j)))
 
 
 def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Array:

@@ -124,10 +124,11 @@ def each_ns(
 ) -> float:
     """Return the nanoseconds that a thread takes for an example, of many."""
     mapped = [axis is not None for axis in in_dims]
-    if not in_lanes:
-        work, each = work_along_rows(body, columns), 1
+    each = lanes if in_lanes else 1
+    if in_lanes:
+        work = work_in_lanes(body, mapped, lanes, columns)
     else:
-        work, each = work_in_lanes(body, mapped, lanes, columns), lanes
+        work = work_along_rows(body, columns)
     moved = sum([nbytes_of(v) for v, m in zip(body.inputs, mapped, strict=True) if m])
     moved += sum(map(nbytes_of, body.outputs))
     cycles = work.cycles + work.memory * PRICES.memory + each * moved * PRICES.common
@@ -144,10 +145,8 @@ def of_kernel(
 ) -> Cost:
     """Return what a call of a kernel takes for so many examples."""
     mapped = [axis is not None for axis in in_dims]
-    if in_lanes:
-        work, each = work_in_lanes(body, mapped, lanes), lanes
-    else:
-        work, each = work_along_rows(body), 1
+    work = work_in_lanes(body, mapped, lanes) if in_lanes else work_along_rows(body)
+    each = lanes if in_lanes else 1
     work.busy += PRICES.turned
     blocks = math.ceil(size / each)
     total = Work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -10,7 +11,7 @@ from lanewise.codegen.arrays import row_major
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.prices import PRICES, Work, fetch, vector_price
-from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
+from lanewise.codegen.uniformity import IN_REGISTERS, carry_of, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
@@ -38,18 +39,18 @@ def work_of(op: Operation) -> float:
     return ask(op.primitive.instructions, op)
 
 
-def carried(op: Operation) -> Sequence[Value]:
-    """Return what a loop carries at first."""
-    if op.primitive not in LOOPS:
-        return ()
-    first = op.params["captures"]
-    return op.operands[first : first + op.params.get("carry", len(op.operands))]
-
-
 def bits_of(value: Value) -> int:
     """Return how wide a number of a value is in a register."""
     is_number = isinstance(value.type, ArrayType) and is_supported(value.type.dtype)
     return BITS[kinds_of(value.type.dtype)[0]] if is_number else 64
+
+
+def lanes_for(values: Iterable[Value]) -> int:
+    """Return how many lanes a vector has: as many as a register has of what is mostly computed."""
+    work = Counter([bits_of(v) for v in values if is_array(v) and is_supported(v.type.dtype)])
+    wide = [bits for bits in work if bits >= 32]
+    most = max(wide, key=lambda bits: (work[bits], bits), default=32)
+    return max(machine().register_bits // most, 2)
 
 
 def nbytes_of(value: Value) -> int:
@@ -112,7 +113,8 @@ class Counting:
         last.update(dict.fromkeys(body.outputs, len(body.operations)))
         for i, op in enumerate(body.operations):
             found = self.nested(op) if op.regions else self.operation(op, kept)
-            for v in op.operands[:1] if is_update(op) else carried(op):
+            carried = op.operands[carry_of(op)] if op.primitive in LOOPS else ()
+            for v in op.operands[:1] if is_update(op) else carried:
                 if count(v) > IN_REGISTERS and (last[v] > i or v in self.lent):
                     self.through(found, [v, v], self.vectors([v]), v)  # a copy is changed
             self.took[op] = found.cycles
@@ -143,14 +145,14 @@ class Counting:
 
     def nested(self, op: Operation) -> Work:
         """Return the work of an operation with regions."""
-        if op.primitive is map_:
-            return self.inner_map(op)
         shift = len(op.operands) - len(op.regions[0].inputs)
         for region in op.regions:
             for outer, inner in zip(op.operands[shift:], region.inputs, strict=True):
                 self.around[inner] = self.around.get(outer, self.size(outer))
                 if outer in self.strides and inner.type == outer.type:
                     self.strides[inner] = self.strides[outer]
+        if op.primitive is map_:
+            return self.inner_map(op)
         works = [self.region(region) for region in op.regions]
         total = Work()
         if op.primitive in BRANCHES:
@@ -169,9 +171,7 @@ class Counting:
         turns, turn = expected_turns(op), Work(busy=PRICES.turned)
         for work in works:
             turn.add(work)
-        first = op.params["captures"]
-        last = first + op.params.get("carry", len(op.operands) - first)
-        chain = self.chain(op.regions[-1], first, last, turn)
+        chain = self.chain(op)
         turn.wait += max(chain - turn.cycles, 0.0)
         turn.chain = max(chain, turn.chain)
         turn.slowest = max(turn.slowest, (chain, chain))
@@ -182,12 +182,10 @@ class Counting:
         """Return the work of a map in a kernel: its turns are in the lanes if there are enough."""
         (body,) = op.regions
         size = expected_turns(op)
-        group = self.group(body)
+        group = lanes_for([v for o in body.operations for v in o.results])
         largest = max([count(v) for o in body.operations for v in o.results], default=1)
         total = Work(busy=PRICES.started)
         if self.lanes > 1 or size < group or largest > 4 * size:
-            for outer, inner in zip(op.operands, body.inputs, strict=True):
-                self.around[inner] = self.size(outer)
             total.add(self.region(body), size)
             total.busy += size * PRICES.turned
             return total
@@ -196,49 +194,35 @@ class Counting:
         found = work_in_lanes(body, mapped, lanes)
         blocks = -(-size // lanes)
         total.add(found, blocks)
-        for outer, axis in zip(op.operands, op.params["in_dims"], strict=True):
-            if axis is not None:
-                self.through(total, [outer], 0, outer)
-        for v in op.results:
-            self.through(total, [v], 0, v)
+        for v in (*itertools.compress(op.operands, mapped), *op.results):
+            self.far(total, v, nbytes_of(v))
         return total
 
-    def group(self, body: Graph) -> int:
-        bits = [bits_of(v) for op in body.operations for v in op.results if bits_of(v) >= 32]
-        most = Counter(bits).most_common(1)
-        return max(machine().register_bits // (most[0][0] if most else 32), 2)
-
-    def chain(self, body: Graph, first: int, last: int, turn: Work) -> float:
+    def chain(self, op: Operation) -> float:
         """Return how many cycles a turn of a loop takes at least, as it waits for the one before.
 
         The growth from turn to turn of the time at which what it carries is there: turns are run in
         thought until it is steady.
         """
-        starts = body.inputs[first:last]
+        body = op.regions[-1]
+        starts = body.inputs[carry_of(op)]
         times, before = [0.0] * len(starts), 0.0
-        steps = 3
-        for _ in range(steps):
-            ready = dict(zip(starts, times, strict=True))
-            self.path(body, ready)
+        for _ in range(3):
             before = max(times, default=0.0)
-            times = [ready.get(v, 0.0) for v in body.outputs[: len(starts)]]
+            times = self.path(body, dict(zip(starts, times, strict=True)))[: len(starts)]
         return max(max(times, default=0.0) - before, 0.0)
 
     def time(self, body: Graph, starts: Iterable[Value]) -> float:
         """Return how many cycles a region takes from some of its inputs to its results."""
-        ready = dict.fromkeys(starts, 0.0)
-        self.path(body, ready)
-        return max([ready[v] for v in body.outputs if v in ready], default=0.0)
+        return max(self.path(body, dict.fromkeys(starts, 0.0)), default=0.0)
 
-    def path(self, body: Graph, ready: dict[Value, float]) -> None:
-        """Enter when results are there, given when some of the inputs are."""
+    def path(self, body: Graph, ready: dict[Value, float]) -> list[float]:
+        """Return when the results are there, given when some of the inputs are."""
         for op in body.operations:
             given = [ready[v] for v in op.operands if v in ready]
-            if not given or not op.results:
-                continue
-            time = max(given) + self.delay(op)
-            for v in op.results:
-                ready[v] = time
+            if given and op.results:
+                ready.update(dict.fromkeys(op.results, max(given) + self.delay(op)))
+        return [ready.get(v, 0.0) for v in body.outputs]
 
     def delay(self, op: Operation) -> float:
         """Return how many cycles after its operands an operation's results are there."""
@@ -260,31 +244,27 @@ class Counting:
     def operation(self, op: Operation, kept: set[Value]) -> Work:
         """Return the work of an operation without regions."""
         primitive, kind = op.primitive, op.primitive.kind
-        work = Work()
-        work.calls = ask(primitive.call_ns, op) * self.lanes + ask(primitive.setup_ns, op)
-        if not op.results or kind is Kind.SOURCE:
-            return work
+        work = Work(calls=ask(primitive.call_ns, op) * self.lanes + ask(primitive.setup_ns, op))
         if kind is Kind.VIEW:
             self.view(op)
-            return work
-        if kind is Kind.LOOKUP:
+        elif kind is Kind.LOOKUP:
             self.lookup(op, work)
-            return work
-        if kind is Kind.UPDATE:
+        elif kind is Kind.UPDATE:
             self.update(op, work)
-            return work
-        if work.calls:
-            return work
-        products = ask(primitive.products, op)
+        elif op.results and kind is not Kind.SOURCE and not work.calls:
+            if products := ask(primitive.products, op):
+                self.products(op, work, products / 2)
+            else:
+                self.computation(op, work, kept)
+        return work
+
+    def computation(self, op: Operation, work: Work, kept: set[Value]) -> None:
+        """Add what computing and reading the elements of arrays takes."""
+        primitive, kind = op.primitive, op.primitive.kind
         arrays = [v for v in (*op.operands, *op.results) if isinstance(v.type, ArrayType)]
-        vectors = self.vectors(arrays)
-        largest = max(arrays, key=count)
-        price = self.price(arrays)
+        vectors, price, largest = self.vectors(arrays), self.price(arrays), max(arrays, key=count)
         axis = op.params.get(primitive.along) if isinstance(primitive.along, str) else None
         is_across = self.lanes == 1 and bool(op.operands) and axis == op.operands[0].type.ndim - 1
-        if products:
-            self.products(op, work, products / 2)
-            return work
         if kind is Kind.REDUCTION:
             work.busy += vectors * PRICES.summed
             if self.lanes == 1:
@@ -304,7 +284,6 @@ class Counting:
         elif kind is not Kind.COPY:
             work.busy += vectors * work_of(op) * price
         self.through(work, [v for v in arrays if v in kept], vectors, largest)
-        return work
 
     def products(self, op: Operation, work: Work, sums: float) -> None:
         """Add what so many products and sums of them take."""
@@ -412,8 +391,9 @@ class Counting:
         """Return how many bytes a value has, in all lanes."""
         return nbytes_of(value) * self.lanes
 
-    def width(self, value: Value) -> int:
-        return max(machine().register_bits // max(bits_of(value), 8), 1)
+    def width(self, *values: Value) -> int:
+        """Return how many numbers of the widest of some arrays a vector has."""
+        return max(machine().register_bits // max(8, *map(bits_of, values)), 1)
 
     def price(self, arrays: Sequence[Value]) -> float:
         """Return what an instruction takes."""
@@ -436,10 +416,8 @@ class Counting:
         shape = largest.type.shape
         if elements <= 1 or not shape:
             return elements
-        bits = max([bits_of(v) for v in arrays])
-        width = max(machine().register_bits // max(bits, 8), 1)
         row = shape[-1] if isinstance(shape[-1], int) else 1
-        return math.ceil(row / width) * (elements // max(row, 1))
+        return math.ceil(row / self.width(*arrays)) * (elements // max(row, 1))
 
 
 def work_in_lanes(
@@ -449,7 +427,7 @@ def work_in_lanes(
 
     What lies in `columns`, element by element, is in lanes as it is loaded.
     """
-    rows = [v for v, is_mapped in zip(body.inputs, mapped, strict=True) if is_mapped]
+    rows = [*itertools.compress(body.inputs, mapped)]
     counting = Counting(lanes, body.inputs, [*varying_values(body, mapped), *rows])
     for v, is_mapped in zip(body.inputs, mapped, strict=True):
         counting.around[v] = nbytes_of(v) * (lanes if is_mapped else 1)

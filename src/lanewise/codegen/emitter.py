@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.sizes import Counted, computed, is_counted
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 from lanewise.ir.dims import DimLike
+
+T = TypeVar("T")
 
 #: Where functions have their stack begin, in bytes. LLVM by itself does not see to it that vectors
 #: which do not find a register are kept within lines of the cache.
@@ -34,6 +37,8 @@ class Module:
 
     functions: dict[str, str] = field(default_factory=dict)
     declarations: dict[str, str] = field(default_factory=dict)
+    #: Of functions that are called by `Emitter.call`, the kinds of what they give.
+    results: dict[str, list[str]] = field(default_factory=dict)
 
     def text(self) -> str:
         return "\n".join([*self.declarations.values(), *self.functions.values(), *METADATA, ""])
@@ -92,6 +97,12 @@ class Emitter:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def at_entry(self, instruction: str) -> str:
+        """Write an instruction to where the function begins; return the value's name."""
+        name = self.name()
+        self.entry.append(f"  {name} = {instruction}")
+        return name
+
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
@@ -110,9 +121,9 @@ class Emitter:
         self.lines.append(f"{label}:")
         self.block = label
 
-    def jump(self, label: str, *, rolled: bool = False) -> None:
-        """End a block; where that closes a loop, it stays one for LLVM too if `rolled`."""
-        self.do(f"br label %{label}{', !llvm.loop !2' if rolled else ''}")
+    def jump(self, label: str) -> None:
+        """End a block."""
+        self.do(f"br label %{label}")
 
     def branch(self, condition: Vec, then: str, otherwise: str) -> None:
         self.do(f"br i1 {condition.parts[0]}, label %{then}, label %{otherwise}")
@@ -154,11 +165,10 @@ class Emitter:
         if known is None:
             if self.table is None:
                 raise CannotCompile(f"the size {dim} is known only when it runs")
-            place, name = self.name(), self.name()
             offset = 8 * len(self.sizes)
-            self.entry.append(f"  {place} = getelementptr i8, ptr {self.table}, i64 {offset}")
-            self.entry.append(f"  {name} = load i64, ptr {place}")
-            known = self.sizes[dim, is_place] = self.uniform("i64", name)
+            place = self.at_entry(f"getelementptr i8, ptr {self.table}, i64 {offset}")
+            known = self.uniform("i64", self.at_entry(f"load i64, ptr {place}"))
+            self.sizes[dim, is_place] = known
         return known
 
     def lane_index(self, kind: str = "i64") -> Vec:
@@ -170,24 +180,21 @@ class Emitter:
         ]
         return Vec(self, kind, True, tuple(parts))
 
-    def slot(self, kind: str, varying: bool) -> Slot:
-        """Return a variable of the function's frame; LLVM turns it into registers."""
-        names = []
-        for _ in range(self.parts if varying else 1):
-            name = self.name()
-            self.entry.append(f"  {name} = alloca {self.type(kind, varying)}")
-            names.append(name)
-        return Slot(self, kind, varying, tuple(names))
+    def slot(self, kind: str, varying: bool, first: Vec | None = None) -> Slot:
+        """Return a variable of the function's frame, which LLVM turns into registers.
+
+        With `first` it is set to that here.
+        """
+        text = f"alloca {self.type(kind, varying)}"
+        names = [self.at_entry(text) for _ in range(self.parts if varying else 1)]
+        slot = Slot(self, kind, varying, tuple(names))
+        if first is not None:
+            slot.set(first)
+        return slot
 
     # --- instructions -------------------------------------------------------------------------
 
-    def map(
-        self,
-        kind: str,
-        operands: Sequence[Vec],
-        instruction: Callable[..., str],
-        like: Vec | None = None,
-    ) -> Vec:
+    def map(self, kind: str, operands: Sequence[Vec], instruction: Callable[..., str]) -> Vec:
         """Write an instruction for each part of the operands; the result is of `kind`.
 
         `instruction` gets the parts' names, and returns the instruction's text.
@@ -202,9 +209,7 @@ class Emitter:
         """Write a call of an LLVM intrinsic that is overloaded by the type of its first operand."""
         first = operands[0]
         varying = any([x.varying for x in operands])
-        scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(
-            LLVM[first.kind], LLVM[first.kind]
-        )
+        scalar = first.kind if is_float(first.kind) else LLVM[first.kind]
         suffix = f"v{self.group}{scalar}" if varying else scalar
         full = f"llvm.{name}.{suffix}"
         result = self.type(first.kind, varying)
@@ -219,34 +224,44 @@ class Emitter:
 
     def any(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in some lane."""
-        return self._across(mask, "or")
+        return self._across(mask, "or") if mask.varying else mask
 
     def all(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in every lane."""
-        return self._across(mask, "and")
+        return self._across(mask, "and") if mask.varying else mask
 
-    def _across(self, mask: Vec, operation: str) -> Vec:
-        if not mask.varying:
-            return mask
-        mask_type = self.type("b", True)
-        joined = mask.parts[0]
-        for part in mask.parts[1:]:
-            joined = self.write(f"{operation} {mask_type} {joined}, {part}")
-        name = f"llvm.vector.reduce.{operation}.v{self.group}i1"
-        self.module.declare(name, "i1", mask_type)
-        return self.uniform("b", self.write(f"call i1 @{name}({mask_type} {joined})"))
+    def bits(self, mask: Vec) -> Vec:
+        """Return a mask as the bits of an integer, the first lane's the lowest; of 64 at most."""
+        words = []
+        for part in mask.spread().parts:
+            text = self.write(f"bitcast {self.type('b', True)} {part} to i{self.group}")
+            wide = self.write(f"zext i{self.group} {text} to i64") if self.group < 64 else text
+            words.append(self.uniform("u64", wide))
+        found = words[0]
+        for number, word in enumerate(words[1:], 1):
+            found = found | (word << (number * self.group))
+        return found
 
     def extreme(self, x: Vec, greatest: bool) -> Vec:
         """Return the greatest or the least of a signed integer in all lanes."""
-        verb, type_, scalar = "smax" if greatest else "smin", self.type(x.kind, True), LLVM[x.kind]
-        one, whole = f"llvm.{verb}.v{self.group}{scalar}", f"llvm.vector.reduce.{verb}"
-        self.module.declare(one, type_, type_, type_)
+        verb, type_ = "smax" if greatest else "smin", self.type(x.kind, True)
+        name = f"llvm.{verb}.v{self.group}{LLVM[x.kind]}"
+        self.module.declare(name, type_, type_, type_)
+        return self._across(x, verb, f"call {type_} @{name}({type_} {{}}, {type_} {{}})")
+
+    def _across(self, x: Vec, verb: str, of_two: str = "") -> Vec:
+        """Return what all lanes of a varying integer are taken together to.
+
+        `of_two` is the instruction that does so for two vectors, by default that of the same name.
+        """
+        type_, scalar = self.type(x.kind, True), LLVM[x.kind]
+        of_two = of_two or f"{verb} {type_} {{}}, {{}}"
         joined = x.parts[0]
         for part in x.parts[1:]:
-            joined = self.write(f"call {type_} @{one}({type_} {joined}, {type_} {part})")
-        whole = f"{whole}.v{self.group}{scalar}"
-        self.module.declare(whole, scalar, type_)
-        return self.uniform(x.kind, self.write(f"call {scalar} @{whole}({type_} {joined})"))
+            joined = self.write(of_two.format(joined, part))
+        name = f"llvm.vector.reduce.{verb}.v{self.group}{scalar}"
+        self.module.declare(name, scalar, type_)
+        return self.uniform(x.kind, self.write(f"call {scalar} @{name}({type_} {joined})"))
 
     # --- control flow -------------------------------------------------------------------------
 
@@ -260,24 +275,28 @@ class Emitter:
         self.jump(after)
         self.begin(after)
 
-    def choose(self, condition: Vec, then: Callable[[], Vec], otherwise: Callable[[], Vec]) -> Vec:
-        """Return one of two values by a uniform condition; only that one is computed."""
-        labels = self.label("then"), self.label("else")
-        after = self.label("after")
+    def fork(
+        self, condition: Vec, then: Callable[[], T], otherwise: Callable[[], T]
+    ) -> list[tuple[T, str]]:
+        """Write both sides of a branch; return what each gives, and the block where it ends."""
+        labels, after = (self.label("then"), self.label("else")), self.label("after")
         self.branch(condition, *labels)
-        given, ends = [], []
+        found = []
         for label, make in zip(labels, (then, otherwise), strict=True):
             self.begin(label)
-            given.append(make())
-            ends.append(self.block)
+            found.append((make(), self.block))
             self.jump(after)
-        left, right = given
+        self.begin(after)
+        return found
+
+    def choose(self, condition: Vec, then: Callable[[], Vec], otherwise: Callable[[], Vec]) -> Vec:
+        """Return one of two values by a uniform condition; only that one is computed."""
+        (left, end), (right, other_end) = self.fork(condition, then, otherwise)
         if left.varying != right.varying:
             raise ValueError("both sides must be uniform, or both varying")
-        self.begin(after)
         type_ = self.type(left.kind, left.varying)
         parts = [
-            self.write(f"phi {type_} [ {a}, %{ends[0]} ], [ {b}, %{ends[1]} ]")
+            self.write(f"phi {type_} [ {a}, %{end} ], [ {b}, %{other_end} ]")
             for a, b in zip(left.parts, right.parts, strict=True)
         ]
         return Vec(self, left.kind, left.varying, tuple(parts))
@@ -290,16 +309,30 @@ class Emitter:
             self.any(mask), lambda: select(mask, rare().spread(), usual), lambda: usual
         )
 
-    def repeat(self, test: Callable[[], Vec], body: Callable[[], None]) -> None:
-        """Write a loop that runs while a test, written anew each turn, holds in some lane."""
-        head, inside, after = self.label("head"), self.label("inside"), self.label("after")
+    @contextmanager
+    def loop(self, *, rolled: bool = False) -> Generator[Callable[[Vec], None]]:
+        """Write a loop whose turns the block writes, which tells once whether there is another.
+
+        For that it calls what it is given with a uniform condition. A loop that is `rolled` LLVM is
+        not to write out.
+        """
+        head, body, done = self.label("head"), self.label("body"), self.label("done")
+
+        def goes_on(condition: Vec) -> None:
+            self.branch(condition, body, done)
+            self.begin(body)
+
         self.jump(head)
         self.begin(head)
-        self.branch(self.any(test()), inside, after)
-        self.begin(inside)
-        body()
-        self.jump(head)
-        self.begin(after)
+        yield goes_on
+        self.do(f"br label %{head}{', !llvm.loop !2' if rolled else ''}")
+        self.begin(done)
+
+    def repeat(self, test: Callable[[], Vec], body: Callable[[], None]) -> None:
+        """Write a loop that runs while a test, written anew each turn, holds in some lane."""
+        with self.loop() as goes_on:
+            goes_on(self.any(test()))
+            body()
 
     def call(self, name: str, function: Callable[..., Vec], *operands: Vec) -> Vec:
         """Call `function`, written once in the module as a function of its own.
@@ -323,9 +356,8 @@ class Emitter:
             inner = Emitter(self.module, self.group, 1, self.flags.strip())
             given = [Vec(inner, x.kind, varying, (f"%a{i}",)) for i, x in enumerate(operands)]
             results = [x.spread_if(varying) for x in function(*given)]
-            whole = self._together([x.kind for x in results], varying)
-            value = results[0].parts[0] if len(results) == 1 else "poison"
-            for place, x in enumerate(results if len(results) > 1 else ()):
+            whole, value = self._together([x.kind for x in results], varying), "poison"
+            for place, x in enumerate(results):
                 part = f"{self.type(x.kind, varying)} {x.parts[0]}"
                 value = inner.write(f"insertvalue {whole} {value}, {part}, {place}")
             inner.do(f"ret {whole} {value}")
@@ -333,25 +365,22 @@ class Emitter:
             self.module.functions[full] = inner.finish(
                 full, f"internal {whole}", arguments, "noinline cold"
             )
-            kinds = " ".join([x.kind for x in results])
-            self.module.declarations[f"kinds of {full}"] = f"; {full}: {kinds}"
-        kinds = self.module.declarations[f"kinds of {full}"].rsplit(": ", 1)[1].split()
+            self.module.results[full] = [x.kind for x in results]
+        kinds = self.module.results[full]
         whole = self._together(kinds, varying)
-        found: list[list[str]] = [[] for _ in kinds]
+        calls = []
         for parts in zip(*[x.parts for x in taken], strict=True):
             text = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
-            value = self.write(f"call {whole} @{full}({text})")
-            for place, names in enumerate(found):
-                is_one = len(kinds) == 1
-                names.append(
-                    value if is_one else self.write(f"extractvalue {whole} {value}, {place}")
-                )
-        return [Vec(self, k, varying, tuple(names)) for k, names in zip(kinds, found, strict=True)]
+            calls.append(self.write(f"call {whole} @{full}({text})"))
+        rows = [
+            [self.write(f"extractvalue {whole} {value}, {place}") for value in calls]
+            for place in range(len(kinds))
+        ]
+        return [Vec(self, k, varying, tuple(row)) for k, row in zip(kinds, rows, strict=True)]
 
     def _together(self, kinds: Sequence[str], varying: bool) -> str:
-        """Return the type of what a function gives, of several results a structure."""
-        types = [self.type(kind, varying) for kind in kinds]
-        return types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
+        """Return the type of what a function gives: a structure."""
+        return f"{{ {', '.join([self.type(kind, varying) for kind in kinds])} }}"
 
     def call_each(self, name: str, function: Callable[..., Vec], mask: Vec, *operands: Vec) -> Vec:
         """Call `function`, written once in the module for uniform values, for each lane of a mask.
@@ -364,11 +393,8 @@ class Emitter:
 
         def each(mask: Vec, *operands: Vec) -> Vec:
             e = mask.e
-            left, found = e.slot("u64", False), e.slot(operands[0].kind, True)
-            bits = e.write(f"bitcast {e.type('b', True)} {mask.parts[0]} to i{e.group}")
-            wide = e.write(f"zext i{e.group} {bits} to i64") if e.group < 64 else bits
-            left.set(e.uniform("u64", wide))
-            found.set(operands[0])
+            left = e.slot("u64", False, e.bits(mask))
+            found = e.slot(operands[0].kind, True, operands[0])
             e.module.declare("llvm.cttz.i64", "i64", "i64", "i1")
 
             def turn() -> None:

@@ -9,9 +9,9 @@ operand, one for sizes if it is told of any, and one for each result; then of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.codegen.work import count_operations
 from lanewise.ir.dims import DimLike, product
-from lanewise.ir.graph import Graph
+from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.passes.paths import has_writes
 from lanewise.passes.pipeline import KERNEL
@@ -136,8 +136,16 @@ def write(
     CannotCompile
         If something in the region has no native form.
     """
+    wanted = _Wanted(body, in_dims, lanes, fastmath, columns, shared)
     try:
-        return _best(body, in_dims, lanes, fastmath, columns, shared)
+        if has_writes(body):
+            try:
+                return _written(replace(wanted, body=KERNEL(body, most=IN_REGISTERS)))
+            except TooLong:
+                raise
+            except CannotCompile:
+                pass  # then the operations as they were recorded tell what it was
+        return _written(wanted)
     except CannotCompile:
         raise
     except Exception as error:
@@ -146,87 +154,80 @@ def write(
         raise CannotCompile(f"{INTERNAL} in code generation") from error
 
 
-def _best(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    lanes: int | None,
-    fastmath: bool,
-    columns: Sequence[bool],
-    shared: Shared,
-) -> Kernel:
-    """Write the kernel of a map, of operations made one where that can be; see `write`."""
-    if has_writes(body):
-        try:
-            brief = KERNEL(body, most=IN_REGISTERS)
-            return _written(brief, in_dims, lanes, fastmath, columns, shared)
-        except TooLong:
-            raise
-        except CannotCompile:
-            pass  # then the operations as they were recorded tell what it was
-    return _written(body, in_dims, lanes, fastmath, columns, shared)
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a kernel is written of; see `write`."""
+
+    body: Graph
+    in_dims: Sequence[int | None]
+    lanes: int | None
+    fastmath: bool
+    columns: Sequence[bool]
+    shared: Shared
 
 
-def _written(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    lanes: int | None,
-    fastmath: bool,
-    columns: Sequence[bool],
-    shared: Shared,
-) -> Kernel:
-    """Write the kernel of a map as its region stands; see `write`.
+def _written(wanted: _Wanted) -> Kernel:
+    """Write the kernel of a map as its region stands.
 
     Where examples define sizes and it cannot be written in one form, it is in the other.
     """
+    body, in_dims = wanted.body, wanted.in_dims
     lists.check(body)
     if not defined_sizes(body).isdisjoint(symbols_in(tuple([v.type for v in body.outputs]))):
         raise CannotCompile("examples give arrays of sizes of their own")
-    unknown = unknown_sizes(body)
-    # What is best depends on sizes: where they are not known it is decided by usual ones.
-    usual = _of_usual_sizes(body)
-    columns = () if unknown else _columns(body, in_dims, columns)
-    in_lanes = runs_in_lanes(body, in_dims, columns)
-
-    def form(in_lanes: bool) -> Kernel:
-        return _in_form(in_lanes, body, usual, in_dims, lanes, fastmath, columns, shared)
-
     try:
-        return form(in_lanes)
+        # What is best depends on sizes: where they are not known it is decided by usual ones.
+        usual = at_usual_sizes(body)
+    except (ValueError, IndexError) as error:  # they are not sizes that it is meant for
+        raise CannotCompile("it has to know the sizes") from error
+    wanted = replace(wanted, columns=() if unknown_sizes(body) else _columns(wanted))
+    in_lanes = runs_in_lanes(body, in_dims, wanted.columns)
+    try:
+        return _in_form(wanted, usual, in_lanes)
     except TooLong:
         raise
     except CannotCompile:
-        if shared or not defines_sizes(body, in_dims):
+        if wanted.shared or not defines_sizes(body, in_dims):
             raise
         with suppress(CannotCompile):
-            return form(not in_lanes)
+            return _in_form(wanted, usual, not in_lanes)
         raise
 
 
-def _in_form(
-    in_lanes: bool,
-    body: Graph,
-    usual: Graph,
-    in_dims: Sequence[int | None],
-    lanes: int | None,
-    fastmath: bool,
-    columns: tuple[bool, ...],
-    shared: Shared,
-) -> Kernel:
-    """Write the kernel of a map with examples in its lanes, or elements; see `write`."""
-    unknown = unknown_sizes(body)
-    if unknown or not in_lanes:
+def _columns(wanted: _Wanted) -> tuple[bool, ...]:
+    """Return which operands and results can be columns: such of a single number are rows too."""
+    body = wanted.body
+    arrays = [*zip(body.inputs, wanted.in_dims, strict=True), *[(v, 0) for v in body.outputs]]
+    columns = wanted.columns or (False,) * len(arrays)
+    return tuple(
+        [
+            is_wanted and axis is not None and count(value) > 1
+            for is_wanted, (value, axis) in zip(columns, arrays, strict=True)
+        ]
+    )
+
+
+def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
+    """Write the kernel of a map with examples in its lanes, or elements.
+
+    `usual` is the region with sizes in place of unknown ones.
+    """
+    body, in_dims = wanted.body, wanted.in_dims
+    is_told = bool(unknown_sizes(body))
+    columns = tuple(wanted.columns)
+    if is_told or not in_lanes:
         columns = (False,) * (len(body.inputs) + len(body.outputs))
-    group, parts = shape_of_lanes(usual, in_dims, in_lanes, lanes, columns)
+    group, parts = shape_of_lanes(usual, in_dims, in_lanes, wanted.lanes, columns)
     module = Module()
-    e = Emitter(module, group, parts, FAST if fastmath else "")
-    k = KernelLowering(e)
+    e = Emitter(module, group, parts, FAST if wanted.fastmath else "")
+    k = Algorithms(e)
     k.has_batch = any([axis is not None for axis in in_dims])
     k.share = share_of(count_operations(body), in_lanes)
     work = each_ns(usual, in_dims, e.lanes, in_lanes)
-    examples = _Examples(k, body, in_dims, in_lanes, columns, bool(unknown), shared)
+    examples = _Examples(k, replace(wanted, columns=columns), in_lanes, is_told)
     begin, end = examples.begin, examples.end
-    plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not unknown else None
-    if plan is not None and shared:
+    plan = refill.plan(body, in_dims, e.lanes) if in_lanes and not is_told else None
+    if plan is not None and wanted.shared:
         raise CannotCompile("lanes that are filled again read operands that others have written to")
     k.refills = plan is not None
     if plan is not None:
@@ -247,84 +248,48 @@ def _in_form(
                 k.poll(TURNS // 16)
     lists.release(k)
     e.do("ret i64 0")
-    lost = k.close()
+    lost = _close(k)
     arguments = ["ptr noalias %context", "i64 %begin", "i64 %end", "ptr noalias %scratch"]
     module.functions["kernel"] = e.finish("kernel", "i64", arguments, "nounwind")
-    refills = plan is not None
-    text = module.text()
-    if unknown:
-        # Between operands and results stands what it is told of sizes.
-        columns = (*columns, False)
-    known = k.scratch
-    sizes = tuple([known + dim if is_place else dim for dim, is_place in e.sizes])
+    scratch = k.memory.size
+    sizes = tuple([scratch + dim if is_place else dim for dim, is_place in e.sizes])
     return Kernel(
-        text,
+        module.text(),
         e.lanes,
         in_lanes,
-        known,
-        columns,
-        refills,
+        scratch,
+        # Between operands and results stands what it is told of sizes.
+        (*columns, False) if is_told else columns,
+        k.refills,
         work,
         lost=lost,
         unknown=k.memory.unknown,
-        sizes=sizes if unknown else None,
+        sizes=sizes if is_told else None,
         may_fail=k.may_fail,
         body=body,
-    )
-
-
-def _of_usual_sizes(body: Graph) -> Graph:
-    """Return a region with usual sizes in place of unknown ones."""
-    try:
-        return at_usual_sizes(body)
-    except (ValueError, IndexError) as error:  # they are not sizes that it is meant for
-        raise CannotCompile("it has to know the sizes") from error
-
-
-def _columns(
-    body: Graph, in_dims: Sequence[int | None], wanted: Sequence[bool]
-) -> tuple[bool, ...]:
-    """Return which operands and results can be columns: such of a single number are rows too."""
-    arrays = [*zip(body.inputs, in_dims, strict=True), *[(value, 0) for value in body.outputs]]
-    wanted = wanted or (False,) * len(arrays)
-    return tuple(
-        [
-            is_wanted and axis is not None and count(value) > 1
-            for is_wanted, (value, axis) in zip(wanted, arrays, strict=True)
-        ]
     )
 
 
 class _Examples:
     """The examples of a kernel: where their operands and results lie, and what is done for them."""
 
-    def __init__(
-        self,
-        k: KernelLowering,
-        body: Graph,
-        in_dims: Sequence[int | None],
-        in_lanes: bool,
-        columns: Sequence[bool],
-        is_told: bool,
-        shared: Shared,
-    ) -> None:
-        e = k.e
+    def __init__(self, k: Algorithms, wanted: _Wanted, in_lanes: bool, is_told: bool) -> None:
+        e, body, in_dims = k.e, wanted.body, wanted.in_dims
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
         self.begin, self.end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
         self._types = [value.type for value in (*body.inputs, *body.outputs)]
         for type_ in self._types:
-            is_array = isinstance(type_, ArrayType) and type_.dtype.kind != "O"
-            if not is_array:
+            if not isinstance(type_, ArrayType) or type_.dtype.kind == "O":
                 raise CannotCompile(f"it takes or gives {type_}, not numbers")
-        places = [*range(len(self._types))]
+        pointers = [
+            _argument(e, "ptr", HEAD + 8 * place) for place in range(len(self._types) + is_told)
+        ]
         if is_told:
-            place = len(body.inputs)
-            e.table = _argument(e, "ptr", HEAD + 8 * place)
-            places[place:] = range(place + 1, len(self._types) + 1)
-        self._pointers = [_argument(e, "ptr", HEAD + 8 * place) for place in places]
+            e.table = pointers.pop(len(body.inputs))
+        self._pointers = pointers
         self._strides: dict[int, list[Index]] = {}
         offset = HEAD + 8 * len(self._types)
-        for number, is_column in enumerate(columns):
+        for number, is_column in enumerate(wanted.columns):
             if is_column:
                 rank = self._types[number].ndim
                 self._strides[number] = [
@@ -335,8 +300,8 @@ class _Examples:
         for number, axis in enumerate(in_dims):
             if axis is None and product(body.inputs[number].type.shape) == 1:
                 # It is loaded here, outside of all loops.
-                self._numbers[number] = self._in_registers(self._given(number, None))
-        self._overwriting = Overwriting(k, body, shared)
+                self._numbers[number] = _in_registers(k, self._given(number, None))
+        self._overwriting = Overwriting(k, body, wanted.shared)
 
     def operand(self, number: int, example: Index | None) -> Array:
         """Return an operand, or behind them a result: of some examples, or for None whole."""
@@ -359,9 +324,6 @@ class _Examples:
             tuple(strides),
             lambda: self.k.mask,
         )
-
-    def _in_registers(self, x: Given) -> Array:
-        return self.k.elements(x.dtype, x.shape, [x.at(*(0,) * x.ndim)])
 
     def run(self, example: Index) -> None:
         """Write what is done for an example, or for a block of them in lanes."""
@@ -386,7 +348,15 @@ class _Examples:
                 if value not in read and self.body.outputs.count(value) == 1
             }
         if len(self.body.outputs) > MANY_RESULTS and not lent.operands:
-            control.run(k, self.body, arguments, lambda i, value: self._store(i, value, example))
+            places: dict[Value, list[int]] = {}
+            for number, value in enumerate(self.body.outputs):
+                places.setdefault(value, []).append(number)
+
+            def store(value: Value, found: Array) -> None:
+                for number in places.get(value, ()):
+                    self._store(number, found, example)
+
+            control.run(k, self.body, arguments, store)
             return
         for number, value in lent.in_order(control.run(k, self.body, arguments)):
             self._store(number, value, example)
@@ -436,7 +406,7 @@ class _Examples:
         if not self.in_lanes or is_empty(x.shape) or is_unknown(x.shape):
             return x
         if x.size == 1:
-            return self._in_registers(x)
+            return _in_registers(self.k, x)
         if only_indexed(self.body, number) or only_called(self.body, number):
             return x
         assert isinstance(example, Affine)
@@ -445,68 +415,31 @@ class _Examples:
         return packed(self.k, x, example, self.end, uses + self.body.outputs.count(value))
 
 
-class KernelLowering(Algorithms):
-    """The lowering of a kernel's function: it can leave it."""
+def _close(k: Algorithms) -> int | None:
+    """Write where the function is left early; return where it notes which examples it had."""
+    e = k.e
+    e.begin(k.failed)
+    place = None
+    if k.note is not None and k.may_fail:
+        memory = k.local(np.dtype(np.int64), (2,), True)
+        places = [offset for offset, _ in memory.buffer.places]
+        place = next((offset for offset in places if isinstance(offset, int)), None)
+        for row, numbers in enumerate(k.note()):
+            memory.store(row, numbers, None)
+    code = k.failure.get() * 4 + FAILED
+    lists.release(k)
+    e.do(f"ret i64 {code.parts[0]}")
+    e.begin(k.stopped)
+    lists.release(k)
+    e.do(f"ret i64 {STOPPED}")
+    return place
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
-        self.first = e.constant("i64", 0)
-        self._failed = e.label("failed")
-        self._stopped = e.label("stopped")
-        self._turns = e.slot("i32", False)
-        self._failure = e.slot("i64", False)
-        self._turns.set(e.constant("i32", 0))
-        #: What to note in local memory where an example fails: a number for each lane, then one.
-        self.note: Callable[[], tuple[Vec, Vec]] | None = None
-        self.may_fail = False
 
-    def fail(self, condition: Vec) -> None:
-        """End the run if a condition holds in an active lane: an example fails."""
-        e = self.e
-        if self.mask is not None:
-            condition = condition & self.mask
-        on = e.label("fine")
-        self.may_fail = True
-        self._failure.set(self.first)
-        e.branch(e.any(condition), self._failed, on)
-        e.begin(on)
-
-    def poll(self, turns: Index = 1) -> None:
-        """Write what asks, once in many turns of a loop, whether the run should stop."""
-        e = self.e
-        turns = self._turns.get() + (turns if isinstance(turns, int) else turns.to("i32"))
-        self._turns.set(turns)
-        ask, on = e.label("ask"), e.label("on")
-        e.branch(turns < TURNS, on, ask)
-        e.begin(ask)
-        self._turns.set(e.constant("i32", 0))
-        poll = e.write("load ptr, ptr %context")
-        answer = e.uniform("i32", e.write(f"call i32 {poll}(ptr %context)"))
-        e.branch(answer.ne(0), self._stopped, on)
-        e.begin(on)
-
-    def close(self) -> int | None:
-        """Write where the function is left early; return where it notes which examples it had."""
-        e = self.e
-        e.begin(self._failed)
-        place = None
-        if self.note is not None and self.may_fail:
-            memory = self.local(np.dtype(np.int64), (2,), True)
-            places = [offset for offset, _ in memory.buffer.places]
-            place = next((offset for offset in places if isinstance(offset, int)), None)
-            for row, numbers in enumerate(self.note()):
-                memory.store(row, numbers, None)
-        code = self._failure.get() * 4 + FAILED
-        lists.release(self)
-        e.do(f"ret i64 {code.parts[0]}")
-        e.begin(self._stopped)
-        lists.release(self)
-        e.do(f"ret i64 {STOPPED}")
-        return place
+def _in_registers(k: Algorithms, x: Given) -> Array:
+    """Return an array of one number, loaded where the code at hand is."""
+    return k.elements(x.dtype, x.shape, [x.at(*(0,) * x.ndim)])
 
 
 def _argument(e: Emitter, type_: str, offset: int) -> str:
-    at, name = e.name(), e.name()
-    e.entry.append(f"  {at} = getelementptr i8, ptr %context, i64 {offset}")
-    e.entry.append(f"  {name} = load {type_}, ptr {at}, !invariant.load !0")
-    return name
+    at = e.at_entry(f"getelementptr i8, ptr %context, i64 {offset}")
+    return e.at_entry(f"load {type_}, ptr {at}, !invariant.load !0")

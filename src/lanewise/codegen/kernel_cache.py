@@ -13,7 +13,7 @@ from lanewise.ir.graph import Graph
 from lanewise.ops.regions import NATIVE
 
 #: Kernels by what decides them, those that were used last at the end.
-KERNELS: dict[Any, Kernel | None] = {}
+KERNELS: dict[Any, Kernel] = {}
 #: At most this many kernels are kept, and this many characters of text.
 MOST_KERNELS, MOST_TEXT = 256, 8 << 20
 _lock = held_at_fork(threading.RLock())
@@ -34,21 +34,13 @@ def kernel_key(
 
 
 def kernel_of(
-    body: Graph,
-    in_dims: Sequence[int | None],
-    kernels: dict[Any, Kernel | None],
-    fastmath: bool = False,
-    columns: Sequence[bool] = (),
-    shared: Shared = (),
+    body: Graph, in_dims: Sequence[int | None], kernels: dict[Any, Kernel], fastmath: bool = False
 ) -> Kernel:
     """Return the kernel of a native map; raise `CannotCompile` if there is none."""
-    key = kernel_key(body, in_dims, fastmath, columns, shared)
-    known = kernels.get(key)
-    if known is None:
-        known = kernels[key] = write(
-            body, in_dims, fastmath=fastmath, columns=columns, shared=shared
-        )
-    return known
+    key = kernel_key(body, in_dims, fastmath)
+    if key not in kernels:
+        kernels[key] = write(body, in_dims, fastmath=fastmath)
+    return kernels[key]
 
 
 def kernel_for(
@@ -60,13 +52,11 @@ def kernel_for(
 ) -> Kernel:
     """Return the kernel of a native map, written if it is not among those that were used last."""
     with _lock:
-        kernel = kernel_of(body, in_dims, KERNELS, fastmath, columns, shared)
         key = kernel_key(body, in_dims, fastmath, columns, shared)
-        KERNELS.pop(key, None)
-        excess = sum(len(known.text) for known in list(KERNELS.values()) if known) - MOST_TEXT
+        kernel = KERNELS.pop(key, None) or write(body, in_dims, None, fastmath, columns, shared)
+        excess = sum(len(known.text) for known in list(KERNELS.values())) - MOST_TEXT
         while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
-            oldest = KERNELS.pop(next(iter(KERNELS)))
-            excess -= len(oldest.text) if oldest else 0
+            excess -= len(KERNELS.pop(next(iter(KERNELS))).text)
         KERNELS[key] = kernel
         return kernel
 
@@ -76,7 +66,7 @@ def kernels_of(body: Graph, in_dims: Sequence[int | None], fastmath: bool) -> li
     *wanted, _ = kernel_key(body, in_dims, fastmath)
     with _lock:
         found = [kernel for key, kernel in KERNELS.items() if list(key[:-1]) == wanted]
-    return [kernel for kernel in reversed(found) if kernel is not None]
+    return found[::-1]
 
 
 def count_lines(graph: Graph) -> int:

@@ -26,36 +26,19 @@ _STAY = (0.0, 0.5, 1.0, 2.0)
 def lift(graph: Graph) -> tuple[Graph, list[Signature], dict[Operation, Operation]]:
     """Return a region with its numbers as further inputs, behind the others.
 
-    Parameters
-    ----------
-    graph
-        The region.
-
-    Returns
-    -------
-    graph : Graph
-        The same with more inputs.
-    numbers : list of Signature
-        The constants that the new inputs stand for, in order.
-    origin : dict
-        For each operation of the new graph (not of its regions) that of the given one.
+    Beside it, the constants that these inputs stand for, in order; and for each operation of the
+    new graph (not of its regions) that of the given one.
     """
-    numbers = _liftable(graph)
+    fixed = set(_fixed(graph, {}))
+    numbers = [number for number in dict.fromkeys(_constants(graph)) if number not in fixed]
     if not numbers:
         return graph, [], {op: op for op in graph.operations}
     lifted, origin = _with_inputs(graph, numbers, len(graph.inputs))
     return lifted, numbers, origin
 
 
-def _liftable(graph: Graph) -> list[Signature]:
-    """Return the constants of a graph and its regions that can be inputs, each once."""
-    found = dict.fromkeys(_constants(graph))
-    for signature in _fixed(graph, {}):
-        found.pop(signature, None)
-    return list(found)
-
-
 def _constants(graph: Graph) -> Iterator[Signature]:
+    """Give the constants of a graph and its regions that can be inputs."""
     for op in graph.walk():
         if op.primitive is constant and _may_change(op.params):
             yield op.signature
@@ -66,7 +49,7 @@ def _may_change(params: dict[str, Any]) -> bool:
     if type_.shape or type_.dtype.kind not in "fc":
         return False
     value = complex(np.frombuffer(params["data"], type_.dtype)[0])
-    parts = (value.real, value.imag) if type_.dtype.kind == "c" else (value.real,)
+    parts = (value.real, value.imag)
     return all(map(math.isfinite, parts)) and any(abs(part) not in _STAY for part in parts)
 
 
@@ -118,8 +101,8 @@ def _with_inputs(
         if inner:
             operands = [values[value] for value in op.operands]
             builder.location = op._place
-            _append(builder, op, operands, inner, [given[number] for number in inner])
-            values.update(zip(op.results, builder.operations[-1].results, strict=True))
+            results = _append(builder, op, operands, inner, [given[number] for number in inner])
+            values.update(zip(op.results, results, strict=True))
         else:
             builder.copy(op, values)
         origin[builder.operations[-1]] = op
@@ -132,7 +115,7 @@ def _append(
     operands: list[Value],
     numbers: list[Signature],
     given: list[Value],
-) -> None:
+) -> tuple[Value, ...]:
     """Record an operation with regions, which take some numbers as operands."""
     params = dict(op.params)
     if op.primitive in LOOPS:  # among the captures, which the carry follows
@@ -146,4 +129,4 @@ def _append(
     regions = tuple([_with_inputs(region, numbers, place - shift)[0] for region in op.regions])
     operands[place:place] = given
     signature = Signature(op.primitive, params, op.signature.types, regions, False)
-    builder.append(signature, tuple(operands))
+    return builder.append(signature, tuple(operands))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Number, choose, kinds_of, of_vecs, vecs
 from lanewise.codegen.sizes import is_few, is_long, varies
 from lanewise.codegen.uniformity import IN_REGISTERS
-from lanewise.codegen.vector import Vec, select
+from lanewise.codegen.vector import Span, Vec, select
 from lanewise.ir.dims import Dim, bounds
 
 #: Loops of at most so many turns are written out, turn by turn.
@@ -41,6 +41,10 @@ LOOP_OPERATIONS = 6
 TURNS, STRIP = 1 << 14, 1 << 10
 #: Farther than any loop goes.
 FAR = 1 << 62
+
+#: Between which places loops run along some axes: the first one, and the one behind the last.
+Ends: TypeAlias = Mapping[int, tuple[Index, Index]]
+NOWHERE: Ends = MappingProxyType({})
 
 
 def share_of(operations: int, in_lanes: bool = False) -> int:
@@ -68,6 +72,8 @@ class Loops:
         The lanes that are active; None for all.
     in_lanes
         Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
+    stopped
+        Where the function is left if it should stop.
     """
 
     def __init__(self, e: Emitter) -> None:
@@ -75,8 +81,10 @@ class Loops:
         self.mask: Vec | None = None
         self.in_lanes = False
         self._is_ahead = False
-        #: To how many operations loops over the elements of one may be written out.
         self.share = MOST_SHARE
+        self.stopped = e.label("stopped")
+        #: Turns of loops since it was last asked whether to stop.
+        self._turns = e.slot("i32", False, e.constant("i32", 0))
         #: How often the code at hand is written, as loops around it are written out.
         self._copies = 1
         #: Within how many loops of nests, that might be written out but run, the code at hand is.
@@ -87,10 +95,18 @@ class Loops:
     def index(self, index: Index | Dim) -> Vec:
         return as_index(self.e, index)
 
-    def variable(self, dtype: np.dtype, varying: bool | None = None) -> Variable:
-        """Return a variable; one for each lane if it is `varying`, by default where lanes run."""
+    def variable(
+        self, dtype: np.dtype, varying: bool | None = None, first: Number | None = None
+    ) -> Variable:
+        """Return a variable; one for each lane if it is `varying`, by default where lanes run.
+
+        With `first` it is set to that here.
+        """
         wide = self.in_lanes if varying is None else varying
-        return Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
+        found = Variable([self.e.slot(kind, wide) for kind in kinds_of(dtype)])
+        if first is not None:
+            found.set(first)
+        return found
 
     def is_small(self, shape: Sequence[int]) -> bool:
         """Whether an array of this shape is kept in registers."""
@@ -122,7 +138,17 @@ class Loops:
 
         After many short ones it does, or after fewer long ones that count as several.
         """
-        raise NotImplementedError
+        e = self.e
+        turns = self._turns.get() + (turns if isinstance(turns, int) else turns.to("i32"))
+        self._turns.set(turns)
+        ask, on = e.label("ask"), e.label("on")
+        e.branch(turns < TURNS, on, ask)
+        e.begin(ask)
+        self._turns.set(e.constant("i32", 0))
+        poll = e.write("load ptr, ptr %context")
+        answer = e.uniform("i32", e.write(f"call i32 {poll}(ptr %context)"))
+        e.branch(answer.ne(0), self.stopped, on)
+        e.begin(on)
 
     # --- loops --------------------------------------------------------------------------------
 
@@ -144,7 +170,7 @@ class Loops:
         run should stop: between strips of turns, as LLVM does little with a loop that calls
         somebody in its turns. A short one that is `rolled` LLVM is not to write out either.
         """
-        first, last = ends = (0, start) if stop is None else (start, stop)
+        first, last = (0, start) if stop is None else (start, stop)
         if self._parts(first) or self._parts(last):
             yield from self._own_turns(first, last, step, polls)
             return
@@ -156,21 +182,24 @@ class Loops:
                 with self._copied(len(known)):
                     yield from known
                 return
+        span = None
+        if isinstance(first, (int, Dim)) and isinstance(last, (int, Dim)):
+            span = (first, last - 1) if step > 0 else (last + 1, first)
         if not polls:
             is_rolled = rolled and known is not None and len(known) <= UNROLLED
             self._rolled += is_rolled
             try:
-                yield from self._part_of_turns(first, last, step, ends, is_rolled)
+                yield from self._counted(first, last, step, span, is_rolled)
             finally:
                 self._rolled -= is_rolled
         elif known is not None and len(known) <= STRIP:
-            yield from self._part_of_turns(first, last, step, ends)
+            yield from self._counted(first, last, step, span)
             self.poll(len(known))
         else:
-            for begin in self._part_of_turns(first, last, STRIP * step, ends):
+            for begin in self._counted(first, last, STRIP * step, span):
                 end, bound = begin + STRIP * step, self.index(last)
                 end = end.least(bound) if step > 0 else end.greatest(bound)
-                yield from self._part_of_turns(begin, end, step, ends)
+                yield from self._counted(begin, end, step, span)
                 self.poll((end - begin).abs())
 
     @contextmanager
@@ -228,41 +257,58 @@ class Loops:
             x = select(self.mask, x, -FAR if greatest else FAR)
         return self.e.extreme(x, greatest)
 
-    def _part_of_turns(
-        self,
-        first: Index,
-        last: Index,
-        step: int,
-        ends: tuple[Index, Index],
-        rolled: bool = False,
-    ) -> Generator[Any]:
-        """Write the turns of a loop, or of a part of one that has these ends."""
-        start, stop = ends
+    def _counted(
+        self, first: Index, last: Index, step: int, span: Span | None, rolled: bool = False
+    ) -> Generator[Vec]:
+        """Write a loop over a counter, which is known to stay within a span."""
         with self._counting(first, last, step, rolled) as (at, _):
-            if isinstance(start, (int, Dim)) and isinstance(stop, (int, Dim)):
-                at.span = (start, stop - 1) if step > 0 else (stop + 1, start)
-            with self.scope():
-                yield at
+            at.span = span
+            yield at
 
     @contextmanager
     def _counting(
         self, first: Index, last: Index, step: int, rolled: bool = False
     ) -> Generator[tuple[Vec, Vec]]:
         """Write a loop over a counter, in which the block stands; give the counter and its end."""
-        e = self.e
-        counter = e.slot("i64", False)
-        counter.set(self.index(first))
-        head, body, done = e.label("head"), e.label("body"), e.label("done")
-        e.jump(head)
-        e.begin(head)
-        at = counter.get()
-        bound = self.index(last)
-        e.branch(at < bound if step > 0 else at > bound, body, done)
-        e.begin(body)
-        yield at, bound
-        counter.set(e.uniform("i64", at.parts[0]) + step)
-        e.jump(head, rolled=rolled)
-        e.begin(done)
+        counter = self.e.slot("i64", False, self.index(first))
+        with self.e.loop(rolled=rolled) as goes_on:
+            at, bound = counter.get(), self.index(last)
+            goes_on(at < bound if step > 0 else at > bound)
+            with self.scope():
+                yield at, bound
+            counter.set(self.e.uniform("i64", at.parts[0]) + step)
+
+    def indices(
+        self,
+        shape: Sequence[int],
+        within: Ends = NOWHERE,
+        *,
+        unroll: Sequence[bool | None] | None = None,
+        rolled: bool = False,
+        in_lanes: bool = False,
+    ) -> Generator[tuple[Index, ...]]:
+        """Write a nest of loops: ``for index in k.indices(shape): ...``.
+
+        Along the axes that `within` names, only from one to before another place. `unroll` and
+        `rolled` are as for `range`, for each axis. With `in_lanes` the last axis runs in lanes.
+        """
+
+        def level(index: tuple[Index, ...]) -> Generator[tuple[Index, ...]]:
+            axis = len(index)
+            if axis == len(shape):
+                yield index
+                return
+            ends = within.get(axis, (0, shape[axis]))
+            if in_lanes and axis == len(shape) - 1:
+                with self.lane_loop(*ends) as i:
+                    yield (*index, i)
+                return
+            for i in self.range(
+                *ends, unroll=None if unroll is None else unroll[axis], rolled=rolled
+            ):
+                yield from level((*index, i))
+
+        return level(())
 
     def each(
         self,
@@ -270,32 +316,19 @@ class Loops:
         body: Callable[..., None],
         *,
         unroll: bool | None = None,
-        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        within: Ends = NOWHERE,
         work: int = 1,
     ) -> None:
         """Write loops over all indices of a shape, of which no turn needs another.
 
         Outside of the lanes the last axis runs in lanes, if it is long enough. `unroll` is as for
-        `range`, `work` about how many operations a turn takes. Along the axes that `within` names,
-        only those from one to before another place.
+        `range`, `within` as for `indices`, `work` about how many operations a turn takes.
         """
-
-        def level(index: tuple[Index, ...]) -> None:
-            axis = len(index)
-            if axis == len(shape):
-                body(*index)
-                return
-            first, last = within.get(axis, (0, shape[axis]))
-            if axis == len(shape) - 1 and not self.in_lanes and is_long(shape[axis], self.e.group):
-                with self.lane_loop(first, last) as i:
-                    body(*index, i)
-                return
-            for i in self.range(first, last, unroll=written_out[axis], rolled=unroll is None):
-                level((*index, i))
-
-        known = self.written_out(shape, work)
-        written_out = known if unroll is None else [unroll] * len(shape)
-        level(())
+        in_lanes = bool(shape) and not self.in_lanes and is_long(shape[-1], self.e.group)
+        is_out = self.written_out(shape, work) if unroll is None else [unroll] * len(shape)
+        nest = self.indices(shape, within, unroll=is_out, rolled=unroll is None, in_lanes=in_lanes)
+        for index in nest:
+            body(*index)
 
     @contextmanager
     def lane_loop(self, start: Index, stop: Index) -> Generator[Affine]:
@@ -304,11 +337,9 @@ class Loops:
         whole = isinstance(start, int) and isinstance(stop, int) and (stop - start) % lanes == 0
         with self._counting(start, stop, lanes) as (at, bound):
             outer = self.mask, self.in_lanes
-            index = Affine(e, at, 1)
             self.in_lanes = True
             self.mask = None if whole else e.lane_index() < bound - at
-            with self.scope():
-                yield index
+            yield Affine(e, at, 1)
             self.mask, self.in_lanes = outer
 
     @contextmanager
@@ -366,7 +397,7 @@ class Loops:
         start: Sequence[Number],
         step: Callable[..., Sequence[Number]],
         combine: Callable[..., Sequence[Number]] | None = None,
-        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        within: Ends = NOWHERE,
         work: int = 1,
     ) -> list[Number]:
         """Return numbers after a step for each index of a shape: ``step(index, *numbers)``.
@@ -375,66 +406,24 @@ class Loops:
         then is its neutral element. Without it they are taken in order. `within` and `work` are as
         for `each`.
         """
-        if combine is not None and self.is_folded_in_lanes(shape, work):
-            return self._fold_in_lanes(shape, start, step, combine, within, work)
-        if not within and self.is_written_out(shape, work):
+        in_lanes = combine is not None and self.is_folded_in_lanes(shape, work)
+        if not in_lanes and not within and self.is_written_out(shape, work):
             found = list(start)
             with self._copied(math.prod(shape)):
                 for index in np.ndindex(*shape):
                     found = list(step(index, *found))
             return found
-        variables, outer = [self.variable(numbers.dtype_of(x)) for x in start], self.mask
-        for variable, x in zip(variables, start, strict=True):
-            variable.set(x)
-        written_out = self.written_out(shape, work)
-
-        def body(index: tuple[Index, ...]) -> None:
-            axis = len(index)
-            if axis < len(shape):
-                ends = within.get(axis, (0, shape[axis]))
-                for i in self.range(*ends, unroll=written_out[axis], rolled=True):
-                    body((*index, i))
-                return
+        wide, outer = self.in_lanes or in_lanes, self.mask
+        variables = [self.variable(numbers.dtype_of(x), wide, x) for x in start]
+        is_out = self.written_out(shape, work)
+        nest = self.indices(shape, within, unroll=is_out, rolled=True, in_lanes=in_lanes)
+        for index in nest:
             before = [variable.get() for variable in variables]
             after = step(index, *before)
             for variable, old, new in zip(variables, before, after, strict=True):
                 variable.set(self.changed(outer, old, new))
-
-        body(())
-        return [variable.get() for variable in variables]
-
-    def _fold_in_lanes(
-        self,
-        shape: Sequence[int],
-        start: Sequence[Number],
-        step: Any,
-        combine: Any,
-        within: Any,
-        work: int,
-    ) -> list[Number]:
-        wide = [self.variable(numbers.dtype_of(x), True) for x in start]
-        for variable, x in zip(wide, start, strict=True):
-            variable.set(x)
-
-        written_out = self.written_out(shape, work)
-
-        def body(index: tuple[Index, ...]) -> None:
-            axis = len(index)
-            ends = within.get(axis, (0, shape[axis]))
-            if axis < len(shape) - 1:
-                for i in self.range(*ends, unroll=written_out[axis], rolled=True):
-                    body((*index, i))
-                return
-            with self.lane_loop(*ends) as i:
-                before = [variable.get() for variable in wide]
-                after = step((*index, i), *before)
-                for variable, old, new in zip(wide, before, after, strict=True):
-                    new = new if self.mask is None else choose(self.mask, new, old)
-                    variable.set(new)
-
-        body(())
-        found = [variable.get() for variable in wide]
-        return numbers.across(self.e, found, combine)
+        found = [variable.get() for variable in variables]
+        return numbers.across(self.e, found, combine) if in_lanes and combine is not None else found
 
 
 class Variable:

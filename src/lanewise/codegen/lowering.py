@@ -19,7 +19,7 @@ from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Heap, Lazy, 
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.loops import FAR, UNROLLED, Loops
+from lanewise.codegen.loops import FAR, NOWHERE, UNROLLED, Ends, Loops
 from lanewise.codegen.memory import Memory
 from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
 from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
@@ -49,6 +49,12 @@ class Lowering(Loops):
         Whether it computes many examples, of which NumPy would do all at once.
     refills
         Whether its main work is one loop, whose lanes take the next examples as they are done.
+    first
+        The first of the examples at hand.
+    failed, failure
+        Where the function is left if an example fails, and the first of those at hand then.
+    note
+        What to note in local memory where an example fails: a number for each lane, then one.
     """
 
     def __init__(self, e: Emitter) -> None:
@@ -61,13 +67,12 @@ class Lowering(Loops):
         self.places: list[Given | None] = []
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
+        self.first = e.constant("i64", 0)
+        self.failed, self.failure = e.label("failed"), e.slot("i64", False)
+        self.note: Callable[[], tuple[Vec, Vec]] | None = None
+        self.may_fail = False
         self._made: list[Buffer] = []
         self._depth = 0
-
-    @property
-    def scratch(self) -> int:
-        """How many bytes of local memory the kernel takes."""
-        return self.memory.size
 
     @property
     def is_outermost(self) -> bool:
@@ -97,9 +102,9 @@ class Lowering(Loops):
     def constant(self, dtype: Any, value: Any) -> Number:
         return numbers.constant(self.e, np.dtype(dtype), value)
 
-    def ufunc(self, fn: np.ufunc, *operands: Number, dtype: np.dtype | None = None) -> Any:
+    def ufunc(self, fn: np.ufunc, *operands: Number) -> Any:
         """Return a ufunc of numbers, with NumPy's promotion; a tuple if it has several results."""
-        loop = loop_dtypes(fn, tuple([numbers.dtype_of(x) for x in operands]), dtype)
+        loop = loop_dtypes(fn, tuple([numbers.dtype_of(x) for x in operands]), None)
         return self.loop(fn, loop)(*operands)
 
     def has_loop(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
@@ -130,7 +135,12 @@ class Lowering(Loops):
 
     def fail(self, condition: Vec) -> None:
         """End the run if a condition holds in an active lane: an example fails."""
-        raise NotImplementedError
+        e, condition = self.e, self.both(condition)
+        on = e.label("fine")
+        self.may_fail = True
+        self.failure.set(self.first)
+        e.branch(e.any(condition), self.failed, on)
+        e.begin(on)
 
     def define_size(self, size: Dim, number: Number, least: int, most: DimLike | None) -> None:
         """Take a number, less `least`, for what a symbol of shapes is from here on."""
@@ -177,10 +187,7 @@ class Lowering(Loops):
         of = tuple(of)
         work += sum([x.work for x in of if isinstance(x, Lazy) and not x.is_ready])
         found = Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
-        if found.depth <= DEEPEST:
-            return found
-        small = self.is_small(found.shape)
-        return self.elements(dtype, shape, self.items(found)) if small else self.materialized(found)
+        return found if found.depth <= DEEPEST else self._computed(found)
 
     def scalar(self, number: Number) -> Elements:
         """Return an array of no dimensions."""
@@ -197,9 +204,10 @@ class Lowering(Loops):
         if self.is_small(x.shape):
             if not self.is_written_out(x.shape, x.work) and self._is_wide(x):
                 return self.materialized(x)
-            if uses == 1 and x.size > UNROLLED and self._is_last_reader(x):
+            is_last_reader = bool(x.buffers) and not any(buffer.readers for buffer in x.buffers)
+            if uses == 1 and x.size > UNROLLED and is_last_reader:
                 return x  # what is in memory need not go through registers to a loop
-            return self.elements(x.dtype, x.shape, [x.at(*i) for i in np.ndindex(*x.shape)])
+            return self.elements(x.dtype, x.shape, self.items(x))
         if uses == 1 or x.is_ready:
             return x
         return self.materialized(x)
@@ -208,20 +216,14 @@ class Lowering(Loops):
         """Whether elements differ between lanes. What does not is in registers, as is analysed."""
         return any([part.varying for part in vecs(x.at(*(0,) * x.ndim))]) or not self.in_lanes
 
-    @staticmethod
-    def _is_last_reader(x: Array) -> bool:
-        """Whether an array that no value is yet is read from memory that no value reads."""
-        return bool(x.buffers) and not any(buffer.readers for buffer in x.buffers)
-
     def ready(self, x: Array) -> Array:
         """Return an array whose elements may be read again and again."""
-        if x.is_ready:
-            return x
-        return (
-            self.elements(x.dtype, x.shape, self.items(x))
-            if self.is_small(x.shape)
-            else (self.materialized(x))
-        )
+        return x if x.is_ready else self._computed(x)
+
+    def _computed(self, x: Array) -> Array:
+        if self.is_small(x.shape):
+            return self.elements(x.dtype, x.shape, self.items(x))
+        return self.materialized(x)
 
     def found_once(self, x: Array, shape: Shape) -> Array:
         """Return an array so that its elements are found once, if a result repeats costly ones."""
@@ -258,18 +260,22 @@ class Lowering(Loops):
         x.stored.buffer.places = ()  # it is kept for whoever reads x later
         return x.stored
 
-    def materialized(self, x: Array, wide: bool | None = None, beside: bool = False) -> Stored:
-        """Return an array computed into memory of its own; see `local`."""
+    def materialized(
+        self, x: Array, wide: bool | None = None, beside: bool = False, within: Ends = NOWHERE
+    ) -> Stored:
+        """Return an array computed into memory of its own; see `local` and `each`."""
         result = self.local(x.dtype, x.shape, wide, beside)
         if isinstance(x, Elements):
             for place, item in enumerate(x.items):
                 result.store(place, item, None)
             return result
-        self.prepare_loops(x, x.shape, x.work if isinstance(x, Lazy) else 1)
+        work = x.work if isinstance(x, Lazy) else 1
+        self.prepare_loops(x, x.shape, work)
         self.each(
             x.shape,
             lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
-            work=x.work if isinstance(x, Lazy) else 1,
+            within=within,
+            work=work,
         )
         return result
 
@@ -334,9 +340,7 @@ class Lowering(Loops):
         where = str(offset)
         if isinstance(size, Dim):
             (where,) = self.e.size(offset, is_place=True).parts
-        name = self.e.name()
-        self.e.entry.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {where}")
-        return name, (offset, size)
+        return self.e.at_entry(f"getelementptr i8, ptr %scratch, i64 {where}"), (offset, size)
 
     @contextmanager
     def region(self) -> Generator[None]:

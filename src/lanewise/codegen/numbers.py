@@ -114,23 +114,11 @@ def convert(number: Number, dtype: np.dtype) -> Number:
     >>> convert(e.constant("i64", 3), np.dtype(complex)).re
     <uniform f64 0x4008000000000000>
     """
-    if isinstance(number, Complex):
-        if dtype in PARTS:
-            kind = PARTS[dtype]
-            return Complex(number.re.to(kind), number.im.to(kind))
-        if KIND[dtype] == "b":
-            return truth(number)
-        return convert(number.re, dtype)
+    re, *im = vecs(number)
     if dtype in PARTS:
         kind = PARTS[dtype]
-        return Complex(number.to(kind), number.e.constant(kind, 0.0))
-    kind = KIND[dtype]
-    if number.value is not None:  # what is out of range LLVM would leave undefined
-        with np.errstate(all="ignore"):
-            # An unsigned -1 is all ones: it wraps where Python's number does not fit.
-            value = np.array(number.value).astype(NUMPY[number.kind]).astype(dtype).item()
-        return number.e.constant(kind, value)
-    return number.to(kind)
+        return Complex(re.to(kind), im[0].to(kind) if im else re.e.constant(kind, 0.0))
+    return truth(number) if KIND[dtype] == "b" else re.to(KIND[dtype])
 
 
 def truth(number: Number) -> Vec:

@@ -24,12 +24,7 @@ Shared = Sequence[tuple[int, int]]
 
 
 class Overwriting:
-    """The operands of a kernel that results take the place of.
-
-    Parameters
-    ----------
-    shared
-        Pairs of an operand and a result that lie in the same memory.
+    """The operands of a kernel that results take the place of, as `shared` says.
 
     Attributes
     ----------

@@ -67,18 +67,13 @@ class Refused:
 Report = Callable[[Refused], None]
 
 
-def partition(
-    graph: Graph, kernels: dict[Any, Kernel | None], report: Report | None = None
-) -> Graph:
+def partition(graph: Graph, kernels: dict[Any, Kernel], report: Report | None = None) -> Graph:
     """Return the graph with the parts of its parallel maps that have a native form as native maps.
 
     Parameters
     ----------
-    graph
-        As it was recorded.
     kernels
-        The kernels that are known by `kernel_key`, None for what has no native form. New ones are
-        entered.
+        The kernels that are known by `kernel_key`. New ones are entered.
     report
         Told of each operation under a map that is left to NumPy, and why.
     """
@@ -89,8 +84,10 @@ def partition(
         obstacle = _obstacle_of_map(op, known) if op.primitive is map_ else ""
         if obstacle is None:
             operands, builder = [values[value] for value in op.operands], current_builder()
-            found = _split(builder, op, operands, kernels, report or _ignore)
-            return [_with_batch(builder, v, whole) for v in found] if _is_single(op) else found
+            found = _split(builder, op, operands, kernels, report or (lambda refused: None))
+            if found is None or not _is_single(op):
+                return found
+            return [_with_batch(builder, value, whole) for value in found]
         if op.primitive is reshape and _is_known(op, values, whole):
             return [whole[values[op.operands[0]]]]
         if obstacle and report:
@@ -98,10 +95,6 @@ def partition(
         return None
 
     return graph.rewritten(rule)
-
-
-def _ignore(refused: Refused) -> None:
-    del refused
 
 
 def _obstacle_of_map(op: Operation, known: Set[str]) -> str | None:
@@ -129,8 +122,7 @@ def _is_single(op: Operation) -> bool:
     Its kernels have nothing mapped, and so compute with scalars what is one number; what is left to
     NumPy runs as it stands, outside of maps.
     """
-    params = op.params
-    return params["size"] == 1 and params["in_dims"].count(None) == len(params["in_dims"])
+    return op.params["size"] == 1 and all(axis is None for axis in op.params["in_dims"])
 
 
 def _with_batch(builder: Builder, value: Value, whole: dict[Value, Value]) -> Value:
@@ -146,13 +138,36 @@ def _is_known(op: Operation, values: dict[Value, Value], whole: dict[Value, Valu
     return found is not None and found.type is op.results[0].type
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Operations of a map that become a map of their own.
+
+    Attributes
+    ----------
+    stage
+        When it is run: those that become kernels have even ones.
+    members
+        The operations.
+    taken, given
+        The values that it takes from outside, and those that others take of it.
+    """
+
+    stage: int
+    members: Sequence[Operation]
+    taken: Sequence[Value]
+    given: Sequence[Value]
+
+    @property
+    def is_native(self) -> bool:
+        return self.stage % 2 == 0
+
+
 class _Split:
     """A map on its way to being several."""
 
     def __init__(self, op: Operation, report: Report) -> None:
         (self.body,) = op.regions
-        self.report = report
-        self.params = op.params
+        self.op, self.report = op, report
         self.is_single = _is_single(op)
         self.varies: set[Value] = {
             value
@@ -164,12 +179,10 @@ class _Split:
         self.cuts: set[Operation] = set()
         #: Why operations have no native form by themselves, as far as asked; "" if they have one.
         self.alone: dict[Operation, str] = {}
-        self.maker: dict[Value, Operation] = {}
+        self.maker = {value: member for member in self.body.operations for value in member.results}
         sizes = defined_sizes(self.body)
         for member in self.body.operations:
-            for result in member.results:
-                self.maker[result] = member
-            is_arena = member.primitive is list_arena and self._has_own_lists(op)
+            is_arena = member.primitive is list_arena and self._has_own_lists()
             is_own = is_arena or member.must_run or (sizes and has_sizes(member, sizes))
             if is_own or not self.varies.isdisjoint(member.operands):
                 self.varies.update(member.results)
@@ -184,7 +197,12 @@ class _Split:
             if obstacle is not None and self.is_inside(member):
                 report(Refused(member, *obstacle))
 
-    def _has_own_lists(self, op: Operation) -> bool:
+    @property
+    def mapped(self) -> Container[Value]:
+        """The values of which examples have one each, which none has where there is one example."""
+        return () if self.is_single else self.varies
+
+    def _has_own_lists(self) -> bool:
         """Whether a kernel may have the memory of its lists itself.
 
         Not if a result that is the same for all examples depends on lists.
@@ -193,11 +211,9 @@ class _Split:
         for member in self.body.operations:
             if member.primitive is list_arena or not found.isdisjoint(member.operands):
                 found.update(member.results)
-        mapped = op.params["out_mapped"]
-        return self.is_single or not any(
-            [not is_mapped and v in found for v, is_mapped in
-             zip(self.body.outputs, mapped, strict=True)]
-        )  # fmt: skip
+        outputs = zip(self.body.outputs, self.op.params["out_mapped"], strict=True)
+        shared = [value for value, is_mapped in outputs if not is_mapped]
+        return self.is_single or found.isdisjoint(shared)
 
     def refuse(self, refused: Refused) -> None:
         """Leave an operation to NumPy."""
@@ -241,11 +257,8 @@ class _Split:
         for op in self.body.operations:
             if not self.is_inside(op):
                 continue
-            least = 0
-            for value in op.operands:
-                maker = self.maker.get(value)
-                if maker in stage:
-                    least = max(least, stage[maker])
+            makers = [self.maker.get(value) for value in op.operands]
+            least = max([stage[maker] for maker in makers if maker in stage], default=0)
             stage[op] = least + (least % 2 == int(self.native[op]))
         return stage
 
@@ -283,14 +296,13 @@ def _split(
     builder: Builder,
     op: Operation,
     operands: list[Value],
-    kernels: dict[Any, Kernel | None],
+    kernels: dict[Any, Kernel],
     report: Report,
-) -> list[Value]:
-    """Record a map as native and other maps; return its results."""
+) -> list[Value] | None:
+    """Record a map as native and other maps; return its results, or None where it stays."""
     split = _Split(op, report)
     while True:
-        stage = split.stages()
-        groups = _groups(split, stage, op)
+        groups = _groups(split)
         cuts = len(split.cuts)
         culprits = _culprits(split, groups, kernels)
         if not culprits and len(split.cuts) == cuts and not split.leave_views():
@@ -298,22 +310,19 @@ def _split(
         for refused in culprits:
             split.refuse(refused)
         if culprits and has_own_sizes(op):  # a size is known in the kernel that defines it
-            for refused in culprits:
-                report(refused)
-            return _as_it_was(builder, op, operands)
-    if op.params["chunk"] is not None and any(n % 2 and members for n, members, *_ in groups):
+            return None
+    if op.params["chunk"] is not None and any(g.members and not g.is_native for g in groups):
         # What NumPy computes must go in chunks.
         report(Refused(op, "it goes in chunks, for what is left to NumPy", op))
-        return _as_it_was(builder, op, operands)
-    return _recorded(builder, split, groups, op, operands)
+        return None
+    return _recorded(builder, split, groups, operands)
 
 
-def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> list[Refused]:
+def _culprits(split: _Split, groups: Sequence[_Group], kernels: dict[Any, Kernel]) -> list[Refused]:
     """Return operations of native groups that have no native form after all."""
-    for number, members, taken, given in groups:
-        if number % 2:
-            continue
-        apart = {value for value in (*taken, *given) if value.type.dtype.kind == "O"}
+    for group in [group for group in groups if group.is_native]:
+        members = group.members
+        apart = {value for value in (*group.taken, *group.given) if value.type.dtype.kind == "O"}
         if apart:  # a kernel's lists are its own
             reason = "what a loop appends to and what is read of it are in different kernels"
             return [
@@ -321,35 +330,46 @@ def _culprits(split: _Split, groups: Any, kernels: dict[Any, Kernel | None]) -> 
                 for member in members
                 if not apart.isdisjoint((*member.operands, *member.results))
             ]
-        if len(given) > MOST_RESULTS and len(members) > 1 and not _uses_lists(members[0]):
+        if len(group.given) > MOST_RESULTS and len(members) > 1 and not _uses_lists(members[0]):
             split.cuts.add(members[len(members) // 2])
             continue
-        body, inner, numbers = _region(split, number, members, taken, given)
-        in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
-        origin = dict(zip(body.operations, inner, strict=True))
-        try:
-            kernel_of(body, in_dims, kernels, split.params.get("fastmath", False))
-        except CannotCompile as error:
-            culprit = origin.get(error.trail[-1]) if error.trail else None
-            if isinstance(error, TooLong) and len(members) > 1:
-                # The next kernel begins with what this one had no room for.
-                first = members.index(culprit) if culprit in members else len(members) // 2
-                split.cuts.add(members[max(first, 1)])
-                continue
-            if culprit is None and not members:  # it only hands on what cannot be handed on so
-                raise AssertionError(f"a kernel without operations: {error}") from error
-            # What is computed where it is read is found out there to have no native form.
-            if culprit is None or (culprit in members and not _refusal(split, culprit)):
-                alone = [(member, _refusal(split, member)) for member in members]
-                found = [Refused(m, reason, m) for m, reason in alone if reason]
-                if found:
-                    return found
-            if culprit is not None:
-                # What the trail holds are the kernel's copies.
-                place = error.trail[0] if len(error.trail) > 1 else culprit
-                return [Refused(culprit, error.reason, place)]
-            return [Refused(member, error.reason, member) for member in members]
+        error, culprit = _refused(split, group, kernels)
+        if error is None:
+            continue
+        if isinstance(error, TooLong) and len(members) > 1:
+            # The next kernel begins with what this one had no room for.
+            first = members.index(culprit) if culprit in members else len(members) // 2
+            split.cuts.add(members[max(first, 1)])
+            continue
+        if culprit is None and not members:  # it only hands on what cannot be handed on so
+            raise AssertionError(f"a kernel without operations: {error}") from error
+        # What is computed where it is read is found out there to have no native form.
+        if culprit is None or (culprit in members and not _refusal(split, culprit)):
+            alone = [(member, _refusal(split, member)) for member in members]
+            found = [Refused(m, reason, m) for m, reason in alone if reason]
+            if found:
+                return found
+        if culprit is not None:
+            # What the trail holds are the kernel's copies.
+            place = error.trail[0] if len(error.trail) > 1 else culprit
+            return [Refused(culprit, error.reason, place)]
+        return [Refused(member, error.reason, member) for member in members]
     return []
+
+
+def _refused(
+    split: _Split, group: _Group, kernels: dict[Any, Kernel]
+) -> tuple[CannotCompile | None, Operation | None]:
+    """Return why a group has no kernel, if it has none, and the operation that it was found in."""
+    body, inner, numbers = _region(split, group)
+    in_dims = [0 if value in split.mapped else None for value in group.taken]
+    in_dims += [None] * len(numbers)
+    try:
+        kernel_of(body, in_dims, kernels, split.op.params.get("fastmath", False))
+    except CannotCompile as error:
+        origin = dict(zip(body.operations, inner, strict=True))
+        return error, origin.get(error.trail[-1]) if error.trail else None
+    return None, None
 
 
 def _refusal(split: _Split, member: Operation) -> str:
@@ -359,27 +379,15 @@ def _refusal(split: _Split, member: Operation) -> str:
     once: what it takes from others does not matter.
     """
     if member not in split.alone:
-        taken = _taken(split, [member])
-        body, _, numbers = _region(split, 0, [member], taken, member.results)
-        in_dims = (*_in_dims(split, taken), *[None] * len(numbers))
-        split.alone[member] = ""
-        try:
-            kernel_of(body, in_dims, {}, split.params.get("fastmath", False))
-        except CannotCompile as error:
-            split.alone[member] = error.reason
+        group = _Group(0, [member], _taken(split, [member]), member.results)
+        error, _ = _refused(split, group, {})
+        split.alone[member] = error.reason if error else ""
     return split.alone[member]
 
 
-def _as_it_was(builder: Builder, op: Operation, operands: list[Value]) -> list[Value]:
-    builder.location = op._place
-    return list(builder.emit(map_, tuple(operands), op.params, op.regions))
-
-
-def _groups(
-    split: _Split, stage: dict[Operation, int], op: Operation
-) -> list[tuple[int, list[Operation], list[Value], list[Value]]]:
-    """Return for each stage its operations, what they take from outside, and what they give."""
-    body = split.body
+def _groups(split: _Split) -> list[_Group]:
+    """Return the operations of each stage, in kernels' sizes."""
+    body, stage = split.body, split.stages()
     pieces = _pieces(split, stage)
     place = {member: key for key, members in pieces.items() for member in members}
     leaving = set(body.outputs)
@@ -387,25 +395,24 @@ def _groups(
         here = place.get(other)
         leaving.update([v for v in other.operands if place.get(split.maker.get(v)) != here])
     groups = []
-    for number, piece in sorted(pieces):
-        members = pieces[number, piece]
+    for (number, _), members in sorted(pieces.items(), key=lambda piece: piece[0]):
         given = [v for member in members for v in member.results if v in leaving]
-        groups.append((number, members, _taken(split, members), given))
+        groups.append(_Group(number, members, _taken(split, members), given))
     # Results that no operation of the map gives have a group of their own: a kernel copies what
     # examples have, and what is the same for all of them is broadcast.
     for parity in (0, 1):
         passed = [
             value
-            for value, mapped in zip(body.outputs, op.params["out_mapped"], strict=True)
+            for value, mapped in zip(body.outputs, split.op.params["out_mapped"], strict=True)
             if mapped
             and split.maker.get(value) not in stage
             and (value in split.varies and _is_plain(value)) != parity
         ]
         if passed:
-            last = groups[-1][0] if groups else -1
+            last = groups[-1].stage if groups else -1
             number = last + 1 + int((last + 1) % 2 != parity)
             passed = list(dict.fromkeys(passed))
-            groups.append((number, [], _taken(split, [], passed), passed))
+            groups.append(_Group(number, [], _taken(split, [], passed), passed))
     return groups
 
 
@@ -432,11 +439,8 @@ def _pieces(split: _Split, stage: dict[Operation, int]) -> dict[tuple[int, int],
 
 
 def _uses_lists(op: Operation) -> bool:
-    return any(v.type.dtype.kind == "O" for v in (*op.operands, *op.results) if not _is_token(v))
-
-
-def _is_token(value: Value) -> bool:
-    return not isinstance(value.type, ArrayType)
+    types = [value.type for value in (*op.operands, *op.results)]
+    return any(type_.dtype.kind == "O" for type_ in types if isinstance(type_, ArrayType))
 
 
 def _taken(split: _Split, members: Sequence[Operation], given: Sequence[Value] = ()) -> list[Value]:
@@ -492,48 +496,37 @@ def _is_range(split: _Split, maker: Operation | None) -> bool:
     return maker.primitive is slice_ and _is_range(split, split.maker.get(maker.operands[0]))
 
 
-def _region(
-    split: _Split,
-    number: int,
-    members: Sequence[Operation],
-    taken: Sequence[Value],
-    given: Sequence[Value],
-) -> tuple[Graph, list[Operation], list[Signature]]:
+def _region(split: _Split, group: _Group) -> tuple[Graph, list[Operation], list[Signature]]:
     """Return a group as a region, and which operation each of its operations stands for.
 
     A native region takes numbers behind its other inputs; which ones is the last that is returned.
     """
     inner = Builder()
-    values = {value: inner.input(value.type) for value in taken}
+    values = {value: inner.input(value.type) for value in group.taken}
     origin: dict[Operation, Operation] = {}
 
     def copy(member: Operation) -> None:
         inner.copy(member, values)
         origin[inner.operations[-1]] = member
 
-    for member in members:
+    for member in group.members:
         for maker in _missing(split, member.operands, values):
             copy(maker)
         copy(member)
-    for maker in _missing(split, given, values):
+    for maker in _missing(split, group.given, values):
         copy(maker)
-    region = inner.finish([values[value] for value in given])
-    if number % 2:
+    region = inner.finish([values[value] for value in group.given])
+    if not group.is_native:
         return region, [origin[op] for op in region.operations], []
     lifted, numbers, copies = lift(region)
     return lifted, [origin[copies[op]] for op in lifted.operations], numbers
 
 
-def _in_dims(split: _Split, taken: Sequence[Value]) -> tuple[int | None, ...]:
-    mapped = () if split.is_single else split.varies
-    return tuple([0 if value in mapped else None for value in taken])
-
-
 def _recorded(
-    builder: Builder, split: _Split, groups: Any, op: Operation, operands: list[Value]
+    builder: Builder, split: _Split, groups: Sequence[_Group], operands: list[Value]
 ) -> list[Value]:
-    params = op.params
-    size = params["size"]
+    """Record the maps of all groups; return the results of the map that they are of."""
+    params = split.op.params
     values = dict(zip(split.body.inputs, operands, strict=True))
     copies: dict[Value, Value] = {}
     dims = dict(zip(split.body.inputs, params["in_dims"], strict=True))
@@ -546,39 +539,33 @@ def _recorded(
             builder.copy(maker, values)
         return values[value]
 
-    for number, members, taken, given in groups:
-        region, _, numbers = _region(split, number, members, taken, given)
-        outer = tuple([need(value) for value in taken])
-        if split.is_single and number % 2:
+    for group in groups:
+        region, _, numbers = _region(split, group)
+        given = group.given
+        outer = tuple([need(value) for value in group.taken])
+        if split.is_single and not group.is_native:
             values.update(zip(given, builder.inline(region, outer), strict=True))
             continue
-        axes = tuple([dims.get(value, 0) if value in split.varies else None for value in taken])
-        axes = axes if not split.is_single else (None,) * len(taken)
-        builder.location = members[0]._place if members else op._place
+        axes = [dims.get(value, 0) if value in split.mapped else None for value in group.taken]
+        builder.location = (group.members or (split.op,))[0]._place
         outer += tuple([builder.append(constant)[0] for constant in numbers])
         made = {
             **params,
             "in_dims": (*axes, *[None] * len(numbers)),
             "out_mapped": (True,) * len(given),
-            "order": PARALLEL if number % 2 else NATIVE,
+            "order": NATIVE if group.is_native else PARALLEL,
             "chunk": None,
             "columns": tuple([value in columns for value in given]) if columns else (),
         }
         results = builder.emit(map_, outer, made, (region,))
-        if split.is_single:
-            shapes = [value.type.shape for value in given]
-            results = tuple(
-                [
-                    builder.emit(reshape, (result,), {"shape": shape})[0]
-                    for result, shape in zip(results, shapes, strict=True)
-                ]
-            )
         for value, result in zip(given, results, strict=True):
+            if split.is_single:
+                (result,) = builder.emit(reshape, (result,), {"shape": value.type.shape})
             # What has a value already is an input that is handed on: a copy of it for each example.
             (copies if value in values else values)[value] = result
     found = []
     for value, mapped in zip(split.body.outputs, params["out_mapped"], strict=True):
-        copy = copies.get(value)
-        found.append(copy if mapped and copy is not None else need(value))
-        assert not mapped or split.is_single or found[-1].type == batched_type(value.type, size)
+        found.append(copies[value] if mapped and value in copies else need(value))
+        if mapped and not split.is_single:
+            assert found[-1].type == batched_type(value.type, params["size"])
     return found

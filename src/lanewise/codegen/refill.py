@@ -20,7 +20,7 @@ examples leave together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from lanewise.codegen import control
 from lanewise.codegen.addresses import Affine, Index
 from lanewise.codegen.arrays import Array, Given
 from lanewise.codegen.blocks import packed, unpack
-from lanewise.codegen.choices import instructions, only_indexed
+from lanewise.codegen.choices import instructions, only_indexed, turn_of
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.loops import TURNS, Variable
 from lanewise.codegen.lowering import Lowering
@@ -69,13 +69,12 @@ class Plan:
     Attributes
     ----------
     before
-        What leads to the loop. It takes the inputs of the map's region, and gives `handed`.
+        What leads to the loop. It takes the inputs of the map's region, and gives the loop's
+        operands, and what is `kept` for `after`.
     loop
         The loop.
     after
         What comes then. It takes the inputs, what `before` hands to it, and the loop's results.
-    handed
-        What `before` gives: the loop's operands, and what is `kept` for `after`.
     indexed
         Inputs that stay in memory: each turn reads where its data say.
     patience
@@ -85,33 +84,21 @@ class Plan:
     before: Graph
     loop: Operation
     after: Graph
-    handed: tuple[Value, ...]
     kept: tuple[Value, ...]
     indexed: frozenset[Value]
     patience: float
 
 
 def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
-    """Return how the kernel of a map's region refills its lanes; None if it should not.
-
-    Parameters
-    ----------
-    in_dims
-        Which inputs are mapped.
-    lanes
-        How many examples run together.
-    """
+    """Return how the kernel of a map's region refills so many lanes; None if it should not."""
     mapped = [axis is not None for axis in in_dims]
     place = _main_loop(body, mapped)
     if place is None or lanes > _MOST_LANES:
         return None
-    if any(v.type.dtype.kind == "O" for v in body.operations[place].operands):
+    operations = body.operations
+    if any(v.type.dtype.kind == "O" for v in operations[place].operands):
         return None  # what a lane saved in lists belongs to one example, until all is done with it
-    loop, earlier, later = (
-        body.operations[place],
-        body.operations[:place],
-        body.operations[place + 1 :],
-    )
+    loop, earlier, later = operations[place], operations[:place], operations[place + 1 :]
     if any(is_unknown(v.type.shape) for v in (*loop.operands, *loop.results)):
         return None
     read = {value for op in later for value in op.operands}.union(body.outputs)
@@ -133,7 +120,7 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
         return None
     price = _RANKING + _MOVED * accesses + _KEPT * numbers
     price += instructions(before) + instructions(after)
-    return Plan(before, loop, after, handed, tuple(kept), frozenset(indexed), price / _turn(loop))
+    return Plan(before, loop, after, tuple(kept), frozenset(indexed), price / turn_of(loop))
 
 
 def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
@@ -144,14 +131,9 @@ def _main_loop(body: Graph, mapped: Sequence[bool]) -> int | None:
             earlier = Graph(body.inputs, body.operations[:place], op.operands)
             given = varying_outputs(earlier, mapped)
             if varying_carry(op, given, varying_sizes(earlier, mapped))[1]:
-                found[place] = _turn(op)
+                found[place] = turn_of(op)
     best = max(found, key=lambda place: found[place], default=None)
     return best if best is not None and found[best] >= LEAST else None
-
-
-def _turn(loop: Operation) -> float:
-    """Return about how many instructions a turn of a loop is."""
-    return sum(map(instructions, loop.regions))
 
 
 def _read(graph: Graph) -> set[Value]:
@@ -188,29 +170,26 @@ def write(
         zeros = [k.constant(type_.dtype, 0)] * count(value)
         zero = k.elements(type_.dtype, type_.shape, zeros)
         state.append(control.Carried(k, zero, True, True, value in used, state))
-    example, active, entering = e.slot("i64", True), e.slot("b", True), e.slot("b", True)
-    held = e.slot("b", True)
-    upcoming, patience = e.slot("i64", False), e.slot("i64", False)
-    example.set(begin)
-    active.set(e.constant("b", False))
-    held.set(e.constant("b", False))
-    upcoming.set(begin)
+    example, upcoming = e.slot("i64", True, begin), e.slot("i64", False, begin)
+    none = e.constant("b", False)
+    active, held, entering = e.slot("b", True, none), e.slot("b", True, none), e.slot("b", True)
+    patience = e.slot("i64", False)
     limit = max(round(plan.patience * e.lanes), 1)
 
-    fill, filled, done = e.label("fill"), e.label("filled"), e.label("done")
+    fill, done = e.label("fill"), e.label("done")
     e.branch(begin < end, fill, done)
     e.begin(fill)
     with k.scope():
         rows = _Rows(k, plan, given, in_dims, end)
-        loads = rows.loads(plan.before)
+        first_loads = rows.variables(plan.before)
         started = [variable for x in state for variable in x.variables]
         with e.aside() as lines:  # what has to be zero first is known when this is written
-            e.begin(filled)
             new, at = entering.get(), example.get()
             held.set(active.get() | new)
             with k.masked(new):
-                arguments = loads.arrays(at)
-                made = dict(zip(plan.handed, control.run(k, plan.before, arguments), strict=True))
+                arguments = rows.arrays(first_loads, at)
+                found = control.run(k, plan.before, arguments)
+                made = dict(zip(plan.before.outputs, found, strict=True))
                 for x, value in zip(state, loop.operands[captures:], strict=True):
                     _enter(new, x.variables, k.items(made[value]))
                 for value in dict.fromkeys([*loop.operands[:captures], *plan.kept]):
@@ -221,29 +200,27 @@ def write(
                     number, variables = _kept(k, new, k.scalar(known.count))
                     e.counted[name] = Counted(vecs(number.at())[0], known.most)
                     started += variables
-            behind = e.block
         still, first = active.get(), upcoming.get()
-        is_fresh = ~e.any(still)
-        apart, together = e.label("apart"), e.label("together")
-        e.branch(is_fresh, together, apart)
-        e.begin(together)
-        # Nothing here waits for what the lanes did before.
-        row = Affine(e, first, 1)
-        entering.set(e.lane_index() < end - first)
-        example.set(row)
-        upcoming.set((first + e.lanes).least(end))
-        for slot in [slot for variable in started for slot in variable.slots]:
-            slot.set(e.constant(slot.kind, 0))
-        with k.masked(entering.get()), k.scope():
-            loads.load(row)
-        e.jump(filled)
-        e.begin(apart)
-        entering.set(_next_examples(~still, example, upcoming, end))
-        with k.masked(entering.get()), k.scope():
-            loads.load(example.get())
-        e.jump(filled)
+        is_fresh, row = ~e.any(still), Affine(e, first, 1)
+
+        def load(at: Vec) -> None:
+            with k.masked(entering.get()), k.scope():
+                rows.load(first_loads, at)
+
+        def together() -> None:  # nothing here waits for what the lanes did before
+            entering.set(e.lane_index() < end - first)
+            example.set(row)
+            upcoming.set((first + e.lanes).least(end))
+            for slot in [slot for variable in started for slot in variable.slots]:
+                slot.set(e.constant(slot.kind, 0))
+            load(row)
+
+        def apart() -> None:
+            entering.set(_next_examples(~still, example, upcoming, end))
+            load(example.get())
+
+        e.fork(is_fresh, together, apart)
         e.lines += lines
-        e.block = behind
 
         running = still | new
         active.set(running)
@@ -254,7 +231,7 @@ def write(
         ]
 
         def goes_on(mask: Vec) -> Vec:
-            within = _population(_bits(mask))
+            within = _population(e.bits(mask))
             left = patience.get() + (within - e.lanes)
             patience.set(left)
             return (within > 0) & (left > 0)
@@ -265,12 +242,12 @@ def write(
         still = active.get()
         is_left = e.any(still)
         with k.masked(running & ~still):
-            loads = rows.loads(plan.after)
+            loads = rows.variables(plan.after)
             in_order = is_fresh & ~is_left
-            rows.either(in_order, row, at, loads.load)
+            rows.either(in_order, row, at, partial(rows.load, loads))
             kept = [made[value] for value in plan.kept]
             results = [x.result() for x in state]
-            outputs = control.run(k, plan.after, [*loads.arrays(at), *kept, *results])
+            outputs = control.run(k, plan.after, [*rows.arrays(loads, at), *kept, *results])
             outputs = [k.ready(x) for x in outputs]
             rows.either(in_order, row, at, partial(rows.store, outputs))
         k.poll(TURNS // 16)
@@ -301,14 +278,34 @@ class _Rows:
     in_dims: Sequence[int | None]
     stop: Vec
 
-    def loads(self, graph: Graph) -> _Loads:
-        """Return what of the inputs of the map's region is loaded for a part of it."""
-        read, variables = _read(graph), {}
+    def variables(self, graph: Graph) -> dict[int, list[Variable]]:
+        """Return what the inputs of the map's region that a part of it reads are loaded to."""
+        read, found = _read(graph), {}
         for number, (value, axis) in enumerate(zip(graph.inputs, self.in_dims, strict=False)):
             if axis is not None and value in read and value not in self.plan.indexed:
                 dtype = value.type.dtype
-                variables[number] = [self.k.variable(dtype, True) for _ in range(count(value))]
-        return _Loads(self, variables)
+                found[number] = [self.k.variable(dtype, True) for _ in range(count(value))]
+        return found
+
+    def load(self, loaded: Mapping[int, list[Variable]], at: Vec) -> None:
+        """Load inputs of the active lanes."""
+        for number, variables in loaded.items():
+            x: Array = self.given(number, at)
+            if x.size > 1 and isinstance(at, Affine):
+                x = packed(self.k, x, at, self.stop)
+            for variable, item in zip(variables, self.k.items(x), strict=True):
+                variable.set(item)
+
+    def arrays(self, loaded: Mapping[int, list[Variable]], example: Vec) -> list[Array]:
+        """Return all inputs, those that are loaded and those that are read where they lie."""
+        found: list[Array] = []
+        for number, axis in enumerate(self.in_dims):
+            x = self.given(number, None if axis is None else example)
+            if number in loaded:
+                items = [variable.get() for variable in loaded[number]]
+                x = self.k.elements(x.dtype, x.shape, items)
+            found.append(x)
+        return found
 
     def store(self, outputs: Sequence[Array], at: Vec) -> None:
         """Write the results of the active lanes."""
@@ -322,51 +319,18 @@ class _Rows:
 
     def either(self, in_order: Vec, row: Affine, at: Vec, access: Callable[[Vec], None]) -> None:
         """Write accesses to rows that stand in order, and for when they do not, anywhere."""
-        e = self.k.e
-        labels = e.label("together"), e.label("apart")
-        after = e.label("after")
-        e.branch(in_order, *labels)
-        for label, where in zip(labels, (row, at), strict=True):
-            e.begin(label)
+
+        def scoped(where: Vec) -> None:
             with self.k.scope():
                 access(where)
-            e.jump(after)
-        e.begin(after)
 
-
-@dataclass(frozen=True, slots=True)
-class _Loads:
-    """Inputs that are loaded to variables."""
-
-    rows: _Rows
-    variables: dict[int, list[Variable]]
-
-    def load(self, at: Vec) -> None:
-        """Load those of the active lanes."""
-        k = self.rows.k
-        for number, variables in self.variables.items():
-            x: Array = self.rows.given(number, at)
-            if x.size > 1 and isinstance(at, Affine):
-                x = packed(k, x, at, self.rows.stop)
-            for variable, item in zip(variables, k.items(x), strict=True):
-                variable.set(item)
-
-    def arrays(self, example: Vec) -> list[Array]:
-        """Return all inputs, those that are loaded and those that are read where they lie."""
-        k, found = self.rows.k, []
-        for number, axis in enumerate(self.rows.in_dims):
-            x = self.rows.given(number, None if axis is None else example)
-            if number in self.variables:
-                items = [variable.get() for variable in self.variables[number]]
-                x = k.elements(x.dtype, x.shape, items)
-            found.append(x)
-        return found
+        self.k.e.fork(in_order, partial(scoped, row), partial(scoped, at))
 
 
 def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     """Write that free lanes take the next examples, in order; return the lanes that do."""
     e = free.e
-    bits, first = _bits(free), upcoming.get()
+    bits, first = e.bits(free), upcoming.get()
     lower = [f"i64 {(1 << lane) - 1}" for lane in range(e.lanes)]
     groups = range(0, e.lanes, e.group)
     parts = [f"<{', '.join(lower[start : start + e.group])}>" for start in groups]
@@ -376,17 +340,6 @@ def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     example.set(select(new, number, example.get()))
     upcoming.set((first + _population(bits)).least(end))
     return new
-
-
-def _bits(mask: Vec) -> Vec:
-    """Return a mask as the bits of an integer, the first lane's the lowest."""
-    e = mask.e
-    found = e.constant("u64", 0)
-    for number, part in enumerate(mask.spread().parts):
-        text = e.write(f"bitcast {e.type('b', True)} {part} to i{e.group}")
-        wide = e.write(f"zext i{e.group} {text} to i64") if e.group < 64 else text
-        found = found | (e.uniform("u64", wide) << (number * e.group))
-    return found
 
 
 def _population(bits: Vec) -> Vec:

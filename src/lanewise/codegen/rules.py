@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -46,8 +46,8 @@ class Rules(Reductions):
 
     def view(self, x: Array, shape: Sequence[int], source: Callable[..., Sequence[Index]]) -> Array:
         """Return an array whose element at an index is that of `x` at ``source(*index)``."""
-        if x.may_fail and not _reads_all(x, shape):  # what is not read would not be checked
-            x = self.ready(x)
+        if x.may_fail and (is_unknown((*x.shape, *shape)) or math.prod(shape) < x.size):
+            x = self.ready(x)  # what is not read would not be checked
         if isinstance(x, Elements) and self.is_small(shape):
             items = [x.at(*source(*i)) for i in np.ndindex(*shape)]
             return self.elements(x.dtype, shape, items)
@@ -57,8 +57,9 @@ class Rules(Reductions):
         """Return the same elements in row-major order under another shape."""
         if isinstance(x, Elements):
             return self.elements(x.dtype, shape, x.items)
+        is_alike = [n for n in x.shape if n != 1] == [n for n in shape if n != 1]
         if any([varies(size, self.e.counted) for size in (*x.shape[1:], *shape[1:])]):
-            if [n for n in x.shape if n != 1] != [n for n in shape if n != 1]:
+            if not is_alike:
                 self.leave("the lanes have rows of different sizes")
             return self.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         if isinstance(x, Stored):
@@ -68,7 +69,7 @@ class Rules(Reductions):
             lead = x.strides[: len(x.lead)]
             return Given(self.e, x.dtype, shape, x.pointer, x.lead, (*lead, *strides), x.active)
         if is_unknown((*x.shape, *shape)):
-            if [n for n in x.shape if n != 1] != [n for n in shape if n != 1]:
+            if not is_alike:
                 return self.reshaped(self.materialized(x), shape)
             return self.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         groups = _groups(x.shape, shape)
@@ -144,10 +145,8 @@ class Rules(Reductions):
         types: Sequence[Any],
         shape: Sequence[int],
         at: Callable[..., Sequence[Number]],
-        operands: Iterable[Array],
     ) -> list[Array]:
         """Return the arrays whose elements at an index are ``at(*index)``."""
-        del operands
         if self.is_small(shape):
             rows = [at(*i) for i in np.ndindex(*shape)]
             return [
@@ -250,20 +249,18 @@ class Rules(Reductions):
                 return other
             if fn is not np.subtract and one.value == 0 and fn is np.add:
                 return other
-        if a.value is not None and b.value is not None:
-            value = {np.add: a.value + b.value, np.subtract: a.value - b.value}.get(
-                fn, a.value * b.value
-            )
-            if -(2**63) <= value < 2**63:
-                return self.e.constant("i64", int(value))
-        if span_of({np.add: "add", np.subtract: "sub"}.get(fn, "mul"), a, b) is not None:
-            return cast("Vec", self.ufunc(fn, a, b))
+        verb = {np.add: "add", np.subtract: "sub"}.get(fn, "mul")
+        span = span_of(verb, a, b)
+        if span is not None:
+            if a.value is not None and b.value is not None and isinstance(span[0], int):
+                return self.e.constant("i64", span[0])
+            return self.ufunc(fn, a, b)
         if fn is np.multiply and (a.varying or b.varying):
             close = a.to("f64") * b.to("f64")
             self.fail(close.abs() >= 2.0**63 * (1 - 2.0**-40))
             return a * b
         if not a.varying and not b.varying:
-            return self._scalar_overflow(fn, a, b)
+            return self._scalar_overflow(verb, a, b)
         if fn is np.add:
             found = a + b
             self.fail(((a ^ found) & (b ^ found)) < 0)
@@ -272,10 +269,9 @@ class Rules(Reductions):
             self.fail(((a ^ b) & (a ^ found)) < 0)
         return found
 
-    def _scalar_overflow(self, fn: np.ufunc, a: Vec, b: Vec) -> Vec:
+    def _scalar_overflow(self, verb: str, a: Vec, b: Vec) -> Vec:
         e = self.e
-        verb = {"add": "sadd", "subtract": "ssub", "multiply": "smul"}[fn.__name__]
-        name = f"llvm.{verb}.with.overflow.i64"
+        name = f"llvm.s{verb}.with.overflow.i64"
         e.module.declare(name, "{ i64, i1 }", "i64", "i64")
         pair = e.write(f"call {{ i64, i1 }} @{name}(i64 {a.parts[0]}, i64 {b.parts[0]})")
         self.fail(e.uniform("b", e.write(f"extractvalue {{ i64, i1 }} {pair}, 1")))
@@ -322,7 +318,8 @@ class Rules(Reductions):
         if fn is None or self.in_lanes:
             self.each(shape, body)
         else:  # places may repeat: one after the other
-            self._in_order(shape, body)
+            for index in self.indices(shape):
+                body(*index)
         return result
 
     def between(self, x: Array, axis: int, low: Number, high: Number, fill: Number) -> Array:
@@ -361,7 +358,7 @@ class Rules(Reductions):
             else:
                 within[span] = low.greatest(0), high.least(size)
         if x.buffers & values.buffers:  # it is read while it is written
-            values = self._materialized_within(values, within)
+            values = self.materialized(values, within=within)
         result = self.owned(x, values)
 
         def body(*i: Index) -> None:
@@ -375,17 +372,6 @@ class Rules(Reductions):
             self.write(result, where, value)
 
         self.each(values.shape, body, within=within)
-        return result
-
-    def _materialized_within(self, x: Array, within: Mapping[int, tuple[Index, Index]]) -> Array:
-        if not within:
-            return self.materialized(x)
-        result = self.local(x.dtype, x.shape)
-        self.each(
-            x.shape,
-            lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
-            within=within,
-        )
         return result
 
     def _place_of_view(
@@ -424,37 +410,22 @@ class Rules(Reductions):
 
         return place
 
-    def _in_order(self, shape: Sequence[int], body: Callable[..., None]) -> None:
-        def level(index: tuple[Index, ...]) -> None:
-            if len(index) == len(shape):
-                body(*index)
-                return
-            for i in self.range(shape[len(index)]):
-                level((*index, i))
-
-        level(())
-
     def _combined(self, fn: np.ufunc, old: Number, value: Number, dtype: np.dtype) -> Number:
         operands = (old,) if fn.nin == 1 else (old, value)
         return self.convert(self.ufunc(fn, *operands), dtype)
 
     def _set(self, items: list[Number], where: Index, value: Number, fn: Any) -> None:
+        def new(item: Number) -> Number:
+            dtype = numbers.dtype_of(item)
+            return value if fn is None else self._combined(fn, item, value, dtype)
+
         if isinstance(where, Vec) and where.value is not None:
             where = int(where.value)
         if isinstance(where, int):
-            dtype = numbers.dtype_of(items[where])
-            items[where] = value if fn is None else self._combined(fn, items[where], value, dtype)
+            items[where] = new(items[where])
             return
         for number, item in enumerate(items):
-            new = value
-            if fn is not None:
-                new = self._combined(fn, item, value, numbers.dtype_of(item))
-            items[number] = numbers.choose(where.eq(number), new, item)
-
-
-def _reads_all(x: Array, shape: Sequence[DimLike]) -> bool:
-    """Whether a view of this shape surely reads as many elements as there are."""
-    return not is_unknown((*x.shape, *shape)) and math.prod(shape) >= x.size
+            items[number] = numbers.choose(where.eq(number), new(item), item)
 
 
 def _through_ones(old: Sequence[int], new: Sequence[int], i: Sequence[Index]) -> list[Index]:
@@ -468,20 +439,15 @@ def _groups(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], lis
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0
     while i < len(old) or j < len(new):
-        left, right = [], []
-        a = b = 1
-        if i < len(old):
-            a, left, i = old[i], [i], i + 1
-        if j < len(new):
-            b, right, j = new[j], [j], j + 1
-        while a != b:
-            if a < b and i < len(old):
-                a, left, i = a * old[i], [*left, i], i + 1
-            elif j < len(new):
-                b, right, j = b * new[j], [*right, j], j + 1
-            else:
-                a, left, i = a * old[i], [*left, i], i + 1
-        groups.append((left, right))
+        first, start = i, j
+        i, j = min(i + 1, len(old)), min(j + 1, len(new))
+        while i < len(old) or j < len(new):
+            left, right = math.prod(old[first:i]), math.prod(new[start:j])
+            if left == right:
+                break
+            is_old = i < len(old) and (left < right or j == len(new))
+            i, j = i + is_old, j + (not is_old)
+        groups.append(([*range(first, i)], [*range(start, j)]))
     return groups
 
 

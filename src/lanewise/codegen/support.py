@@ -30,10 +30,7 @@ _kept: list[Any] = []
 def install(compiled: Callable[[str], Any]) -> None:
     """Register everything with LLVM, once.
 
-    Parameters
-    ----------
-    compiled
-        Compiles a module's text to what has an ``address(name)``. It may call this function.
+    ``compiled`` compiles a module's text to what has an ``address(name)``; it may call this.
     """
     if _kept:
         return
@@ -75,10 +72,6 @@ def _half_of_float(x: Vec) -> Vec:
     return (found | ((bits >> 16) & 0x8000)).to("i16")
 
 
-def _half_of_double(x: Vec) -> Vec:
-    return _half_of_float(x.rounded_to_odd())
-
-
 def _float_of_half(x: Vec) -> Vec:
     """Return a float16 as a float32; subtracting 2**-14 brings subnormal ones to their place."""
     bits = x.bits().to("i32")
@@ -93,6 +86,6 @@ def _float_of_half(x: Vec) -> Vec:
 #: What LLVM calls for conversions: kinds, and what writes the result's bits.
 CONVERSIONS = {
     "__truncsfhf2": ("f32", "f16", _half_of_float),
-    "__truncdfhf2": ("f64", "f16", _half_of_double),
+    "__truncdfhf2": ("f64", "f16", lambda x: _half_of_float(x.rounded_to_odd())),
     "__extendhfsf2": ("f16", "f32", _float_of_half),
 }

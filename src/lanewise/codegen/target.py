@@ -11,13 +11,7 @@ from lanewise.ir.graph import Graph
 
 
 class Native:
-    """Code generation for this processor.
-
-    Parameters
-    ----------
-    report
-        Told of each operation that is left to NumPy, and why.
-    """
+    """Code generation for this processor; ``report`` is told of what is left to NumPy."""
 
     def __init__(self, report: Report | None = None) -> None:
         self._report = report

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import symbols_in
-from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.control import BRANCHES, LOOPS, scan
 from lanewise.ops.facts import Held
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_sizes
@@ -28,52 +28,49 @@ def varying_outputs(graph: Graph, inputs: Sequence[bool], sizes: Set[str] = NO_S
     Sizes are named by their symbols.
     """
     varies: dict[Value, bool] = dict(zip(graph.inputs, inputs, strict=True))
-    for op in graph.operations:
-        given = [varies[value] for value in op.operands]
-        sizes = _with_defined(op, given, sizes)
-        varies.update(zip(op.results, _operation(op, given, sizes), strict=True))
+    for _ in _analysed(graph, varies, sizes):
+        pass
     return [varies[value] for value in graph.outputs]
 
 
 def varying_values(graph: Graph, inputs: Sequence[bool]) -> list[Value]:
     """Return the results of operations that vary, in all regions; see `varying_outputs`."""
-    return [value for op, rows, _ in _walked(graph, inputs, NO_SIZES)
+    return [value for op, rows, _ in _walked(graph, inputs)
             for value, varies in zip(op.results, rows, strict=True) if varies]  # fmt: skip
 
 
 def varying_sizes(graph: Graph, inputs: Sequence[bool]) -> frozenset[str]:
     """Return the symbols of sizes that a graph and its regions define, and that vary."""
-    return frozenset().union(*[sizes for _, _, sizes in _walked(graph, inputs, NO_SIZES)])
+    return frozenset().union(*[sizes for _, _, sizes in _walked(graph, inputs)])
 
 
 def _walked(
-    graph: Graph, inputs: Sequence[bool], sizes: Set[str]
+    graph: Graph, inputs: Sequence[bool], outer: Set[str] = NO_SIZES
 ) -> Iterator[tuple[Operation, list[bool], Set[str]]]:
     """Give all operations, also those of regions: which results vary, and what sizes then do."""
     varies: dict[Value, bool] = dict(zip(graph.inputs, inputs, strict=True))
-    for op in graph.operations:
-        given = [varies[value] for value in op.operands]
-        sizes = _with_defined(op, given, sizes)
-        results = _operation(op, given, sizes)
-        varies.update(zip(op.results, results, strict=True))
-        yield op, results, sizes
+    for op, given, sizes in _analysed(graph, varies, outer):
+        yield op, [varies[value] for value in op.results], sizes
         if op.primitive in BRANCHES:
             given = given[1:]
-        elif op.primitive is while_:
-            count = op.params["captures"]
-            given = [*given[:count], *varying_carry(op, given, sizes)[0]]
-        elif op.primitive is scan:
-            count, carry = op.params["captures"], varying_scan(op, given, sizes)
-            given = [*given[:count], *carry, *given[count + len(carry) :]]
+        elif op.primitive in LOOPS:
+            given[carry_of(op)] = varying_carry(op, given, sizes)[0]
         for region in op.regions:
             yield from _walked(region, given, sizes)
 
 
-def _with_defined(op: Operation, given: Sequence[bool], sizes: Set[str]) -> Set[str]:
-    """Return the sizes that vary behind an operation."""
-    if op.primitive.is_definition and given[0]:
-        return sizes | symbols_in(op.params["size"])
-    return sizes
+def _analysed(
+    graph: Graph, varies: dict[Value, bool], sizes: Set[str]
+) -> Iterator[tuple[Operation, list[bool], Set[str]]]:
+    """Note of all results of a graph, not of its regions, whether they vary; give the operations,
+    which of their operands do, and what sizes behind them.
+    """
+    for op in graph.operations:
+        given = [varies[value] for value in op.operands]
+        if op.primitive.is_definition and given[0]:
+            sizes = sizes | symbols_in(op.params["size"])
+        varies.update(zip(op.results, _operation(op, given, sizes), strict=True))
+        yield op, given, sizes
 
 
 def _operation(op: Operation, given: list[bool], sizes: Set[str]) -> list[bool]:
@@ -88,12 +85,8 @@ def _operation(op: Operation, given: list[bool], sizes: Set[str]) -> list[bool]:
         rows = [varying_outputs(region, rest, sizes) for region in op.regions]
         found = [predicate or any(row) for row in zip(*rows, strict=True)]
         return _kept(op, found)
-    if op.primitive is while_:
+    if op.primitive in LOOPS:
         carry, leaves = varying_carry(op, given, sizes)
-        return [leaves or x for x in carry]
-    if op.primitive is scan:
-        carry = varying_scan(op, given, sizes)
-        leaves = not sizes.isdisjoint(symbols_in(op.params["length"]))
         # Stacks are kept in memory.
         return [*[leaves or x for x in carry], *[True] * (count - len(carry))]
     if op.primitive is map_:
@@ -101,34 +94,28 @@ def _operation(op: Operation, given: list[bool], sizes: Set[str]) -> list[bool]:
     return [any(given)] * count
 
 
+def carry_of(op: Operation) -> slice:
+    """Return where among a loop's operands, and the inputs of its regions, its carry stands."""
+    first = op.params["captures"]
+    return slice(first, first + op.params.get("carry", len(op.operands) - first))
+
+
 def varying_carry(
     op: Operation, given: Sequence[bool], sizes: Set[str] = NO_SIZES
 ) -> tuple[list[bool], bool]:
-    """Return which of a while's carry differ between the lanes in it, and whether they part."""
-    test, body = op.regions
-    captures = list(given[: op.params["captures"]])
-    carry = _kept(op, given[op.params["captures"] :])
+    """Return which of a loop's carry differ between the lanes in it, and whether they part."""
+    inputs, place = list(given), carry_of(op)
+    inputs[place] = _kept(op, inputs[place])
     while True:
-        new = varying_outputs(body, [*captures, *carry], sizes)
-        joined = [a or b for a, b in zip(carry, new, strict=True)]
-        if joined == carry:
+        new = varying_outputs(op.regions[-1], inputs, sizes)
+        joined = [a or b for a, b in zip(inputs[place], new, strict=False)]
+        if joined == inputs[place]:
             break
-        carry = joined
-    (leaves,) = varying_outputs(test, [*captures, *carry], sizes)
-    return carry, leaves
-
-
-def varying_scan(op: Operation, given: Sequence[bool], sizes: Set[str] = NO_SIZES) -> list[bool]:
-    """Return which of a scan's carry vary between the lanes in it."""
-    first = op.params["captures"]
-    last = first + op.params["carry"]
-    captures, carry, xs = list(given[:first]), _kept(op, given[first:last]), list(given[last:])
-    while True:
-        new = varying_outputs(op.regions[0], [*captures, *carry, *xs], sizes)[: len(carry)]
-        joined = [a or b for a, b in zip(carry, new, strict=True)]
-        if joined == carry:
-            return carry
-        carry = joined
+        inputs[place] = joined
+    if op.primitive is scan:
+        return joined, not sizes.isdisjoint(symbols_in(op.params["length"]))
+    (leaves,) = varying_outputs(op.regions[0], inputs, sizes)
+    return joined, leaves
 
 
 def _kept(op: Operation, carry: Sequence[bool]) -> list[bool]:

@@ -13,7 +13,8 @@ Kinds are named like dtypes: ``b`` (a truth value, one bit), ``i8`` to ``i64``, 
 from __future__ import annotations
 
 import operator
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -56,6 +57,25 @@ def select(condition: Vec, then: Vec | Number, otherwise: Vec | Number) -> Vec:
         (condition, then, otherwise),
         lambda c, a, b: f"select {mask} {c}, {type_} {a}, {type_} {b}",
     )
+
+
+class _Method(Protocol):
+    """A method of Vecs that takes another operand."""
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Callable[[Vec, Vec | Number], Vec]: ...
+    @overload
+    def __get__(self, instance: Vec, owner: Any) -> Callable[[Vec | Number], Vec]: ...
+
+
+def _operator(integer: str, real: str = "", *, swap: bool = False) -> _Method:
+    """Return an operator on Vecs: LLVM's instruction for integers and for floats, if any."""
+    return lambda self, other: self._binary(other, integer, real, swap)
+
+
+def _comparison(order: str, real: str) -> _Method:
+    """Return a comparison of Vecs: LLVM's order of integers, and of floats."""
+    return lambda self, other: self._compare(other, order, real)
 
 
 class Vec:
@@ -119,8 +139,7 @@ class Vec:
         if self.value is not None:
             data = np.array(self.value, NUMPY[self.kind]).view(NUMPY[kind])
             return self.e.constant(kind, data.item())
-        old, new = self.e.type(self.kind, self.varying), self.e.type(kind, self.varying)
-        return self.e.map(kind, (self,), lambda x: f"bitcast {old} {x} to {new}")
+        return self._converted("bitcast", kind)
 
     def bits(self) -> Vec:
         """Return the bits of a float as a signed integer."""
@@ -131,12 +150,14 @@ class Vec:
         old = self.kind
         if old == kind:
             return self
+        if self.value is not None:  # what is out of range LLVM would leave undefined
+            with np.errstate(all="ignore"):
+                # An unsigned -1 is all ones: it wraps where Python's number does not fit.
+                value = np.array(self.value).astype(NUMPY[old]).astype(NUMPY[kind])
+            return self.e.constant(kind, value.item())
         if kind == "b":
             return self.ne(0)
-        e, is_from_float, is_to_float = self.e, is_float(old), is_float(kind)
-        if self.value is not None and not (is_from_float and not is_to_float):
-            with np.errstate(all="ignore"):
-                return e.constant(kind, np.array(self.value, NUMPY[old]).astype(NUMPY[kind]).item())
+        is_from_float, is_to_float = is_float(old), is_float(kind)
         if is_from_float and not is_to_float:
             return self._truncated(kind)
         if kind == "f16" and old != "f32":
@@ -212,29 +233,15 @@ class Vec:
             found.span = span_of(integer, left, right)
         return found
 
-    def __add__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "add", "fadd")
-
-    def __radd__(self, other: Number) -> Vec:
-        return self._binary(other, "add", "fadd", swap=True)
-
-    def __sub__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "sub", "fsub")
-
-    def __rsub__(self, other: Number) -> Vec:
-        return self._binary(other, "sub", "fsub", swap=True)
-
-    def __mul__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "mul", "fmul")
-
-    def __rmul__(self, other: Number) -> Vec:
-        return self._binary(other, "mul", "fmul", swap=True)
-
-    def __truediv__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "", "fdiv")
-
-    def __rtruediv__(self, other: Number) -> Vec:
-        return self._binary(other, "", "fdiv", swap=True)
+    __add__, __radd__ = _operator("add", "fadd"), _operator("add", "fadd", swap=True)
+    __sub__, __rsub__ = _operator("sub", "fsub"), _operator("sub", "fsub", swap=True)
+    __mul__, __rmul__ = _operator("mul", "fmul"), _operator("mul", "fmul", swap=True)
+    __truediv__, __rtruediv__ = _operator("", "fdiv"), _operator("", "fdiv", swap=True)
+    __and__ = __rand__ = _operator("and")
+    __or__ = __ror__ = _operator("or")
+    __xor__ = __rxor__ = _operator("xor")
+    #: Shifts are by fewer bits than there are.
+    __lshift__ = _operator("shl")
 
     def quotient(self, other: Vec | Number) -> Vec:
         """Return the integer quotient, towards zero. Undefined for 0, and for the least by -1."""
@@ -244,27 +251,8 @@ class Vec:
         """Return what `quotient` leaves, with the sign of self."""
         return self._binary(other, "srem" if is_signed(self.kind) else "urem", "frem")
 
-    def __and__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "and", "")
-
-    __rand__ = __and__
-
-    def __or__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "or", "")
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Vec | Number) -> Vec:
-        return self._binary(other, "xor", "")
-
-    __rxor__ = __xor__
-
     def __invert__(self) -> Vec:
         return self ^ (True if self.kind == "b" else -1)
-
-    def __lshift__(self, other: Vec | Number) -> Vec:
-        """Shift left; by fewer bits than there are."""
-        return self._binary(other, "shl", "")
 
     def __rshift__(self, other: Vec | Number) -> Vec:
         """Shift right, keeping the sign of signed kinds; by fewer bits than there are."""
@@ -327,25 +315,10 @@ class Vec:
             verb = f"icmp {'s' if is_signed(self.kind) else 'u'}{order}"
         return self.e.map("b", (self, other), lambda a, b: f"{verb} {type_} {a}, {b}")
 
-    def __lt__(self, other: Vec | Number) -> Vec:
-        return self._compare(other, "lt", "olt")
-
-    def __le__(self, other: Vec | Number) -> Vec:
-        return self._compare(other, "le", "ole")
-
-    def __gt__(self, other: Vec | Number) -> Vec:
-        return self._compare(other, "gt", "ogt")
-
-    def __ge__(self, other: Vec | Number) -> Vec:
-        return self._compare(other, "ge", "oge")
-
-    def eq(self, other: Vec | Number) -> Vec:
-        """Return where both are equal: never for NaN."""
-        return self._compare(other, "eq", "oeq")
-
-    def ne(self, other: Vec | Number) -> Vec:
-        """Return where they are not equal: always for NaN."""
-        return self._compare(other, "ne", "une")
+    __lt__, __le__ = _comparison("lt", "olt"), _comparison("le", "ole")
+    __gt__, __ge__ = _comparison("gt", "ogt"), _comparison("ge", "oge")
+    #: Where both are equal: never for NaN; and where they are not: always for NaN.
+    eq, ne = _comparison("eq", "oeq"), _comparison("ne", "une")
 
     def isnan(self) -> Vec:
         return self._compare(self, "ne", "uno")

@@ -71,8 +71,7 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
         return _size(params["length"], sizes) * interpreting(op.regions[0], sizes, examples)
     if primitive is while_ or primitive in BRANCHES:
         regions = sum([interpreting(region, sizes, examples) for region in op.regions])
-        rows = [v for v in op.results if examples > 1 and isinstance(v.type, ArrayType)]
-        nbytes = examples * sum([_count(v, sizes) * _itemsize(v) for v in rows])
+        nbytes = examples * _nbytes(op.results, sizes) if examples > 1 else 0
         if primitive is while_:  # those that go on are gathered where others leave
             return TURNS * regions + BYTE_NS * nbytes * min(examples, TURNS) / 2
         return CALL_NS + regions + 2 * BYTE_NS * nbytes  # those of a side, and back
@@ -88,15 +87,16 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
         return call + max(PRODUCT_NS * products, primitive.numpy_ns * elements)
     if primitive.numpy_ns > 1:
         return call + primitive.numpy_ns * elements
-    nbytes = examples * sum([_count(v, sizes) * _itemsize(v) for v in moved])
+    nbytes = examples * _nbytes(moved, sizes)
     price = BYTE_NS_OF.get(kind, BYTE_NS)
     if nbytes > CACHE_BYTES:
         price = max(price, MEMORY_BYTE_NS)
     return call + price * nbytes
 
 
-def _itemsize(value: Value) -> int:
-    return value.type.dtype.itemsize if isinstance(value.type, ArrayType) else 0
+def _nbytes(values: Sequence[Value], sizes: Mapping[str, int]) -> int:
+    arrays = [value for value in values if isinstance(value.type, ArrayType)]
+    return sum([_count(value, sizes) * value.type.dtype.itemsize for value in arrays])
 
 
 def _is_number(op: Operation) -> bool:
