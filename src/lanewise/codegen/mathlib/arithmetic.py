@@ -5,8 +5,7 @@ Everything here is exact, or rounds as each instruction does; nothing branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.vector import BITS, Vec, select
@@ -26,27 +25,6 @@ LN2 = {
     "f32": (0.6931471824645996, -1.9046542121259336e-09),
     "f64": (0.6931471805599453, 2.3190468138462996e-17),
 }
-
-
-def real(function: Callable[..., Vec]) -> Callable[..., Vec]:
-    """Give a function of ``f32`` and ``f64`` the half precision too: through ``f32``, rounded."""
-
-    @wraps(function)
-    def run(*operands: Vec) -> Vec:
-        kind = operands[0].kind
-        if kind == "f16":
-            return function(*[x.to("f32") for x in operands]).to("f16")
-        if kind not in MANTISSA or any(x.kind != kind for x in operands):
-            raise TypeError(f"no mathematics of {', '.join(x.kind for x in operands)}")
-        # Fast-math flags would let LLVM cancel what makes up for rounding, and drop special values.
-        e = operands[0].e
-        flags, e.flags = e.flags, ""
-        try:
-            return function(*operands)
-        finally:
-            e.flags = flags
-
-    return run
 
 
 # --- polynomials ----------------------------------------------------------------------------------
@@ -129,6 +107,11 @@ def power_of_two(n: Vec) -> Vec:
     """Return 2**n for an integral float, where that is a normal number; at -1023 (-127) it is 0."""
     shift = n + (SHIFT[n.kind] + BIAS[n.kind])
     return (shift.bits() << MANTISSA[n.kind]).as_kind(n.kind)
+
+
+def two_to(n: Vec, kind: str) -> Vec:
+    """Return 2**n for an integer of as many bits, where that is a normal number."""
+    return ((n + BIAS[kind]) << MANTISSA[kind]).as_kind(kind)
 
 
 def scale(x: Vec, n: Vec) -> Vec:

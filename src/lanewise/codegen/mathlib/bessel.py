@@ -8,7 +8,7 @@ Single precision is computed in double precision.
 
 from __future__ import annotations
 
-from lanewise.codegen.mathlib.arithmetic import horner, real, two_sum
+from lanewise.codegen.mathlib.arithmetic import horner, two_sum
 from lanewise.codegen.mathlib.extended import exp_of_sum
 from lanewise.codegen.vector import Vec, select
 
@@ -60,7 +60,6 @@ _FAR = (
 _LN2_64 = (44.3614195558365, 1.4841899608616317e-15)
 
 
-@real
 def i0(x: Vec) -> Vec:
     """Return the modified Bessel function of order 0, within 4 ULP (1 ULP in single precision).
 

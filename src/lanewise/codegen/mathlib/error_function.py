@@ -15,7 +15,9 @@ The polynomials are minimax ones, by `tests/support/minimax.py`.
 
 from __future__ import annotations
 
-from lanewise.codegen.mathlib.arithmetic import in_pairs, real
+from collections.abc import Callable
+
+from lanewise.codegen.mathlib.arithmetic import in_pairs
 from lanewise.codegen.mathlib.exponential import clamp, exp, log
 from lanewise.codegen.mathlib.extended import exp_of_sum
 from lanewise.codegen.vector import Vec, select
@@ -244,7 +246,6 @@ _ERFCINV_END = (
 _ROOT_HALF = (0.7071067811865476, -4.833646656726457e-17)
 
 
-@real
 def erf(x: Vec) -> Vec:
     """Return the error function, within 1.1 ULP (1 ULP in single precision).
 
@@ -267,13 +268,11 @@ def erf(x: Vec) -> Vec:
     return select(size > 1.0, far, near).copysign(x)
 
 
-@real
 def erfc(x: Vec) -> Vec:
     """Return 1 - erf(x), within 4 ULP (1 ULP in single precision), however small it is."""
     return _erfc(x.to("f64"), None, x.kind).to(x.kind)
 
 
-@real
 def ndtr(x: Vec) -> Vec:
     """Return the normal distribution's cumulative one, within 4 ULP (1 ULP in single precision)."""
     wide = clamp(-x.to("f64"), -50.0, 50.0)
@@ -319,16 +318,19 @@ def _product(inverse: Vec, lost: Vec, t: Vec, power: Vec) -> Vec:
     return value.fma(factor, value.fma(lost, low) * factor)
 
 
-@real
 def erfinv(x: Vec) -> Vec:
     """Return the inverse of erf, within 3 ULP (1 ULP in single precision)."""
-    e, wide = x.e, x.to("f64") + 0.0  # SciPy's has no negative zero
+    wide = x.to("f64") + 0.0  # SciPy's has no negative zero
     size = wide.abs()
-    w = -log((1.0 - size) * (1.0 + size))
-    usual = wide * in_pairs(w - 3.125, _ERFINV)
-    far = w > 6.25
-    value = e.patched(usual, far, lambda: wide * e.call("erfinv.far", _erfinv_far, w))
-    return select(size.eq(1.0), wide * float("inf"), value).to(x.kind)
+    return _inverse(wide, (1.0 - size) * (1.0 + size), "erfinv", _erfinv_far).to(x.kind)
+
+
+def _inverse(x: Vec, rest: Vec, name: str, far: Callable[[Vec], Vec]) -> Vec:
+    """Return the inverse of erf, where `rest` is ``1 - x**2``; code out of line if it is small."""
+    w = -log(rest)
+    usual = x * in_pairs(w - 3.125, _ERFINV)
+    value = x.e.patched(usual, w > 6.25, lambda: x * x.e.call(f"{name}.far", far, w))
+    return select(rest.eq(0.0), x * float("inf"), value)
 
 
 def _erfinv_far(w: Vec) -> Vec:
@@ -337,13 +339,11 @@ def _erfinv_far(w: Vec) -> Vec:
     return select(root < 4.0, middle, end)
 
 
-@real
 def erfcinv(y: Vec) -> Vec:
     """Return the inverse of erfc, within 3 ULP (1 ULP in single precision), however small y is."""
     return (-_minus_erfcinv(y.to("f64"))).to(y.kind)
 
 
-@real
 def ndtri(p: Vec) -> Vec:
     """Return the inverse of ndtr, within 3 ULP (1 ULP in single precision), however small p is."""
     wide = p.to("f64")
@@ -352,12 +352,7 @@ def ndtri(p: Vec) -> Vec:
 
 def _minus_erfcinv(y: Vec) -> Vec:
     """Return ``erfinv(y - 1)``, with ``1 - (1 - y)**2 = y (2 - y)``; at 1 it is 0, as SciPy's."""
-    e, rest = y.e, 2.0 - y
-    x = y - 1.0
-    w = -log(y * rest)
-    usual = x * in_pairs(w - 3.125, _ERFINV)
-    value = e.patched(usual, w > 6.25, lambda: x * e.call("erfcinv.far", _erfcinv_far, w))
-    return select(y.eq(0.0) | rest.eq(0.0), x * float("inf"), value)
+    return _inverse(y - 1.0, y * (2.0 - y), "erfcinv", _erfcinv_far)
 
 
 def _erfcinv_far(w: Vec) -> Vec:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lanewise.codegen.mathlib.arithmetic import fast_two_sum, horner, real, two_product, two_sum
+from lanewise.codegen.mathlib.arithmetic import fast_two_sum, horner, two_product, two_sum
 from lanewise.codegen.mathlib.exponential import log
 from lanewise.codegen.mathlib.extended import Pair, exp_of_sum, log_pair
 from lanewise.codegen.mathlib.trigonometric import sine_cosine
@@ -100,7 +100,6 @@ _PI = (3.141592653589793, 1.2246467991473532e-16)
 _LN2_128 = (88.722839111673, 2.9683799217232634e-15)
 
 
-@real
 def gamma(x: Vec) -> Vec:
     """Return the gamma function, within 4 ULP (1 ULP in single precision).
 
@@ -198,7 +197,6 @@ def _sine_cosine_pi(a: Vec) -> tuple[Vec, Vec, Vec]:
     return select(odd, -sine, sine), select(odd, -cosine, cosine), rest.eq(0.0)
 
 
-@real
 def gammaln(x: Vec) -> Vec:
     """Return log(abs(gamma(x))), within 4 ULP (1 ULP in single precision) for x > -1/2.
 
@@ -239,7 +237,6 @@ def _gammaln_of_negative(x: Vec) -> Vec:
     return select(a < float("inf"), value, x)
 
 
-@real
 def digamma(x: Vec) -> Vec:
     """Return the derivative of gammaln, within 4 ULP (1 ULP in single precision) for x > 0.
 

@@ -21,10 +21,10 @@ from lanewise.codegen.mathlib.arithmetic import (
     mantissa_exponent,
     nearest,
     power_of_two,
-    real,
     two_product,
 )
 from lanewise.codegen.mathlib.exponential import LOG2_E, clamp, exp, exp2, exp2_of_sum, log1p
+from lanewise.codegen.mathlib.extended import powers_of_quotient
 from lanewise.codegen.vector import BITS, Vec, select
 
 _INFINITY = float("inf")
@@ -92,7 +92,6 @@ _CBRT = {
 # --- powers ---------------------------------------------------------------------------------------
 
 
-@real
 def pow(x: Vec, y: Vec) -> Vec:
     """Return x**y: NaN for a negative x unless y is an integer; x**0 and 1**y are 1."""
     size = x.abs()
@@ -143,18 +142,7 @@ def _power_f64(size: Vec, y: Vec) -> Vec:
 
 def _log2_parts(x: Vec) -> tuple[Vec, Vec]:
     """Return log2 of a positive finite float64 as two floats: about 2**-64 of it is lost."""
-    m, k = mantissa_exponent(x)
-    f = m - 1.0
-    # s = f / (2 + f), with what rounding it lost.
-    under, under_low = fast_two_sum(f.e.constant("f64", 2.0), f)
-    inverse = 1.0 / under
-    s = f * inverse
-    s_low = s.fma(-under_low, s.fma(-under, f)) * inverse
-    # s**2 and s**3, in two parts each.
-    z = s * s
-    z_low = s.fma(s, -z) + (s + s) * s_low
-    cube, cube_low = two_product(z, s)
-    cube_low = cube_low + z.fma(s_low, z_low * s)
+    k, (s, s_low), (z, z_low), (cube, cube_low) = powers_of_quotient(x)
     # log2 m = s FIRST + s**3 (THIRD + z FIFTH(z)), where FIFTH(z) is rounded once to its full size
     one = s * _FIRST[0]
     one_low = s.fma(_FIRST[1], s_low.fma(_FIRST[0], s.fma(_FIRST[0], -one)))
@@ -172,7 +160,6 @@ def _log2_parts(x: Vec) -> tuple[Vec, Vec]:
 # --- roots ----------------------------------------------------------------------------------------
 
 
-@real
 def cbrt(x: Vec) -> Vec:
     """Return the cube root, of negative numbers too."""
     size = x.abs()
@@ -198,7 +185,6 @@ def cbrt(x: Vec) -> Vec:
     return select((size < _INFINITY) & x.ne(0.0), result, x)
 
 
-@real
 def hypot(x: Vec, y: Vec) -> Vec:
     """Return sqrt(x**2 + y**2); no square overflows or vanishes. Infinite if one of them is."""
     x, y = x.abs(), y.abs()
@@ -223,14 +209,12 @@ def hypot(x: Vec, y: Vec) -> Vec:
 # --- sums of logarithms ---------------------------------------------------------------------------
 
 
-@real
 def logaddexp(x: Vec, y: Vec) -> Vec:
     """Return log(exp(x) + exp(y)), of which neither exponential overflows."""
     larger, distance = _apart(x, y)
     return larger + log1p(exp(-distance))
 
 
-@real
 def logaddexp2(x: Vec, y: Vec) -> Vec:
     """Return log2(2**x + 2**y), of which neither power overflows."""
     larger, distance = _apart(x, y)
