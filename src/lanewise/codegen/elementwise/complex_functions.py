@@ -389,20 +389,19 @@ def power(x: Complex, y: Complex) -> Complex:
 
 
 def _known_power(x: Complex, n: int) -> Complex:
-    one = x.e.constant(x.kind, 1.0).spread_if(x.varying)
-    nothing = x.e.constant(x.kind, 0.0).spread_if(x.varying)
+    one = Complex(x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)).spread_if(x.varying)
     if n == 0:
-        return Complex(one, nothing)
+        return one
     if n in (1, 2, 3):
         found = reduce(_times, (x,) * n)
     else:
-        found, square, left = Complex(one, nothing), x, abs(n)
+        found, square, left = one, x, abs(n)
         while left:
             found = _times(found, square) if left & 1 else found
             left >>= 1
             square = _times(square, square) if left else square
     if n < 0:
-        found = divide(Complex(one, nothing), found)
+        found = divide(one, found)
     return _of_zero(x, found, x.e.constant("b", n > 0))
 
 
@@ -415,20 +414,19 @@ def _of_zero(x: Complex, found: Complex, is_zero: Vec) -> Complex:
 
 def _power(x: Complex, y: Complex) -> Complex:
     e, kind = x.e, x.kind
-    one, zero = e.constant(kind, 1.0), e.constant(kind, 0.0)
-    logarithm = log(x)
-    general = exp(_times_c99(y, logarithm))
+    one = Complex(e.constant(kind, 1.0), e.constant(kind, 0.0))
+    general = exp(_times_c99(y, log(x)))
     # whole exponents below 100: square and multiply, NumPy's way
     real = y.im.eq(0.0)
     whole = real & (y.re.abs() < 100.0) & y.re.trunc().eq(y.re)
     steps = select(whole, y.re.abs(), 0.0).whole("i32")
-    found, square = Complex(one, zero), x
+    found, square = one, x
     for bit in range(7):
         if bit:
             square = _times(square, square)
         found = where((steps & (1 << bit)).ne(0), _times(found, square), found)
     for n in (1, 2, 3):  # without a first product by 1
         found = where(y.re.eq(float(n)), reduce(_times, (x,) * n), found)
-    found = where(y.re < 0.0, divide(Complex(one, zero), found), found)
+    found = where(y.re < 0.0, divide(one, found), found)
     found = _of_zero(x, where(whole, found, general), y.re > 0.0)
-    return where(real & y.re.eq(0.0), Complex(one, zero), found)
+    return where(real & y.re.eq(0.0), one, found)

@@ -30,6 +30,16 @@ LN2 = {
 # --- polynomials ----------------------------------------------------------------------------------
 
 
+def side_by_side(*rows: tuple[float, ...]) -> list[tuple[float, ...]]:
+    """Return polynomials, given as columns of a table: a row for each degree, the longest first."""
+    return [tuple([row[i] for row in rows if i < len(row)]) for i in range(len(rows[0]))]
+
+
+def of_kinds(*rows: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+    """Return a polynomial of float64, and a shorter one of float32 beside it, by kind."""
+    return dict(zip(("f64", "f32"), side_by_side(*rows), strict=True))
+
+
 def horner(x: Vec, coefficients: Sequence[float]) -> Vec:
     """Return a polynomial; the constant term comes first. Few instructions, in one chain."""
     total = x.e.constant(x.kind, coefficients[-1])

@@ -18,34 +18,29 @@ from lanewise.codegen.mathlib.arithmetic import (
     LN2,
     estrin,
     fast_two_sum,
+    of_kinds,
     power_of_two,
     two_sum,
 )
-from lanewise.codegen.mathlib.exponential import clamp, expm1_parts, log1p_of_sum, reduced
+from lanewise.codegen.mathlib.exponential import clamp, expm1_parts, log1p, reduced
 from lanewise.codegen.vector import Vec, select
 
 #: sinh(r) / r - 1 and cosh(r) - 1, over r**2, for abs(r) < ln(2) / 2, as polynomials in r**2:
 #: 2**-60.8 and 2**-57.3, for float32 2**-30.9 and 2**-33.2.
-_SINH = {
-    "f32": (0.1666666716337204, 0.008333289064466953, 0.0001990502350963652),
-    "f64": (
-        0.16666666666666677,
-        0.008333333333321575,
-        0.00019841269886278215,
-        2.7557244048912715e-06,
-        2.5109095044837862e-08,
-    ),
-}
-_COSH = {
-    "f32": (0.5, 0.041666459292173386, 0.00139354367274791),
-    "f64": (
-        0.5,
-        0.041666666666602674,
-        0.0013888888927323343,
-        2.480150801378946e-05,
-        2.762545422707343e-07,
-    ),
-}
+_SINH = of_kinds(
+    (0.16666666666666677, 0.1666666716337204),
+    (0.008333333333321575, 0.008333289064466953),
+    (0.00019841269886278215, 0.0001990502350963652),
+    (2.7557244048912715e-06,),
+    (2.5109095044837862e-08,),
+)
+_COSH = of_kinds(
+    (0.5, 0.5),
+    (0.041666666666602674, 0.041666459292173386),
+    (0.0013888888927323343, 0.00139354367274791),
+    (2.480150801378946e-05,),
+    (2.762545422707343e-07,),
+)
 #: Beyond these sinh and cosh are infinite.
 _LARGEST = {"f32": 89.5, "f64": 710.5}
 #: Beyond half of these tanh is 1.
@@ -117,7 +112,7 @@ def acosh(x: Vec) -> Vec:
 def _log_of_double(x: Vec, inner: Vec, low: Vec) -> Vec:
     """Return ``log1p(inner + low)``, but where x is large log(2x): there the square overflows."""
     large = x > _NO_ONE[x.kind]
-    logarithm = log1p_of_sum(select(large, x, inner), select(large, 0.0, low))
+    logarithm = log1p(select(large, x, inner), select(large, 0.0, low))
     return select(large, logarithm + LN2[x.kind][0], logarithm)
 
 
@@ -130,4 +125,4 @@ def atanh(x: Vec) -> Vec:
     inner = double * inverse
     low = inner.fma(-under_low, inner.fma(-under, double)) * inverse
     low = select(size < 1.0, low, 0.0)
-    return (log1p_of_sum(inner, low) * 0.5).copysign(x)
+    return (log1p(inner, low) * 0.5).copysign(x)
