@@ -181,15 +181,14 @@ def spacing_half(x: Vec) -> Vec:
     return select(isfinite(x), select(x.eq(0.0), least, gap), np.nan)
 
 
-def deg2rad(x: Vec) -> Vec:
-    return x * _ratio(x.kind, np.pi, 180.0)
+def _times_ratio(above: float, below: float) -> Writer:
+    """Return a product with a ratio that is as accurate as the kind, as in NumPy's source."""
+
+    def write(x: Vec) -> Vec:
+        real = NUMPY[x.kind].type
+        return x * float(real(above) / real(below))
+
+    return write
 
 
-def rad2deg(x: Vec) -> Vec:
-    return x * _ratio(x.kind, 180.0, np.pi)
-
-
-def _ratio(kind: str, above: float, below: float) -> float:
-    """Return a ratio, computed with the accuracy of the kind as NumPy's source is."""
-    real = NUMPY[kind].type
-    return float(real(above) / real(below))
+deg2rad, rad2deg = _times_ratio(np.pi, 180.0), _times_ratio(180.0, np.pi)
