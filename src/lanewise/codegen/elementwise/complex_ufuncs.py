@@ -85,12 +85,6 @@ def conjugate(x: Complex) -> Complex:
 # --- comparisons ------------------------------------------------------------------------------
 
 
-def _ordered(x: Complex, y: Complex) -> Vec:
-    """Return where the imaginary parts let the real ones decide: neither is NaN."""
-    type_ = x.e.type(x.kind, x.im.varying or y.im.varying)
-    return x.e.map("b", (x.im, y.im), lambda a, b: f"fcmp ord {type_} {a}, {b}")
-
-
 def equal(x: Complex, y: Complex) -> Vec:
     return x.re.eq(y.re) & x.im.eq(y.im)
 
@@ -100,8 +94,16 @@ def not_equal(x: Complex, y: Complex) -> Vec:
 
 
 def _before(compare: Callable[[Vec, Vec], Vec]) -> Callable[[Complex, Complex], Vec]:
-    """Return the order by real parts, and of equal ones by what compares imaginary ones."""
-    return lambda x, y: ((x.re < y.re) & _ordered(x, y)) | (x.re.eq(y.re) & compare(x.im, y.im))
+    """Return the order by real parts, and of equal ones by what compares imaginary ones.
+
+    The real parts decide only where neither imaginary part is NaN.
+    """
+
+    def write(x: Complex, y: Complex) -> Vec:
+        ordered = ~(x.im.isnan() | y.im.isnan())
+        return ((x.re < y.re) & ordered) | (x.re.eq(y.re) & compare(x.im, y.im))
+
+    return write
 
 
 less, less_equal = _before(operator.lt), _before(operator.le)
