@@ -267,7 +267,7 @@ def lookup(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> Function | None:
 def _row(ufunc: np.ufunc) -> Row:
     """Return the row of a ufunc, empty if there is none."""
     name = ufunc.__name__
-    if getattr(np, name, None) is ufunc:
+    if vars(np).get(name) is ufunc:
         return ROWS.get(name, {})
     scipy = sys.modules.get("scipy.special")  # whose functions nobody has without it
     if name in SCIPY and getattr(scipy, name, None) is ufunc:
