@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
+from lanewise.codegen.elementwise.ufuncs import through_float32
 from lanewise.codegen.mathlib import power
 from support import ulp
 
@@ -203,7 +204,7 @@ def test_half_precision(name):
     random = np.random.default_rng(6)
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
     operands = [x] if name == "cbrt" else [x, random.permutation(x)]
-    found = ulp.run_all_forms(getattr(power, name), *operands)
+    found = ulp.run_all_forms(through_float32(getattr(power, name)), *operands)
     with np.errstate(all="ignore"):
         numpy = {"pow": np.power}.get(name, getattr(np, name, None))
         true = numpy(*[a.astype(np.float64) for a in operands])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+from lanewise.codegen.elementwise.ufuncs import through_float32
 from lanewise.codegen.mathlib import bessel, error_function, gamma, special
 from support import special_references, ulp
 from support.driver import compile_elementwise
@@ -159,7 +160,8 @@ def test_better_than_scipy_at_the_edges() -> None:
 
 def test_half_precision() -> None:
     x = ulp.within(0.1, 4, np.float16, 300)
-    ulp.assert_within(0.51, FUNCTIONS["gammaln"], special_references.gammaln, x)
+    half = through_float32(FUNCTIONS["gammaln"])
+    ulp.assert_within(0.51, half, special_references.gammaln, x)
 
 
 def test_every_function_is_measured() -> None:

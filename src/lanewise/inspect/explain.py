@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import CodeType
@@ -16,7 +15,7 @@ from lanewise.inspect.drawing import draw
 from lanewise.inspect.findings import Findings, ProgramView
 from lanewise.inspect.kernels import KernelView, Left, left
 from lanewise.inspect.memory import memory_of
-from lanewise.inspect.names import Names
+from lanewise.inspect.names import Names, innermost
 from lanewise.inspect.page import fragment, page
 from lanewise.inspect.rows import Walker
 from lanewise.inspect.text import show, text_of
@@ -300,12 +299,8 @@ def name_of_call(func: Any) -> str:
 
 def code_of_call(func: Any) -> CodeType | None:
     """Return the code of the user's function, where it is written in Python."""
-    while True:
-        inner = func.func if isinstance(func, partial) else getattr(func, "__wrapped__", None)
-        if inner is None:
-            code = getattr(func, "__code__", None)
-            return code if isinstance(code, CodeType) else None
-        func = inner
+    code = getattr(innermost(func), "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def traces(func: Any, programs: Sequence[Program]) -> list[tuple[str, bool]]:

@@ -192,11 +192,9 @@ def _sized(body: Graph, sizes: dict[str, int]) -> Graph:
 
 def inner_operations(graph: Graph) -> Iterator[Operation]:
     """Yield the operations of a graph and of its regions, but for constants."""
-    for op in graph.operations:
+    for op in graph.walk():
         if op.primitive is not constant and not op.primitive.is_definition:
             yield op
-            for region in op.regions:
-                yield from inner_operations(region)
 
 
 def places(lines: Iterable[tuple[str, int]]) -> str:
@@ -229,8 +227,10 @@ def count_of(number: float) -> str:
     >>> count_of(1234567), count_of(12)
     ('1.2 M', '12 ')
     """
-    for prefix in ("", "k", "M", "G", "T"):
-        if number < 1000 or prefix == "T":
-            return f"{number:.0f} {prefix}" if not prefix else f"{number:.1f} {prefix}"
+    if number < 1000:
+        return f"{number:.0f} "
+    for prefix in ("k", "M", "G"):
         number /= 1000
-    raise AssertionError
+        if number < 1000:
+            return f"{number:.1f} {prefix}"
+    return f"{number / 1000:.1f} T"

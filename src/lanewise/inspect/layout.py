@@ -11,6 +11,7 @@ Order Restrictions", 1972).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +25,8 @@ PASSING = 8.0
 _SWEEPS = 8
 
 Point = tuple[float, float]
+#: Boxes that a box has lines from, or to.
+Neighbours = defaultdict[int, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,9 @@ def layered(
             heights.append(0.0)
         chains.append([*chain, b])
     steps = [(a, b) for chain in chains for a, b in pairwise(chain)]
-    levels = _ordered(places, steps)
-    middles = _spread(levels, widths, steps)
+    above, below = _neighbours(steps)
+    levels = _ordered(places, above, below)
+    middles = _spread(levels, widths, above, below)
     left = min([middles[i] - widths[i] / 2 for i in range(len(widths))])
     tops: list[float] = []
     y = 0.0
@@ -121,12 +125,8 @@ def _layers(
     sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], width: float
 ) -> list[int]:
     """Return the layer of each box: below all that it takes from, in one that has room."""
-    before: list[list[int]] = [[] for _ in sizes]
-    after: list[list[int]] = [[] for _ in sizes]
-    for a, b in edges:
-        assert a < b, "an edge leads to a later box"
-        before[b].append(a)
-        after[a].append(b)
+    assert all([a < b for a, b in edges]), "an edge leads to a later box"
+    before, after = _neighbours(edges)
     layer = [0] * len(sizes)
     taken: dict[int, float] = {}
     for i, (own, _) in enumerate(sizes):
@@ -147,16 +147,21 @@ def _layers(
     return [known[level] for level in layer]
 
 
-def _ordered(places: Sequence[int], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
+def _neighbours(edges: Sequence[tuple[int, int]]) -> tuple[Neighbours, Neighbours]:
+    """Return from which boxes lines lead to each, and to which they lead from it."""
+    before: Neighbours = defaultdict(list)
+    after: Neighbours = defaultdict(list)
+    for a, b in edges:
+        before[b].append(a)
+        after[a].append(b)
+    return before, after
+
+
+def _ordered(places: Sequence[int], above: Neighbours, below: Neighbours) -> list[list[int]]:
     """Return the boxes of each layer, in an order in which few lines cross."""
     levels: list[list[int]] = [[] for _ in range(max(places) + 1)]
     for i, level in enumerate(places):
         levels[level].append(i)
-    above: dict[int, list[int]] = {}
-    below: dict[int, list[int]] = {}
-    for a, b in steps:
-        above.setdefault(b, []).append(a)
-        below.setdefault(a, []).append(b)
     best, fewest = [list(level) for level in levels], _crossings(levels, below)
     for sweep in range(_SWEEPS):
         if not fewest:
@@ -166,7 +171,7 @@ def _ordered(places: Sequence[int], steps: Sequence[tuple[int, int]]) -> list[li
         for level in levels if goes_down else levels[::-1]:
             rank = {i: k for line in levels for k, i in enumerate(line)}
             found = {
-                i: sum([rank[j] for j in near[i]]) / len(near[i]) if i in near else float(rank[i])
+                i: sum([rank[j] for j in near[i]]) / len(near[i]) if near[i] else float(rank[i])
                 for i in level
             }
             level.sort(key=found.__getitem__)
@@ -176,28 +181,26 @@ def _ordered(places: Sequence[int], steps: Sequence[tuple[int, int]]) -> list[li
     return best
 
 
-def _crossings(levels: Sequence[Sequence[int]], below: dict[int, list[int]]) -> int:
+def _crossings(levels: Sequence[Sequence[int]], below: Neighbours) -> int:
     """Return how many pairs of lines between neighbouring layers cross."""
     count = 0
     for upper, lower in pairwise(levels):
         rank = {i: k for k, i in enumerate(lower)}
         seen: list[int] = []
         for i in upper:
-            ends = sorted([rank[j] for j in below.get(i, ())])
+            ends = sorted([rank[j] for j in below[i]])
             count += sum([other > end for end in ends for other in seen])
             seen += ends
     return count
 
 
 def _spread(
-    levels: Sequence[Sequence[int]], widths: Sequence[float], steps: Sequence[tuple[int, int]]
+    levels: Sequence[Sequence[int]],
+    widths: Sequence[float],
+    above: Neighbours,
+    below: Neighbours,
 ) -> list[float]:
     """Return the middle of each box, near to the middles of those it has lines to."""
-    above: dict[int, list[int]] = {}
-    below: dict[int, list[int]] = {}
-    for a, b in steps:
-        above.setdefault(b, []).append(a)
-        below.setdefault(a, []).append(b)
     middles = [0.0] * len(widths)
     for level in levels:
         row = _apart([0.0] * len(level), [widths[i] for i in level], [1.0] * len(level))
@@ -208,10 +211,7 @@ def _spread(
         for level in levels if goes_down else levels[::-1]:
             wanted = []
             for i in level:
-                near = (above if goes_down else below).get(i) or (
-                    *above.get(i, ()),
-                    *below.get(i, ()),
-                )
+                near = (above if goes_down else below)[i] or above[i] + below[i]
                 wanted.append(sum([middles[j] for j in near]) / len(near) if near else middles[i])
             # Lines that pass should be straight more than boxes should be in the middle.
             weights = [PASSING if widths[i] == LANE else 1.0 for i in level]

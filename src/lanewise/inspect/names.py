@@ -75,10 +75,16 @@ def users_function(func: Any) -> Any:
     return func
 
 
-def _captured(func: Any) -> Mapping[str, Any]:
-    """Return the variables of other scopes that a function reads, and that may hold arrays."""
+def innermost(func: Any) -> Any:
+    """Return the function within all that wraps it, or gives it arguments."""
     while isinstance(func, partial) or hasattr(func, "__wrapped__"):
         func = func.func if isinstance(func, partial) else func.__wrapped__
+    return func
+
+
+def _captured(func: Any) -> Mapping[str, Any]:
+    """Return the variables of other scopes that a function reads, and that may hold arrays."""
+    func = innermost(func)
     func = getattr(func, "__func__", func)
     if not isinstance(func, FunctionType):
         return {}

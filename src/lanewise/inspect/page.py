@@ -7,7 +7,7 @@ head forbids whatever is not in the file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from html import escape
 from types import CodeType
 
@@ -133,14 +133,9 @@ def fragment(explanation: Findings) -> str:
         pieces.append(_kernels(explanation.kernels, _total(explanation)))
     if explanation.left:
         title = "Left to NumPy" if explanation.kernels else "Why nothing is compiled"
-        rows = [
-            f'<tr><td class="num">{escape(place)}</td><td>{escape(text)}</td></tr>'
-            for place, text in left_of(explanation.left)
-        ]
-        head = '<tr><th class="num">line</th><th>reason</th></tr>'
-        pieces.append(
-            f'<h2>{title}</h2><div class="scroll"><table>{head}{"".join(rows)}</table></div>'
-        )
+        rows = [map(escape, found) for found in left_of(explanation.left)]
+        table = _table(["line", "reason"], rows, {"line"})
+        pieces.append(f'<h2>{title}</h2><div class="scroll">{table}</div>')
     pieces.append(f'<h2>Drawing</h2><div class="scroll">{draw(explanation)}</div>')
     pieces.append(
         '<p class="dim">From top to bottom; kernels, loops and branches hold what is in them. '
@@ -261,25 +256,29 @@ def _source_line(
 
 def _operations(rows: Sequence[Row], kernels: dict[str, KernelView], is_timed: bool) -> str:
     """Return the operations of a line as a table."""
-    pieces = ["<table><tr><th>operation</th><th>became</th><th>result</th>"]
-    pieces.append('<th class="num">bytes</th>')
-    pieces.append('<th class="num">time</th><th class="num">calls</th></tr>' * is_timed or "</tr>")
+    numbers = ["bytes", "time", "calls"] if is_timed else ["bytes"]
+    lines = []
     for row in rows:
         size = "view" if row.is_view else size_of(row.nbytes) if row.nbytes else ""
         why = f' <span class="dim">{escape(row.why)}</span>' if row.why else ""
-        pieces.append(
-            f"<tr><td>{escape(row.operation)}</td>"
-            f"<td>{_chip(row.fate.split()[0], row.fate)}{why}</td>"
-            f'<td>{escape(row.result)}</td><td class="num">{size}</td>'
-        )
-        if is_timed:
-            time = "" if row.seconds is None else time_of(row.seconds)
-            calls = f"{row.calls:,}" if row.calls else ""
-            if row.in_kernel and (running := kernels[row.fate].running) is not None:
-                time = f"of {time_of(running)}"
-            pieces.append(f'<td class="num">{time}</td><td class="num">{calls}</td>')
-        pieces.append("</tr>")
-    return "".join([*pieces, "</table>"])
+        became = f"{_chip(row.fate.split()[0], row.fate)}{why}"
+        time = "" if row.seconds is None else time_of(row.seconds)
+        if row.in_kernel and (running := kernels[row.fate].running) is not None:
+            time = f"of {time_of(running)}"
+        cells = [escape(row.operation), became, escape(row.result), size]
+        lines.append(cells + [time, f"{row.calls:,}" if row.calls else ""] * is_timed)
+    return _table(["operation", "became", "result", *numbers], lines, numbers)
+
+
+def _table(head: Sequence[str], rows: Iterable[Iterable[str]], numbers: Container[str] = ()) -> str:
+    """Return a table of cells of HTML; which columns are numbers is said by their heads."""
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        kinds = [f'{tag} class="num"' if name in numbers else tag for name in head]
+        pieces = [f"<{k}>{cell}</{tag}>" for k, cell in zip(kinds, cells, strict=True)]
+        return f"<tr>{''.join(pieces)}</tr>"
+
+    return f"<table>{line('th', head)}{''.join([line('td', row) for row in rows])}</table>"
 
 
 def _chip(kind: str, text: str) -> str:
@@ -308,7 +307,5 @@ def _kernels(kernels: Sequence[KernelView], total: float) -> str:
             running = kernel.running
             took = "" if running is None else f"{time_of(running)} ({share(running, total)})"
             cells += [took, f"{kernel.calls:,}" if kernel.calls else ""]
-        rows.append("".join([f"<td>{escape(cell)}</td>" for cell in cells]))
-    heading = "".join([f"<th>{name}</th>" for name in head])
-    body = "".join([f"<tr>{row}</tr>" for row in rows])
-    return f'<div class="scroll kernels"><table><tr>{heading}</tr>{body}</table></div>'
+        rows.append(map(escape, cells))
+    return f'<div class="scroll kernels">{_table(head, rows)}</div>'

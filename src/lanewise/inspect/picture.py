@@ -8,8 +8,9 @@ those of one line of the source become one, and then neighbouring lines do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from lanewise.inspect.findings import ProgramView
 from lanewise.inspect.kernels import KernelView, count_of, inner_operations, places, size_of
@@ -149,10 +150,8 @@ class _Painter:
         row = self._row(op)
         kind = "other" if row is None else row.fate.split()[0]
         detail = ", ".join([_type(value) for value in op.results])
-        box = Box(name_of(op), self._with_time(detail, row), kind, self._tip(op, row))
-        if op.regions:
-            box.inside = self._regions(op, depth)
-        return box
+        inside = self._regions(op, depth) if op.regions else None
+        return Box(name_of(op), self._with_time(detail, row), kind, self._tip(op, row), inside)
 
     def _map(self, op: Operation, depth: int) -> Box:
         order, chunk = op.params["order"], op.params["chunk"]
@@ -165,24 +164,21 @@ class _Painter:
             if kernel.running is not None:
                 detail += f"\n{self._time(kernel.running)}"
             tip = f"Kernel {kernel.number}, {kernel}"
-            box = Box(f"{KERNEL} {kernel.number}", detail, KERNEL, tip)
-            box.inside = self.region(body, depth + 1)
-            return box
+            name = f"{KERNEL} {kernel.number}"
+            return Box(name, detail, KERNEL, tip, self.region(body, depth + 1))
         if order == DIVERGENT:
             (inner,) = body.operations
             row = self._row(op) or self._row(inner)
             detail = self._with_time("examples go their own way", row)
-            box = Box(name_of(inner), detail, "divergent", self._tip(inner, row))
-            box.inside = self._regions(inner, depth)
-            return box
+            tip, inside = self._tip(inner, row), self._regions(inner, depth)
+            return Box(name_of(inner), detail, "divergent", tip, inside)
         if chunk is not None:
             tip = f"A map of {count} examples, {chunk:,} at a time (chunk_size)"
             part = self.walker.parts.get(op, body)
             return Box(f"chunks of {chunk:,}", "", "map", tip, self.region(part, depth + 1))
         tip = f"A map of {count} examples, one after the other"
-        box = Box("one example after the other", "", "looped", tip)
-        box.inside = self.region(body, depth + 1)
-        return box
+        inside = self.region(body, depth + 1)
+        return Box("one example after the other", "", "looped", tip, inside)
 
     def _is_known(self, op: Operation) -> bool:
         return isinstance(op.params["size"], int) or str(op.params["size"]) in self.sizes
@@ -205,9 +201,10 @@ class _Painter:
         title = places(sorted(found)) or "operations"
         common = ", ".join([f"{n} {name}" if n > 1 else name for name, n in names.most_common(4)])
         more = ", ..." if len(names) > 4 else ""
-        fates = Counter([row.fate.split()[0] for op in group if (row := self._row(op))])
+        rows = [row for op in group if (row := self._row(op))]
+        fates = Counter([row.fate.split()[0] for row in rows])
         kind = fates.most_common(1)[0][0] if fates else "other"
-        seconds = [row.seconds for op in group if (row := self._row(op)) and row.seconds]
+        seconds = [row.seconds for row in rows if row.seconds]
         detail = f"{len(group):,} operations"
         if seconds:
             detail += f"\n{self._time(sum(seconds))}"
@@ -250,12 +247,10 @@ def _folds(operations: Sequence[Operation]) -> list[list[Operation]]:
     there is room.
     """
     groups = [[op] for op in operations]
-    if len(groups) > MOST:
-        groups = _joined(
-            groups, lambda a, b: _is_plain(a) and _is_plain(b) and _line(a) == _line(b)
-        )
-    if len(groups) > MOST:
-        groups = _joined(groups, lambda a, b: _is_plain(a) and _is_plain(b))
+    for place in (_line, lambda op: None):
+        if len(groups) > MOST:
+            runs = groupby(operations, lambda op, place=place: op if op.regions else place(op))
+            groups = [list(run) for _, run in runs]
     if len(groups) > MOST:
         each = -(-len(groups) // MOST)
         groups = [
@@ -263,23 +258,6 @@ def _folds(operations: Sequence[Operation]) -> list[list[Operation]]:
             for i in range(0, len(groups), each)
         ]
     return groups
-
-
-def _joined(
-    groups: Iterable[list[Operation]], belong: Callable[[Operation, Operation], bool]
-) -> list[list[Operation]]:
-    """Return groups with neighbours joined that belong together."""
-    found: list[list[Operation]] = []
-    for group in groups:
-        if found and belong(found[-1][-1], group[0]):
-            found[-1] += group
-        else:
-            found.append(list(group))
-    return found
-
-
-def _is_plain(op: Operation) -> bool:
-    return not op.regions
 
 
 def _line(op: Operation) -> tuple[str, int] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from lanewise.codegen import library, lists
 from lanewise.codegen.algorithms import linalg, orthogonal, places, python_calls, sorting
 from lanewise.codegen.arrays import Array
+from lanewise.codegen.elementwise.ufuncs import Function
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.mathlib import bessel
 from lanewise.codegen.numbers import Number, vecs
@@ -45,7 +46,9 @@ class Algorithms(Rules):
         return lists.Arena(self, is_checked)
 
     def i0(self, x: Number, dtype: np.dtype) -> Number:
-        return bessel.i0(*vecs(self.convert(x, dtype)))
+        (real,) = vecs(self.convert(x, dtype))
+        wide = real.to("f32") if real.kind == "f16" else real
+        return Function(bessel.i0)(wide).to(real.kind)
 
     def reduced_in_runs(
         self, type_: Any, x: Array, fn: np.ufunc, indices: Sequence[int], axis: int

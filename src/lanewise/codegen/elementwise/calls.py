@@ -35,8 +35,7 @@ def called(name: str, function: Callable[..., Complex], *operands: Complex) -> C
     """Return what a function out of line gives."""
 
     def write(*flat: Vec) -> tuple[Vec, ...]:
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        return vecs(function(*[Complex(re, im) for re, im in pairs]))
+        return vecs(function(*map(Complex, flat[::2], flat[1::2])))
 
     flat = [part for x in operands for part in vecs(x)]
     return Complex(*flat[0].e.called(f"complex.{name}", write, *flat))

@@ -8,12 +8,13 @@ gives the special values of C99 (annex G), which NumPy has from the system's lib
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
 from lanewise.codegen.elementwise.calls import called, patched
-from lanewise.codegen.elementwise.complex_ufuncs import divide, isfinite, isinf
-from lanewise.codegen.elementwise.division import divided
+from lanewise.codegen.elementwise.complex_ufuncs import divide, isfinite, isinf, isnan, where
+from lanewise.codegen.mathlib.arithmetic import two_product, two_sum
 from lanewise.codegen.mathlib.exponential import exp as exp_
 from lanewise.codegen.mathlib.exponential import expm1 as expm1_
 from lanewise.codegen.mathlib.exponential import log as log_
@@ -23,8 +24,10 @@ from lanewise.codegen.mathlib.power import hypot
 from lanewise.codegen.mathlib.trigonometric import atan2, sincos
 from lanewise.codegen.mathlib.trigonometric import sin as sin_
 from lanewise.codegen.mathlib.trigonometric import tan as tan_
-from lanewise.codegen.numbers import Complex
+from lanewise.codegen.numbers import Complex, vecs
 from lanewise.codegen.vector import Vec, select
+
+Writer = Callable[[Vec], Vec]
 
 LN2 = float(np.log(2.0))
 
@@ -44,21 +47,17 @@ def absolute(x: Complex) -> Vec:
 def sign(x: Complex) -> Complex:
     """Return x / abs(x), 0 for 0; of infinite parts the sign, if it is only one."""
     size = absolute(x)
-    zero = x.e.constant(x.kind, 0.0)
-    re, im = divided(x.re, size), divided(x.im, size)
+    one, zero = x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)
     is_zero, infinite = size.eq(0.0), size.eq(np.inf)
-    re_infinite, im_infinite = x.re.abs().eq(np.inf), x.im.abs().eq(np.inf)
-    one = x.e.constant(x.kind, 1.0)
-    of_re = select(re_infinite, one.copysign(x.re), zero)
-    of_im = select(im_infinite, one.copysign(x.im), zero)
-    both = re_infinite & im_infinite
-    re = select(infinite, select(both, np.nan, of_re), re)
-    im = select(infinite, select(both, np.nan, of_im), im)
-    either = x.re.isnan() | x.im.isnan()
-    nan = either & ~infinite
-    return Complex(
-        select(is_zero, 0.0, select(nan, np.nan, re)), select(is_zero, 0.0, select(nan, np.nan, im))
-    )
+    both_infinite = x.re.abs().eq(np.inf) & x.im.abs().eq(np.inf)
+    nan = isnan(x) & ~infinite
+
+    def part(v: Vec) -> Vec:
+        corner = select(v.abs().eq(np.inf), one.copysign(v), zero)
+        found = select(infinite, select(both_infinite, np.nan, corner), v / size)
+        return select(is_zero, 0.0, select(nan, np.nan, found))
+
+    return Complex(part(x.re), part(x.im))
 
 
 def _needs_scaling(x: Complex) -> Vec:
@@ -68,17 +67,28 @@ def _needs_scaling(x: Complex) -> Vec:
     return ~((size >= 2.0**low) & (size < 2.0**high) & isfinite(x))
 
 
+def _scaled(x: Complex, factor: float) -> Complex:
+    return Complex(x.re * factor, x.im * factor)
+
+
+def direction(x: Complex) -> Complex:
+    """Return in which corner an infinite number lies: 0 or 1 with the sign of each part, or NaN."""
+    one, zero = x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)
+
+    def part(v: Vec) -> Vec:
+        return select(v.isnan(), v, select(v.abs().eq(np.inf), one, zero).copysign(v))
+
+    return Complex(part(x.re), part(x.im))
+
+
 def sqrt(x: Complex) -> Complex:
     """Return the square root with a real part not less than zero.
 
     Of ``sqrt((|x.re| + |x|) / 2)`` and ``x.im`` by twice that, one is the real part and the other
     the imaginary one, so that nothing cancels (Kahan 1987).
     """
-    return patched("sqrt", _sqrt(x), _needs_scaling(x), _sqrt_rare, x)
-
-
-def _sqrt(x: Complex) -> Complex:
-    return _of_root(x, _root(x.re, x.im))
+    usual = _of_root(x, _root(x.re, x.im))
+    return patched("sqrt", usual, _needs_scaling(x), _sqrt_rare, x)
 
 
 def _root(re: Vec, im: Vec) -> Vec:
@@ -87,7 +97,7 @@ def _root(re: Vec, im: Vec) -> Vec:
 
 
 def _of_root(x: Complex, large: Vec) -> Complex:
-    small = divided(x.im.abs(), large + large)
+    small = x.im.abs() / (large + large)
     left = x.re < 0.0
     return Complex(select(left, small, large), select(left, large, small).copysign(x.im))
 
@@ -101,18 +111,14 @@ def _sqrt_rare(x: Complex) -> Complex:
     back = select(down, 2.0**shift, e.constant(kind, 2.0**-shift))
     root = _of_root(x, _root(x.re * scale, x.im * scale) * back)
     zero, infinity = e.constant(kind, 0.0), e.constant(kind, np.inf)
-    is_zero = size.eq(0.0)
-    re, im = select(is_zero, zero, root.re), select(is_zero, x.im, root.im)
+    found = where(size.eq(0.0), Complex(zero, x.im), root)
     # to the right or to the left of everything: the other part vanishes, if it is a number
     away, no_im = x.re.abs().eq(np.inf), x.im.isnan()
-    right = x.re > 0.0
-    re = select(away, select(right, x.re, select(no_im, x.im, zero)), re)
-    beside = select(no_im, x.im, zero.copysign(x.im))
-    im = select(away, select(right, beside, infinity.copysign(x.im)), im)
-    nan = x.re.isnan() | (no_im & ~away)
-    re, im = select(nan, np.nan, re), select(nan, np.nan, im)
-    upwards = x.im.abs().eq(np.inf)
-    return Complex(select(upwards, np.inf, re), select(upwards, x.im, im))
+    right = Complex(x.re, select(no_im, x.im, zero.copysign(x.im)))
+    left = Complex(select(no_im, x.im, zero), infinity.copysign(x.im))
+    found = where(away, where(x.re > 0.0, right, left), found)
+    found = where(x.re.isnan() | (no_im & ~away), np.nan, found)
+    return where(x.im.abs().eq(np.inf), Complex(infinity, x.im), found)
 
 
 # --- exponentials -----------------------------------------------------------------------------
@@ -131,13 +137,23 @@ def _product(scale: Vec, wave: Vec, infinite_first: bool) -> Vec:
     return select(wave.eq(0.0), wave * one.copysign(scale), product)
 
 
-def _scaled(x: Vec, wave: Vec, sign_of: Vec | None, half: bool, first: bool) -> Vec:
-    """Return exp(x) times a number up to 1, for large x: in two steps; only the last overflows."""
-    large = _LARGE[x.kind]
-    growth = exp_(x - large)
-    if sign_of is not None:
-        growth = growth.copysign(sign_of)
-    return _product(growth, wave, first) * float(np.exp(large) * (0.5 if half else 1.0))
+def _times_waves(x: Complex, of_re: Writer, of_im: Writer) -> Complex:
+    """Return functions of the real part times cosine and sine of the other, for any parts.
+
+    The functions are exponential ones, exp, sinh or cosh. Where x is large, the product is made in
+    two steps; only the last overflows.
+    """
+    sin, cos = sincos(x.im)
+    limit = _LARGE[x.kind]
+
+    def part(function: Writer, wave: Vec, is_first: bool) -> Vec:
+        size, half = (x.re, 1.0) if function is exp_ else (x.re.abs(), 0.5)
+        growth = exp_(size - limit)
+        growth = growth.copysign(x.re) if function is sinh_ else growth
+        in_steps = _product(growth, wave, is_first) * float(np.exp(limit) * half)
+        return select(size > limit, in_steps, _product(function(x.re), wave, is_first))
+
+    return Complex(part(of_re, cos, True), part(of_im, sin, False))
 
 
 def exp(x: Complex) -> Complex:
@@ -149,21 +165,16 @@ def exp(x: Complex) -> Complex:
 
 
 def _exp_rare(x: Complex) -> Complex:
-    large = x.re > _LARGE[x.kind]
-    sin, cos = sincos(x.im)
-    size = exp_(x.re)
-    re = select(large, _scaled(x.re, cos, None, False, True), _product(size, cos, True))
-    im = select(large, _scaled(x.re, sin, None, False, False), _product(size, sin, False))
+    found = _times_waves(x, exp_, exp_)
     no_angle = ~(x.im.abs() < np.inf)
     left = x.re.eq(-np.inf) & no_angle
     zero = x.e.constant(x.kind, 0.0)
-    re, im = select(left, zero, re), select(left, zero.copysign(x.im), im)
-    nan = no_angle & (x.re.abs() < np.inf)
-    return Complex(select(nan, np.nan, re), select(nan, np.nan, im))
+    found = where(left, Complex(zero, zero.copysign(x.im)), found)
+    return where(no_angle & (x.re.abs() < np.inf), np.nan, found)
 
 
 def exp2(x: Complex) -> Complex:
-    return exp(Complex(x.re * LN2, x.im * LN2))
+    return exp(_scaled(x, LN2))
 
 
 def expm1(x: Complex) -> Complex:
@@ -173,44 +184,25 @@ def expm1(x: Complex) -> Complex:
     return Complex(expm1_(x.re) * cos - 2.0 * half * half, exp_(x.re) * sin)
 
 
-def _grows(x: Vec, y: Vec) -> Vec:
-    """Return where exp(|x|) may overflow, or a number is no finite one."""
-    return ~((x.abs() < _LARGE[x.kind]) & (y.abs() < np.inf))
+def _hyperbolic(name: str, of_re: Writer, of_im: Writer) -> Callable[[Complex], Complex]:
+    """Return a function that is one of the real part times a cosine, and another times a sine."""
+
+    def rare(x: Complex) -> Complex:
+        size = x.re.abs()
+        no_number = ~(x.im.abs() < np.inf) & (size < np.inf) & (size > 0.0)
+        return where(no_number, np.nan, _times_waves(x, of_re, of_im))
+
+    def write(x: Complex) -> Complex:
+        sin, cos = sincos(x.im)
+        usual = Complex(of_re(x.re) * cos, of_im(x.re) * sin)
+        grows = ~((x.re.abs() < _LARGE[x.kind]) & (x.im.abs() < np.inf))
+        return patched(name, usual, grows, rare, x)
+
+    return write
 
 
-def sinh(x: Complex) -> Complex:
-    sin, cos = sincos(x.im)
-    usual = Complex(sinh_(x.re) * cos, cosh_(x.re) * sin)
-    return patched("sinh", usual, _grows(x.re, x.im), _sinh_rare, x)
-
-
-def _sinh_rare(x: Complex) -> Complex:
-    (sin, cos), size = sincos(x.im), x.re.abs()
-    large = size > _LARGE[x.kind]
-    re = select(large, _scaled(size, cos, x.re, True, True), _product(sinh_(x.re), cos, True))
-    im = select(large, _scaled(size, sin, None, True, False), _product(cosh_(x.re), sin, False))
-    return _unless_lost(x, re, im)
-
-
-def cosh(x: Complex) -> Complex:
-    sin, cos = sincos(x.im)
-    usual = Complex(cosh_(x.re) * cos, sinh_(x.re) * sin)
-    return patched("cosh", usual, _grows(x.re, x.im), _cosh_rare, x)
-
-
-def _cosh_rare(x: Complex) -> Complex:
-    (sin, cos), size = sincos(x.im), x.re.abs()
-    large = size > _LARGE[x.kind]
-    re = select(large, _scaled(size, cos, None, True, True), _product(cosh_(x.re), cos, True))
-    im = select(large, _scaled(size, sin, x.re, True, False), _product(sinh_(x.re), sin, False))
-    return _unless_lost(x, re, im)
-
-
-def _unless_lost(x: Complex, re: Vec, im: Vec) -> Complex:
-    """Return the parts, but NaN where the angle is no number and the size an ordinary one."""
-    size = x.re.abs()
-    lost = ~(x.im.abs() < np.inf) & (size < np.inf) & (size > 0.0)
-    return Complex(select(lost, np.nan, re), select(lost, np.nan, im))
+sinh = _hyperbolic("sinh", sinh_, cosh_)
+cosh = _hyperbolic("cosh", cosh_, sinh_)
 
 
 def tanh(x: Complex) -> Complex:
@@ -220,7 +212,7 @@ def tanh(x: Complex) -> Complex:
     beta = tan.fma(tan, 1.0)
     rho = s.fma(s, 1.0).sqrt()
     below = (beta * s).fma(s, 1.0)
-    usual = Complex(divided(beta * rho * s, below), divided(tan, below))
+    usual = Complex(beta * rho * s / below, tan / below)
     rare = ~((size < {"f32": 9.0, "f64": 20.0}[x.kind]) & (x.im.abs() < np.inf))
     return patched("tanh", usual, rare, _tanh_rare, x)
 
@@ -265,13 +257,6 @@ def cos(x: Complex) -> Complex:
 # --- logarithms -------------------------------------------------------------------------------
 
 
-def _two_sum(x: Vec, y: Vec) -> tuple[Vec, Vec]:
-    """Return the rounded sum and what rounding left (Knuth)."""
-    total = x + y
-    part = total - x
-    return total, (x - (total - part)) + (y - part)
-
-
 #: Of each kind: how near to 1 the square of an absolute value gets its logarithm from a series.
 _NEAR = {"f32": 2.0**-10, "f64": 2.0**-20}
 
@@ -283,22 +268,32 @@ def _log_size(re: Vec, im: Vec, rest: Vec | None = None) -> tuple[Vec, Vec]:
     near zero; ``log(s + r) = log(s) + r / s`` up to r squared. ``rest`` is what the real part is
     rounded by.
     """
-    swap = re.abs() < im.abs()
-    large, small = select(swap, im, re), select(swap, re, im)
-    upper, lower = large * large, small * small
-    total, error = _two_sum(upper, lower)
-    error = error + (large.fma(large, -upper) + small.fma(small, -lower))
+    upper, lower, *lost = _squares(*_by_size(re, im))
+    total, error = two_sum(upper, lower)
+    error = error + (lost[0] + lost[1])
     if rest is not None:
         error = error + 2.0 * re * rest
     rare = _needs_scaling(Complex(re, im)) | ((total - 1.0).abs() < _NEAR[re.kind])
-    return 0.5 * (log_(total) + divided(error, total)), rare
+    return 0.5 * (log_(total) + error / total), rare
+
+
+def _by_size(re: Vec, im: Vec) -> tuple[Vec, Vec]:
+    """Return the part of greater size, and the other."""
+    swap = re.abs() < im.abs()
+    return select(swap, im, re), select(swap, re, im)
+
+
+def _squares(a: Vec, b: Vec) -> tuple[Vec, Vec, Vec, Vec]:
+    """Return two squares, and what rounding each of them left."""
+    (upper, upper_low), (lower, lower_low) = two_product(a, a), two_product(b, b)
+    return upper, lower, upper_low, lower_low
 
 
 def _log_of_near(*terms: Vec) -> Vec:
     """Return half of the logarithm of 1 and small terms, given by size: sum them exactly enough."""
     total, error = terms[0], terms[0].e.constant(terms[0].kind, 0.0)
     for term in terms[1:]:
-        total, lost = _two_sum(total, term)
+        total, lost = two_sum(total, term)
         error = error + lost
     x = total + error
     series = x.fma(x.fma(-0.25, 1.0 / 3.0), -0.5)
@@ -314,11 +309,8 @@ def _log_size_rare(re: Vec, im: Vec) -> Vec:
     scale = select(down, 2.0**-shift, re.e.constant(kind, 2.0**shift))
     undo = select(down, shift * LN2, re.e.constant(kind, -shift * LN2))
     found = _log_size(re * scale, im * scale)[0] + undo
-    swap = re.abs() < im.abs()
-    large, small = select(swap, im, re), select(swap, re, im)
-    upper, lower = large * large, small * small
-    one = re.e.constant(kind, 1.0)
-    near = _log_of_near(-one, upper, lower, large.fma(large, -upper), small.fma(small, -lower))
+    upper, lower, *lost = _squares(*_by_size(re, im))
+    near = _log_of_near(re.e.constant(kind, -1.0), upper, lower, *lost)
     found = select((upper + lower - 1.0).abs() < _NEAR[kind], near, found)
     found = select(re.isnan() | im.isnan(), np.nan, found)
     found = select(re.eq(0.0) & im.eq(0.0), -np.inf, found)
@@ -327,9 +319,9 @@ def _log_size_rare(re: Vec, im: Vec) -> Vec:
 
 def _log1p_size_rare(re: Vec, im: Vec) -> Vec:
     """Return the logarithm of any absolute value of 1 and a number."""
-    upper, lower = re * re, im * im
+    upper, lower, *lost = _squares(re, im)
     twice = re + re
-    near = _log_of_near(twice, upper, lower, re.fma(re, -upper), im.fma(im, -lower))
+    near = _log_of_near(twice, upper, lower, *lost)
     is_near = (twice + upper + lower).abs() < _NEAR[re.kind]
     return select(is_near, near, _log_size_rare(1.0 + re, im))
 
@@ -341,22 +333,17 @@ def log(x: Complex) -> Complex:
 
 
 def log2(x: Complex) -> Complex:
-    return _log_to_base(x, float(np.log2(np.e)))
+    return _scaled(log(x), float(np.log2(np.e)))
 
 
 def log10(x: Complex) -> Complex:
-    return _log_to_base(x, float(np.log10(np.e)))
-
-
-def _log_to_base(x: Complex, factor: float) -> Complex:
-    found = log(x)
-    return Complex(found.re * factor, found.im * factor)
+    return _scaled(log(x), float(np.log10(np.e)))
 
 
 def log1p(x: Complex) -> Complex:
     """Return log(1 + x), exact for small x too, where NumPy loses the real part."""
     one = x.e.constant(x.kind, 1.0)
-    re, rest = _two_sum(one, x.re)
+    re, rest = two_sum(one, x.re)
     size, rare = _log_size(re, x.im, rest)
     size = x.e.patched(size, rare, lambda: x.e.call("complex.log1p", _log1p_size_rare, x.re, x.im))
     return Complex(size, atan2(x.im, re))
@@ -373,28 +360,16 @@ def _times(x: Complex, y: Complex) -> Complex:
 def _times_c99(x: Complex, y: Complex) -> Complex:
     """Return the product as C99's annex G has it: of an infinite number it is infinite."""
     product = _times(x, y)
-    lost = product.re.isnan() & product.im.isnan()
-    infinity = x.e.constant(x.kind, np.inf)
-
-    def boxed(z: Complex) -> Complex:
-        """Return the direction of an infinite number, other numbers as they are."""
-        one, zero = z.e.constant(z.kind, 1.0), z.e.constant(z.kind, 0.0)
-        infinite = isinf(z)
-        corners = [select(v.abs().eq(np.inf), one, zero).copysign(v) for v in (z.re, z.im)]
-        return Complex(select(infinite, corners[0], z.re), select(infinite, corners[1], z.im))
+    overflow = isinf(Complex(x.re * y.re, x.im * y.im)) | isinf(Complex(x.re * y.im, x.im * y.re))
+    again = product.re.isnan() & product.im.isnan() & (isinf(x) | isinf(y) | overflow)
 
     def cleared(z: Complex) -> Complex:
-        """Return a number with zeros for NaN."""
+        """Return the direction of an infinite number, others as they are, with zeros for NaN."""
         zero = z.e.constant(z.kind, 0.0)
-        return Complex(*[select(v.isnan(), zero.copysign(v), v) for v in (z.re, z.im)])
+        boxed = where(isinf(z), direction(z), z)
+        return Complex(*[select(v.isnan(), zero.copysign(v), v) for v in vecs(boxed)])
 
-    overflow = isinf(Complex(x.re * y.re, x.im * y.im)) | isinf(Complex(x.re * y.im, x.im * y.re))
-    again = lost & (isinf(x) | isinf(y) | overflow)
-    found = _times(cleared(boxed(x)), cleared(boxed(y)))
-    return Complex(
-        select(again, infinity * found.re, product.re),
-        select(again, infinity * found.im, product.im),
-    )
+    return where(again, _scaled(_times(cleared(x), cleared(y)), np.inf), product)
 
 
 def power(x: Complex, y: Complex) -> Complex:
@@ -414,22 +389,19 @@ def power(x: Complex, y: Complex) -> Complex:
 
 
 def _known_power(x: Complex, n: int) -> Complex:
-    one = x.e.constant(x.kind, 1.0).spread_if(x.varying)
-    nothing = x.e.constant(x.kind, 0.0).spread_if(x.varying)
+    one = Complex(x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)).spread_if(x.varying)
     if n == 0:
-        return Complex(one, nothing)
+        return one
     if n in (1, 2, 3):
-        found = x
-        for _ in range(n - 1):
-            found = _times(found, x)
+        found = reduce(_times, (x,) * n)
     else:
-        found, square, left = Complex(one, nothing), x, abs(n)
+        found, square, left = one, x, abs(n)
         while left:
             found = _times(found, square) if left & 1 else found
             left >>= 1
             square = _times(square, square) if left else square
     if n < 0:
-        found = divide(Complex(one, nothing), found)
+        found = divide(one, found)
     return _of_zero(x, found, x.e.constant("b", n > 0))
 
 
@@ -437,42 +409,24 @@ def _of_zero(x: Complex, found: Complex, is_zero: Vec) -> Complex:
     """Return a power, but of the base 0 either 0 or NaN."""
     base = x.re.eq(0.0) & x.im.eq(0.0)
     result = select(is_zero, x.e.constant(x.kind, 0.0), np.nan)
-    return Complex(select(base, result, found.re), select(base, result, found.im))
+    return where(base, Complex(result, result), found)
 
 
 def _power(x: Complex, y: Complex) -> Complex:
     e, kind = x.e, x.kind
-    one, zero = e.constant(kind, 1.0), e.constant(kind, 0.0)
-    logarithm = log(x)
-    general = exp(_times_c99(y, logarithm))
+    one = Complex(e.constant(kind, 1.0), e.constant(kind, 0.0))
+    general = exp(_times_c99(y, log(x)))
     # whole exponents below 100: square and multiply, NumPy's way
     real = y.im.eq(0.0)
     whole = real & (y.re.abs() < 100.0) & y.re.trunc().eq(y.re)
     steps = select(whole, y.re.abs(), 0.0).whole("i32")
-    found, square = Complex(one, zero), x
+    found, square = one, x
     for bit in range(7):
         if bit:
             square = _times(square, square)
-        take = (steps & (1 << bit)).ne(0)
-        more = _times(found, square)
-        found = Complex(select(take, more.re, found.re), select(take, more.im, found.im))
-    for n in (2, 3):  # without a first product by 1
-        direct = _known_small(x, n)
-        take = y.re.eq(float(n))
-        found = Complex(select(take, direct.re, found.re), select(take, direct.im, found.im))
-    first = y.re.eq(1.0)
-    found = Complex(select(first, x.re, found.re), select(first, x.im, found.im))
-    below = y.re < 0.0
-    inverse = divide(Complex(one, zero), found)
-    found = Complex(select(below, inverse.re, found.re), select(below, inverse.im, found.im))
-    found = Complex(select(whole, found.re, general.re), select(whole, found.im, general.im))
-    found = _of_zero(x, found, y.re > 0.0)
-    nothing = real & y.re.eq(0.0)
-    return Complex(select(nothing, 1.0, found.re), select(nothing, 0.0, found.im))
-
-
-def _known_small(x: Complex, n: int) -> Complex:
-    found = x
-    for _ in range(n - 1):
-        found = _times(found, x)
-    return found
+        found = where((steps & (1 << bit)).ne(0), _times(found, square), found)
+    for n in (1, 2, 3):  # without a first product by 1
+        found = where(y.re.eq(float(n)), reduce(_times, (x,) * n), found)
+    found = where(y.re < 0.0, divide(one, found), found)
+    found = _of_zero(x, where(whole, found, general), y.re > 0.0)
+    return where(real & y.re.eq(0.0), one, found)

@@ -7,24 +7,20 @@ rest. All of it stands out of line: these functions are long, and seldom the tim
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from lanewise.codegen.elementwise.calls import called
-from lanewise.codegen.elementwise.complex_functions import mirrored, sqrt
-from lanewise.codegen.elementwise.division import divided
+from lanewise.codegen.elementwise.complex_functions import direction, mirrored, sqrt
+from lanewise.codegen.elementwise.complex_ufuncs import isinf
 from lanewise.codegen.mathlib.exponential import log, log1p
 from lanewise.codegen.mathlib.hyperbolic import asinh
 from lanewise.codegen.mathlib.trigonometric import atan, atan2
 from lanewise.codegen.numbers import Complex
-from lanewise.codegen.vector import Vec, select
+from lanewise.codegen.vector import select
 
 PI = float(np.pi)
-
-
-def _outlined(name: str, function: Callable[[Complex], Complex]) -> Callable[[Complex], Complex]:
-    return lambda x: called(name, function, x)
 
 
 def _roots(x: Complex) -> tuple[Complex, Complex]:
@@ -32,24 +28,13 @@ def _roots(x: Complex) -> tuple[Complex, Complex]:
     return sqrt(Complex(1.0 - x.re, -x.im)), sqrt(Complex(1.0 + x.re, x.im))
 
 
-def _direction(x: Complex) -> tuple[Vec, Vec, Vec]:
-    """Return in which corner an infinite number lies (parts 0 or 1 with signs), and where it is."""
-    one, zero = x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)
-    re_infinite, im_infinite = x.re.abs().eq(np.inf), x.im.abs().eq(np.inf)
-    re = select(re_infinite, one, zero).copysign(x.re)
-    im = select(im_infinite, one, zero).copysign(x.im)
-    re = select(x.re.isnan(), x.re, re)
-    im = select(x.im.isnan(), x.im, im)
-    return re, im, re_infinite | im_infinite
-
-
 def _arcsin(x: Complex) -> Complex:
     minus, plus = _roots(x)
-    re = atan(divided(x.re, minus.re * plus.re - minus.im * plus.im))
+    re = atan(x.re / (minus.re * plus.re - minus.im * plus.im))
     im = asinh(minus.re * plus.im - minus.im * plus.re)
-    away_re, away_im, away = _direction(x)
+    away, corner = isinf(x), direction(x)
     infinity = x.e.constant(x.kind, np.inf)
-    re = select(away, atan2(away_re, away_im.abs()), re)
+    re = select(away, atan2(corner.re, corner.im.abs()), re)
     im = select(away, infinity.copysign(x.im), im)
     re = select(x.re.eq(0.0), x.re, re)  # also of a NaN above it
     return Complex(re, im)
@@ -57,11 +42,11 @@ def _arcsin(x: Complex) -> Complex:
 
 def _arccos(x: Complex) -> Complex:
     minus, plus = _roots(x)
-    re = 2.0 * atan(divided(minus.re, plus.re))
+    re = 2.0 * atan(minus.re / plus.re)
     im = asinh(plus.re * minus.im - plus.im * minus.re)
-    away_re, away_im, away = _direction(x)
+    away, corner = isinf(x), direction(x)
     infinity = x.e.constant(x.kind, np.inf)
-    re = select(away, atan2(away_im.abs(), away_re), re)
+    re = select(away, atan2(corner.im.abs(), corner.re), re)
     im = select(away, (-infinity.copysign(x.im)), im)
     re = select(x.re.eq(0.0) & x.im.isnan(), PI / 2, re)
     return Complex(re, im)
@@ -70,10 +55,10 @@ def _arccos(x: Complex) -> Complex:
 def _arccosh(x: Complex) -> Complex:
     minus, plus = sqrt(Complex(x.re - 1.0, x.im)), sqrt(Complex(x.re + 1.0, x.im))
     re = asinh(minus.re * plus.re + minus.im * plus.im)
-    im = 2.0 * atan(divided(minus.im, plus.re))
-    away_re, away_im, away = _direction(x)
+    im = 2.0 * atan(minus.im / plus.re)
+    away, corner = isinf(x), direction(x)
     re = select(away, np.inf, re)
-    im = select(away, atan2(away_im, away_re), im)
+    im = select(away, atan2(corner.im, corner.re), im)
     im = select(x.re.eq(0.0) & x.im.isnan(), PI / 2, im)
     return Complex(re, im)
 
@@ -88,7 +73,7 @@ def _arctanh(x: Complex) -> Complex:
     b_safe = select(near, 1.0 / theta, b)
     gap = 1.0 - a
     below = gap.fma(gap, b_safe * b_safe)
-    re = 0.25 * log1p(divided(4.0 * a, below))
+    re = 0.25 * log1p(4.0 * a / below)
     im = 0.5 * atan2(2.0 * b, gap * (1.0 + a) - b_safe * b_safe)
     # on the line through 1, |1 - x| is b
     re = select(near, 0.5 * (np.log(2.0) - log(b)), re)
@@ -97,8 +82,8 @@ def _arctanh(x: Complex) -> Complex:
     # far away, 1 / x, of which the parts are small
     far = (a > theta) | (b > theta)
     large, small = a.greatest(b), a.least(b)
-    ratio = divided(small, large)
-    scale = divided(divided(one, large), ratio.fma(ratio, 1.0))
+    ratio = small / large
+    scale = one / large / ratio.fma(ratio, 1.0)
     of_far = select(a >= b, scale, scale * ratio)
     infinite = a.eq(np.inf) | b.eq(np.inf)
     of_far = select(infinite, zero, of_far)
@@ -110,9 +95,9 @@ def _arctanh(x: Complex) -> Complex:
     return Complex(re.copysign(x.re), im.copysign(x.im))
 
 
-arcsin = _outlined("arcsin", _arcsin)
-arccos = _outlined("arccos", _arccos)
-arccosh = _outlined("arccosh", _arccosh)
-arctanh = _outlined("arctanh", _arctanh)
+arcsin = partial(called, "arcsin", _arcsin)
+arccos = partial(called, "arccos", _arccos)
+arccosh = partial(called, "arccosh", _arccosh)
+arctanh = partial(called, "arctanh", _arctanh)
 arcsinh = mirrored(arcsin)
 arctan = mirrored(arctanh)

@@ -6,19 +6,29 @@ a product with an infinite part may be NaN, and numbers are ordered by their rea
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import numpy as np
 
-from lanewise.codegen.elementwise.division import divided
-from lanewise.codegen.numbers import Complex, Number, choose, truth
+from lanewise.codegen.elementwise.real_ufuncs import first_of
+from lanewise.codegen.numbers import Complex, vecs
 from lanewise.codegen.vector import Vec, select
 
 
-def add(x: Complex, y: Complex) -> Complex:
-    return Complex(x.re + y.re, x.im + y.im)
+def part_by_part(function: Callable[..., Vec]) -> Callable[..., Complex]:
+    """Return the function of complex numbers that does the same with both parts."""
+    return lambda *operands: Complex(*map(function, *map(vecs, operands)))
 
 
-def subtract(x: Complex, y: Complex) -> Complex:
-    return Complex(x.re - y.re, x.im - y.im)
+def where(condition: Vec, then: Complex | float, otherwise: Complex) -> Complex:
+    """Return one number where a condition holds, another elsewhere; a float is for both parts."""
+    re, im = (then.re, then.im) if isinstance(then, Complex) else (then, then)
+    return Complex(select(condition, re, otherwise.re), select(condition, im, otherwise.im))
+
+
+add, subtract = part_by_part(operator.add), part_by_part(operator.sub)
+negative, rint = part_by_part(operator.neg), part_by_part(Vec.rint)
 
 
 def multiply(x: Complex, y: Complex) -> Complex:
@@ -28,6 +38,12 @@ def multiply(x: Complex, y: Complex) -> Complex:
 
 def square(x: Complex) -> Complex:
     return multiply(x, x)
+
+
+def _divided(a: Vec, b: Vec) -> Vec:
+    """Return ``a / b``, rounded correctly whatever the emitter's flags allow."""
+    type_ = a.e.type(a.kind, a.varying or b.varying)
+    return a.e.map(a.kind, (a, b), lambda x, y: f"fdiv {type_} {x}, {y}")
 
 
 def divide(x: Complex, y: Complex) -> Complex:
@@ -41,52 +57,32 @@ def divide(x: Complex, y: Complex) -> Complex:
     """
     swap = ~(y.re.abs() >= y.im.abs())
     large, small = select(swap, y.im, y.re), select(swap, y.re, y.im)
-    ratio = divided(small, large)
-    scale = divided(x.e.constant(x.kind, 1.0), large + small * ratio)
+    ratio = _divided(small, large)
+    scale = _divided(x.e.constant(x.kind, 1.0), large + small * ratio)
     re_scaled, im_scaled = x.re * ratio, x.im * ratio
     re = select(swap, re_scaled, x.re) + select(swap, x.im, im_scaled)
     im = select(swap, im_scaled, x.im) - select(swap, x.re, re_scaled)
     by_zero = y.re.eq(0.0) & y.im.eq(0.0)
     # A number by 0 is that number times infinity, which takes no division: 0 and NaN give NaN.
-    return Complex(
-        select(by_zero, x.re * np.inf, re * scale), select(by_zero, x.im * np.inf, im * scale)
-    )
+    return where(by_zero, Complex(x.re * np.inf, x.im * np.inf), Complex(re * scale, im * scale))
 
 
 def reciprocal(x: Complex) -> Complex:
     """Return 1 / x, by Smith's method as well; NumPy rounds it otherwise than a division of 1."""
     swap = ~(x.im.abs() <= x.re.abs())
     large, small = select(swap, x.im, x.re), select(swap, x.re, x.im)
-    ratio = divided(small, large)
+    ratio = _divided(small, large)
     below = large + small * ratio
     one = x.e.constant(x.kind, 1.0)
-    re = divided(select(swap, ratio, one), below)
-    return Complex(re, divided(-select(swap, one, ratio), below))
-
-
-def negative(x: Complex) -> Complex:
-    return Complex(-x.re, -x.im)
+    re = _divided(select(swap, ratio, one), below)
+    return Complex(re, _divided(-select(swap, one, ratio), below))
 
 
 def conjugate(x: Complex) -> Complex:
     return Complex(x.re, -x.im)
 
 
-def positive(x: Complex) -> Complex:
-    return x
-
-
-def rint(x: Complex) -> Complex:
-    return Complex(x.re.rint(), x.im.rint())
-
-
 # --- comparisons ------------------------------------------------------------------------------
-
-
-def _ordered(x: Complex, y: Complex) -> Vec:
-    """Return where the imaginary parts let the real ones decide: neither is NaN."""
-    type_ = x.e.type(x.kind, x.im.varying or y.im.varying)
-    return x.e.map("b", (x.im, y.im), lambda a, b: f"fcmp ord {type_} {a}, {b}")
 
 
 def equal(x: Complex, y: Complex) -> Vec:
@@ -97,12 +93,20 @@ def not_equal(x: Complex, y: Complex) -> Vec:
     return x.re.ne(y.re) | x.im.ne(y.im)
 
 
-def less(x: Complex, y: Complex) -> Vec:
-    return ((x.re < y.re) & _ordered(x, y)) | (x.re.eq(y.re) & (x.im < y.im))
+def _before(compare: Callable[[Vec, Vec], Vec]) -> Callable[[Complex, Complex], Vec]:
+    """Return the order by real parts, and of equal ones by what compares imaginary ones.
+
+    The real parts decide only where neither imaginary part is NaN.
+    """
+
+    def write(x: Complex, y: Complex) -> Vec:
+        ordered = ~(x.im.isnan() | y.im.isnan())
+        return ((x.re < y.re) & ordered) | (x.re.eq(y.re) & compare(x.im, y.im))
+
+    return write
 
 
-def less_equal(x: Complex, y: Complex) -> Vec:
-    return ((x.re < y.re) & _ordered(x, y)) | (x.re.eq(y.re) & (x.im <= y.im))
+less, less_equal = _before(operator.lt), _before(operator.le)
 
 
 def greater(x: Complex, y: Complex) -> Vec:
@@ -113,20 +117,8 @@ def greater_equal(x: Complex, y: Complex) -> Vec:
     return less_equal(y, x)
 
 
-def maximum(x: Complex, y: Complex) -> Number:
-    return choose(isnan(x) | greater_equal(x, y), x, y)
-
-
-def minimum(x: Complex, y: Complex) -> Number:
-    return choose(isnan(x) | less_equal(x, y), x, y)
-
-
-def fmax(x: Complex, y: Complex) -> Number:
-    return choose(isnan(y) | greater_equal(x, y), x, y)
-
-
-def fmin(x: Complex, y: Complex) -> Number:
-    return choose(isnan(y) | less_equal(x, y), x, y)
+maximum, minimum = first_of(greater_equal, True), first_of(less_equal, True)
+fmax, fmin = first_of(greater_equal, False), first_of(less_equal, False)
 
 
 # --- classes ----------------------------------------------------------------------------------
@@ -142,19 +134,3 @@ def isinf(x: Complex) -> Vec:
 
 def isfinite(x: Complex) -> Vec:
     return (x.re.abs() < np.inf) & (x.im.abs() < np.inf)
-
-
-def logical_and(x: Number, y: Number) -> Vec:
-    return truth(x) & truth(y)
-
-
-def logical_or(x: Number, y: Number) -> Vec:
-    return truth(x) | truth(y)
-
-
-def logical_xor(x: Number, y: Number) -> Vec:
-    return truth(x) ^ truth(y)
-
-
-def logical_not(x: Number) -> Vec:
-    return ~truth(x)

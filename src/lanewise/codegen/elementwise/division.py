@@ -15,27 +15,15 @@ addition gives it exactly. Where n has too many bits, a loop takes away some of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from lanewise.codegen.elementwise.calls import patched_pair
+from lanewise.codegen.mathlib.arithmetic import BIAS, MANTISSA, SHIFT, TINY, two_to
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
-Rounding = Callable[[Vec], Vec]
-
-#: Of each kind of float: bits of the mantissa that are stored, and the bias of the exponent.
-_LAYOUT = {"f32": (23, 127), "f64": (52, 1023)}
-
-#: 1.5 * 2**52, as which plus a small integer a float64 has that integer in its low bits.
-_MAGIC = 1.5 * 2.0**52
-_MAGIC_BITS = int(np.float64(_MAGIC).view(np.int64))
-
-
-def divided(a: Vec, b: Vec) -> Vec:
-    """Return ``a / b``, rounded correctly whatever the emitter's flags allow."""
-    type_ = a.e.type(a.kind, a.varying or b.varying)
-    return a.e.map(a.kind, (a, b), lambda x, y: f"fdiv {type_} {x}, {y}")
+#: Added to a small integer, a float64 that has it in its low bits; and the bits of that.
+_SHIFT = SHIFT["f64"]
+_SHIFT_BITS = int(np.float64(_SHIFT).view(np.int64))
 
 
 # --- integers ---------------------------------------------------------------------------------
@@ -50,46 +38,30 @@ def floor_divide_int(a: Vec, b: Vec) -> Vec:
     >>> compile_elementwise(floor_divide_int, (int, int))([7, -7, 7, -7, 1], [2, 2, -2, -2, 0])
     array([ 3, -4, -4,  3,  0])
     """
-    return _floor(a, b) if _may_be_zero(b) else _floor_constant(a, b)
+    power = _power_of_two(b)
+    return a >> power if power is not None else quotient_int(a, b, "floor")
 
 
 def remainder_int(a: Vec, b: Vec) -> Vec:
     """Return ``a % b`` of integers: it has the sign of `b`."""
-    if not _may_be_zero(b):
-        power = _power_of_two(b)
-        return a & ((1 << power) - 1) if power is not None else a - _floor_constant(a, b) * b
-    return select(b.eq(0), 0, a - _floor(a, b) * b)
+    power = _power_of_two(b)
+    return a & ((1 << power) - 1) if power is not None else divmod_int(a, b)[1]
 
 
 def divmod_int(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     """Return ``a // b`` and ``a % b`` of integers."""
-    if not _may_be_zero(b):
-        return floor_divide_int(a, b), remainder_int(a, b)
-    floor = _floor(a, b)
-    return floor, select(b.eq(0), 0, a - floor * b)
+    floor = floor_divide_int(a, b)
+    return floor, _unless_zero(b, a - floor * b)
 
 
 def fmod_int(a: Vec, b: Vec) -> Vec:
     """Return what C's division leaves of integers: it has the sign of `a`."""
-    if not _may_be_zero(b):
-        return a.rest(b) if b.value not in (1, -1) else a & 0
-    return select(b.eq(0), 0, a - _integer(a, b, "trunc") * b)
+    return _unless_zero(b, a - quotient_int(a, b, "trunc") * b)
 
 
-def truncated_int(a: Vec, b: Vec) -> Vec:
-    """Return C's quotient of integers, towards zero; 0 where `b` is 0."""
-    return _integer(a, b, "trunc")
-
-
-def _may_be_zero(b: Vec) -> bool:
-    """Return whether a divisor is to be taken as any number: all but constants other than 0.
-
-    Division by 64-bit constants is left to floats too: processors do not multiply 64 bits by 64 in
-    vectors so that the upper ones are kept, which LLVM would need.
-    """
-    if b.value is None or b.value == 0:
-        return True
-    return BITS[b.kind] == 64 and _power_of_two(b) is None and abs(b.value) != 1
+def _unless_zero(b: Vec, result: Vec) -> Vec:
+    """Return a result, but 0 where `b` is 0."""
+    return result if b.value else select(b.eq(0), 0, result)
 
 
 def _power_of_two(b: Vec) -> int | None:
@@ -99,29 +71,14 @@ def _power_of_two(b: Vec) -> int | None:
     return int(value).bit_length() - 1
 
 
-def _floor_constant(a: Vec, b: Vec) -> Vec:
-    """Return ``a // b`` for a constant, not zero: LLVM multiplies and shifts."""
-    power = _power_of_two(b)
-    if power is not None:
-        return a >> power
-    if b.value == -1:
-        return -a
-    quotient = a.quotient(b)
-    if not is_signed(a.kind):
-        return quotient
-    rest = a - quotient * b
-    return quotient - (rest.ne(0) & ((rest ^ b) < 0)).to(a.kind)
-
-
-def _floor(a: Vec, b: Vec) -> Vec:
-    return _integer(a, b, "floor")
-
-
-def _integer(a: Vec, b: Vec, rounding: str) -> Vec:
+def quotient_int(a: Vec, b: Vec, rounding: str) -> Vec:
     """Return a quotient of integers, rounded down or towards zero; 0 where `b` is 0."""
     kind, e = a.kind, a.e
     bits = BITS[kind]
-    if not (a.varying or b.varying):
+    # By constants LLVM multiplies and shifts. But processors do not multiply 64 bits by 64 in
+    # vectors so that the upper ones are kept.
+    easy = b.value == -1 or _power_of_two(b) is not None or (b.value and bits < 64)
+    if easy or not (a.varying or b.varying):
         return _by_integers(a, b, rounding)
     if bits <= 16:
         return _by_floats(a.to("f32"), b.to("f32"), rounding).whole("i32").to(kind)
@@ -135,7 +92,7 @@ def _integer(a: Vec, b: Vec, rounding: str) -> Vec:
     offset = 2**51 if signed else 0
     large = ((a_bits + offset) | (b_bits + offset)) >= (2**52 if signed else 2**51)
     quotient = _by_floats(_small_to_float(a), _small_to_float(b), rounding)
-    usual = (quotient + _magic(a)).bits() - _MAGIC_BITS
+    usual = (quotient + _SHIFT).bits() - _SHIFT_BITS
 
     def one_by_one() -> Vec:
         return e.call(f"quotient.{rounding}", lambda x, y: _by_integers(x, y, rounding), a, b)
@@ -143,22 +100,14 @@ def _integer(a: Vec, b: Vec, rounding: str) -> Vec:
     return e.patched(usual.as_kind(kind), large, one_by_one)
 
 
-def _magic(a: Vec) -> Vec:
-    return a.e.constant("f64", _MAGIC)
-
-
 def _small_to_float(a: Vec) -> Vec:
     """Return an integer of magnitude below 2**51 as a float64: two quick instructions anywhere."""
-    return (a.as_kind("i64") + _MAGIC_BITS).as_kind("f64") - _magic(a)
+    return (a.as_kind("i64") + _SHIFT_BITS).as_kind("f64") - _SHIFT
 
 
 def _by_floats(a: Vec, b: Vec, rounding: str) -> Vec:
     """Return the quotient of whole numbers with few enough bits; 0 where `b` is 0."""
-    quotient = divided(a, b)
-    quotient = quotient.floor() if rounding == "floor" else quotient.trunc()
-    if b.value:
-        return quotient
-    return select(b.eq(0.0), 0.0, quotient)
+    return _unless_zero(b, a.e.intrinsic(rounding, a / b))
 
 
 def _by_integers(a: Vec, b: Vec, rounding: str) -> Vec:
@@ -179,26 +128,18 @@ def _by_integers(a: Vec, b: Vec, rounding: str) -> Vec:
 
 def floor_divide(a: Vec, b: Vec) -> Vec:
     """Return ``a // b`` of floats: a whole number."""
-    (quotient, _), rare = _floored(a, b)
-    return a.e.patched(quotient, rare, lambda: a.e.called("divmod", _divmod_rare, a, b)[0])
+    return divmod_(a, b)[0]
 
 
 def remainder(a: Vec, b: Vec) -> Vec:
     """Return ``a % b`` of floats: it has the sign of `b`."""
-    (_, rest), rare = _floored(a, b)
-    return a.e.patched(rest, rare, lambda: a.e.called("divmod", _divmod_rare, a, b)[1])
+    return divmod_(a, b)[1]
 
 
 def divmod_(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     """Return ``a // b`` and ``a % b`` of floats."""
-    found, rare = _floored(a, b)
-    return patched_pair(found, rare, lambda: a.e.called("divmod", _divmod_rare, a, b))
-
-
-def _floored(a: Vec, b: Vec) -> tuple[tuple[Vec, Vec], Vec]:
-    """Return quotient and remainder, and where they do not hold."""
     assert is_float(a.kind)
-    quotient = divided(a, b).floor()
+    quotient = (a / b).floor()
     rest = (-quotient).fma(b, a)
     # The quotient may have been rounded up to a whole number: then the rest is not of b's sign.
     wrong = rest.ne(0.0) & ((rest.bits() ^ b.bits()) < 0)
@@ -206,8 +147,9 @@ def _floored(a: Vec, b: Vec) -> tuple[tuple[Vec, Vec], Vec]:
     rest = select(wrong, rest + b, rest)
     rest = select(rest.eq(0.0), a.e.constant(a.kind, 0.0).copysign(b), rest)
     # NumPy's formula gives the exact quotient as long as its roundings stay below a half.
-    limit = 2.0 ** (_LAYOUT[a.kind][0] - 2)
-    return (quotient, rest), ~((quotient.abs() < limit) & (b.abs() < np.inf))
+    usual = (quotient.abs() < 2.0 ** (MANTISSA[a.kind] - 2)) & (b.abs() < np.inf)
+    found = quotient, rest
+    return patched_pair(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
 
 
 def _divmod_rare(a: Vec, b: Vec) -> tuple[Vec, Vec]:
@@ -215,16 +157,16 @@ def _divmod_rare(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     e, kind = a.e, a.kind
     zero = e.constant(kind, 0.0)
     rest = _fmod_rare(a, b)
-    quotient = divided(a - rest, b)
+    quotient = (a - rest) / b
     other_side = rest.ne(0.0) & ((b < 0.0) ^ (rest < 0.0))
     adjusted = select(other_side, rest + b, rest)
     quotient = select(other_side, quotient - 1.0, quotient)
     adjusted = select(rest.eq(0.0), zero.copysign(b), adjusted)
     floor = quotient.floor()
     floor = select(quotient - floor > 0.5, floor + 1.0, floor)
-    floor = select(quotient.eq(0.0), zero.copysign(divided(a, b)), floor)
+    floor = select(quotient.eq(0.0), zero.copysign(a / b), floor)
     by_zero = b.eq(0.0)
-    return select(by_zero, divided(a, b), floor), select(by_zero, rest, adjusted)
+    return select(by_zero, a / b, floor), select(by_zero, rest, adjusted)
 
 
 def fmod(a: Vec, b: Vec) -> Vec:
@@ -238,10 +180,10 @@ def fmod(a: Vec, b: Vec) -> Vec:
     """
     e = a.e
     x, y = a.abs(), b.abs()
-    quotient = divided(x, y).trunc()
+    quotient = (x / y).trunc()
     rest = (-quotient).fma(y, x)
     rest = select(rest < 0.0, rest + y, rest)
-    usual = (quotient < 2.0 ** (_LAYOUT[a.kind][0] + 1)) & (y < np.inf)
+    usual = (quotient < 2.0 ** (MANTISSA[a.kind] + 1)) & (y < np.inf)
     return e.patched(rest.copysign(a), ~usual, lambda: e.call("fmod", _fmod_rare, a, b))
 
 
@@ -254,7 +196,7 @@ def _fmod_rare(a: Vec, b: Vec) -> Vec:
     e, kind = a.e, a.kind
     x, y = a.abs(), b.abs()
     invalid = a.isnan() | b.isnan() | x.eq(np.inf) | y.eq(0.0)
-    digits = _LAYOUT[kind][0] - 1
+    digits = MANTISSA[kind] - 1
     varying = a.varying or b.varying
     rest = e.slot(kind, varying)
     rest.set(select(invalid, 0.0, x))
@@ -265,8 +207,8 @@ def _fmod_rare(a: Vec, b: Vec) -> Vec:
         r = rest.get()
         shift = (_exponent(r) - exponent_of_y - digits).greatest(0)
         half = shift >> 1
-        t = y * _two_to(half, kind) * _two_to(shift - half, kind)
-        left = (-divided(r, t).trunc()).fma(t, r)
+        t = y * two_to(half, kind) * two_to(shift - half, kind)
+        left = (-(r / t).trunc()).fma(t, r)
         left = select(left < 0.0, left + t, left)
         rest.set(select(r >= y, left, r))
 
@@ -276,14 +218,7 @@ def _fmod_rare(a: Vec, b: Vec) -> Vec:
 
 def _exponent(x: Vec) -> Vec:
     """Return the exponent of a positive float, subnormal ones included."""
-    stored, bias = _LAYOUT[x.kind]
-    up = 2 * stored
-    small = x < 2.0 ** (2 - bias + stored)
-    bits = select(small, x * 2.0**up, x).bits()
-    return (bits >> stored) - bias - select(small, x.e.constant(bits.kind, up), 0)
-
-
-def _two_to(n: Vec, kind: str) -> Vec:
-    """Return 2**n, a normal number."""
-    stored, bias = _LAYOUT[kind]
-    return ((n + bias) << stored).as_kind(kind)
+    digits = MANTISSA[x.kind]
+    subnormal = x < TINY[x.kind]
+    bits = select(subnormal, x * 2.0**digits, x).bits()
+    return (bits >> digits) - BIAS[x.kind] - select(subnormal, x.e.constant(bits.kind, digits), 0)

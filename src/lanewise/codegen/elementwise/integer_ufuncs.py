@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lanewise.codegen.elementwise.division import truncated_int
+from lanewise.codegen.elementwise.division import quotient_int
 from lanewise.codegen.vector import BITS, Vec, is_signed, select
 
 #: Told of a condition that raises: the truth value, the class of the error, and its message.
@@ -18,19 +18,14 @@ def unsigned(x: Vec) -> Vec:
     return x.as_kind(f"u{BITS[x.kind]}")
 
 
-def count_ones(x: Vec) -> Vec:
-    """Return how many bits are set, as the same kind."""
-    return x.e.intrinsic("ctpop", x)
-
-
 def trailing_zeros(x: Vec) -> Vec:
     """Return how many of the lowest bits are zero; all of them for 0."""
-    return count_ones(~x & (x - 1))
+    return x.e.intrinsic("ctpop", ~x & (x - 1))
 
 
 def bitwise_count(x: Vec) -> Vec:
     """Return the number of ones in the absolute value, as ``uint8``."""
-    return count_ones(unsigned(x.abs())).to("u8")
+    return x.e.intrinsic("ctpop", unsigned(x.abs())).to("u8")
 
 
 def sign(x: Vec) -> Vec:
@@ -125,7 +120,7 @@ def gcd(x: Vec, y: Vec) -> Vec:
 def lcm(x: Vec, y: Vec) -> Vec:
     """Return the least common multiple of the absolute values, wrapped around; 0 if one is 0."""
     a, b = (unsigned(v.abs()) for v in (x, y))
-    return (truncated_int(a, gcd(a, b)) * b).as_kind(x.kind)
+    return (quotient_int(a, gcd(a, b), "trunc") * b).as_kind(x.kind)
 
 
 def _gcd(x: Vec, y: Vec) -> Vec:
@@ -151,18 +146,3 @@ def _gcd(x: Vec, y: Vec) -> Vec:
 def _odd(x: Vec) -> Vec:
     """Return x without its factors of two; 0 of 0."""
     return x >> (trailing_zeros(x) & (BITS[x.kind] - 1))
-
-
-def less_mixed(x: Vec, y: Vec) -> Vec:
-    """Return whether a signed integer is less than an unsigned one."""
-    return (x < 0) | (unsigned(x) < y)
-
-
-def less_equal_mixed(x: Vec, y: Vec) -> Vec:
-    """Return whether a signed integer is at most an unsigned one."""
-    return (x < 0) | (unsigned(x) <= y)
-
-
-def equal_mixed(x: Vec, y: Vec) -> Vec:
-    """Return whether a signed integer equals an unsigned one."""
-    return (x >= 0) & unsigned(x).eq(y)

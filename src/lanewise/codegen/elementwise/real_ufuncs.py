@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from functools import reduce
+
 import numpy as np
 
-from lanewise.codegen.vector import BITS, Vec, select
+from lanewise.codegen.mathlib.arithmetic import BIAS, MANTISSA, TINY, two_to
+from lanewise.codegen.numbers import Number, choose, vecs
+from lanewise.codegen.vector import BITS, NUMPY, Vec, select
 
-#: Of each kind of float: bits of the mantissa that are stored, and the bias of the exponent.
-LAYOUT = {"f16": (10, 15), "f32": (23, 127), "f64": (52, 1023)}
+Writer = Callable[..., Vec]
 
 
 def unchanged(x: Vec) -> Vec:
     return x
 
 
-def never(x: Vec) -> Vec:
-    """Return False, in each lane if x varies."""
-    return x.e.constant("b", False).spread_if(x.varying)
-
-
-def always(x: Vec) -> Vec:
-    """Return True, in each lane if x varies."""
-    return x.e.constant("b", True).spread_if(x.varying)
+def always(value: bool) -> Writer:
+    """Return the function that is a truth value of any number, in each lane if that varies."""
+    return lambda x: x.e.constant("b", value).spread_if(x.varying)
 
 
 # --- choosing ---------------------------------------------------------------------------------
 
 
-def maximum(x: Vec, y: Vec) -> Vec:
-    """Return the greater of two floats, NaN if either is; of zeros the second, as processors do."""
-    return select(x.isnan(), np.nan, select(x > y, x, y))
+def _extreme(is_first: Writer) -> Writer:
+    """Return `maximum` or `minimum`: NaN if either is; of zeros the second, as processors do."""
+    return lambda x, y: select(x.isnan(), np.nan, select(is_first(x, y), x, y))
 
 
-def minimum(x: Vec, y: Vec) -> Vec:
-    """Return the lesser of two floats, NaN if either is; of zeros the second, as processors do."""
-    return select(x.isnan(), np.nan, select(x < y, x, y))
+def _extreme_number(is_first: Writer) -> Writer:
+    """Return `fmax` or `fmin`: where one is NaN, the other."""
+    return lambda x, y: select(y.isnan(), x, select(is_first(x, y), x, y))
 
 
-def fmax(x: Vec, y: Vec) -> Vec:
-    """Return the greater of two floats; where one is NaN, the other."""
-    return select(y.isnan(), x, select(x > y, x, y))
+def first_of(is_first: Callable[..., Vec], keeps_nan: bool) -> Callable[[Number, Number], Number]:
+    """Return the rule of what NumPy compares in software: of equal numbers it gives the first."""
+
+    def write(x: Number, y: Number) -> Number:
+        nan = [part.isnan() for part in vecs(x if keeps_nan else y)]
+        return choose(reduce(operator.or_, nan) | is_first(x, y), x, y)
+
+    return write
 
 
-def fmin(x: Vec, y: Vec) -> Vec:
-    """Return the lesser of two floats; where one is NaN, the other."""
-    return select(y.isnan(), x, select(x < y, x, y))
-
-
-def maximum_half(x: Vec, y: Vec) -> Vec:
-    """Return the greater of two float16; NumPy compares them in software: of zeros the first."""
-    return select((x >= y) | x.isnan(), x, y)
-
-
-def minimum_half(x: Vec, y: Vec) -> Vec:
-    return select((x <= y) | x.isnan(), x, y)
-
-
-def fmax_half(x: Vec, y: Vec) -> Vec:
-    return select((x >= y) | y.isnan(), x, y)
-
-
-def fmin_half(x: Vec, y: Vec) -> Vec:
-    return select((x <= y) | y.isnan(), x, y)
+maximum, minimum = _extreme(operator.gt), _extreme(operator.lt)
+fmax, fmin = _extreme_number(operator.gt), _extreme_number(operator.lt)
+maximum_half, minimum_half = first_of(operator.ge, True), first_of(operator.le, True)
+fmax_half, fmin_half = first_of(operator.ge, False), first_of(operator.le, False)
 
 
 def sign(x: Vec) -> Vec:
@@ -134,19 +123,16 @@ def frexp(x: Vec) -> tuple[Vec, Vec]:
     >>> compile_elementwise(frexp, (float,))([10.0, -0.5, 0.0])
     (array([ 0.625, -0.5  ,  0.   ]), array([4, 0, 0], dtype=int32))
     """
-    stored, bias = LAYOUT[x.kind]
-    kind = f"i{BITS[x.kind]}"
-    up = 2.0 ** (stored + 1)
-    subnormal = x.abs() < 2.0 ** (1 - bias)
-    scaled = select(subnormal, x * up, x)
-    bits = scaled.bits()
+    stored, bias = MANTISSA[x.kind], BIAS[x.kind]
+    up = stored + 1
+    subnormal = x.abs() < TINY[x.kind]
+    bits = select(subnormal, x * 2.0**up, x).bits()
     mask = 2 * bias + 1
     exponent = ((bits >> stored) & mask) - (bias - 1)
-    exponent = select(subnormal, exponent - (stored + 1), exponent)
+    exponent = select(subnormal, exponent - up, exponent)
     mantissa = ((bits & ~(mask << stored)) | ((bias - 1) << stored)).as_kind(x.kind)
     as_it_is = x.eq(0.0) | ~isfinite(x)
-    zero = x.e.constant(kind, 0)
-    return select(as_it_is, x, mantissa), select(as_it_is, zero, exponent).to("i32")
+    return select(as_it_is, x, mantissa), select(as_it_is, 0, exponent).to("i32")
 
 
 def ldexp(x: Vec, n: Vec) -> Vec:
@@ -156,21 +142,16 @@ def ldexp(x: Vec, n: Vec) -> Vec:
     factors, and where they are small the first two bring x down to where it is normal still, or so
     far below that the result is zero anyway.
     """
-    stored, bias = LAYOUT[x.kind]
+    stored, bias = MANTISSA[x.kind], BIAS[x.kind]
     kind = f"i{BITS[x.kind]}"
     n = n.least(10_000).greatest(-10_000).to(kind)
     down = bias - 1 - stored  # 2**-down times a mantissa keeps clear of the subnormals
     for _ in range(2):
         step = select(n > bias, bias, select(n < 1 - bias, -down, n.e.constant(kind, 0)))
-        x = x * _two_to(step, x.kind)
+        x = x * two_to(step, x.kind)
         n = n - step
     n = n.least(bias).greatest(1 - bias)
-    return x * _two_to(n, x.kind)
-
-
-def _two_to(n: Vec, kind: str) -> Vec:
-    stored, bias = LAYOUT[kind]
-    return ((n + bias) << stored).as_kind(kind)
+    return x * two_to(n, x.kind)
 
 
 def nextafter(x: Vec, y: Vec) -> Vec:
@@ -200,16 +181,14 @@ def spacing_half(x: Vec) -> Vec:
     return select(isfinite(x), select(x.eq(0.0), least, gap), np.nan)
 
 
-def deg2rad(x: Vec) -> Vec:
-    return x * _ratio(x.kind, np.pi, 180.0)
+def _times_ratio(above: float, below: float) -> Writer:
+    """Return a product with a ratio that is as accurate as the kind, as in NumPy's source."""
+
+    def write(x: Vec) -> Vec:
+        real = NUMPY[x.kind].type
+        return x * float(real(above) / real(below))
+
+    return write
 
 
-def rad2deg(x: Vec) -> Vec:
-    return x * _ratio(x.kind, 180.0, np.pi)
-
-
-def _ratio(kind: str, above: float, below: float) -> float:
-    """Return a ratio, computed with the accuracy of the kind as NumPy's source is."""
-    if kind == "f64":
-        return above / below
-    return float(np.float32(above) / np.float32(below))
+deg2rad, rad2deg = _times_ratio(np.pi, 180.0), _times_ratio(180.0, np.pi)

@@ -3,7 +3,7 @@
 All else that is known of a ufunc is its row in `ops/ufuncs.py`.
 
 `lookup` gives what writes the code of one loop. A row names the function as NumPy does, and says
-for each class of dtypes what writes it: ``?`` truth values, ``i`` and ``u`` signed and unsigned
+for each class of dtypes what writes it: ``b`` truth values, ``i`` and ``u`` signed and unsigned
 integers, ``e`` float16, ``f`` float32 and float64, ``c`` complex numbers; several letters where the
 operands are of different classes. What a row does not say of float16 is computed in float32 and
 rounded, as NumPy does it.
@@ -38,8 +38,8 @@ from lanewise.codegen.mathlib import (
     special,
     trigonometric,
 )
-from lanewise.codegen.numbers import Number, is_supported
-from lanewise.codegen.vector import Vec
+from lanewise.codegen.numbers import Number, is_supported, truth
+from lanewise.codegen.vector import Vec, is_signed
 from lanewise.ops.ufuncs import row_of
 
 Writer = Callable[..., Any]
@@ -66,8 +66,7 @@ class Function:
     def __call__(self, *operands: Number, **options: Any) -> Any:
         e = operands[0].e
         flags = e.flags
-        if not self.is_arithmetic:
-            e.flags = ""
+        e.flags = flags if self.is_arithmetic else ""
         try:
             return self.write(*operands, **options)
         finally:
@@ -77,56 +76,40 @@ class Function:
 _real, _integer, _complex = real_ufuncs, integer_ufuncs, complex_ufuncs
 
 
-def _comparison(of_reals: Writer, of_complex: Writer, iu: Writer, ui: Writer) -> Row:
-    return {"? i u e f": of_reals, "c": of_complex, "iu": iu, "ui": ui}
+def _comparison(compare: Writer, of_reals: Writer, of_complex: Writer) -> Row:
+    """Return the row of a comparison: of Python's numbers, of lanes, and of complex ones."""
+
+    def of_mixed(x: Vec, y: Vec) -> Vec:
+        """Compare a signed and an unsigned integer: what is negative is less than all others."""
+        signed, decided = (x, compare(-1, 0)) if is_signed(x.kind) else (y, compare(0, -1))
+        found = of_reals(_integer.unsigned(x), _integer.unsigned(y))
+        return (signed < 0) | found if decided else (signed >= 0) & found
+
+    return {"b i u e f": of_reals, "c": of_complex, "iu ui": of_mixed}
 
 
-def _logical(of_all: Writer) -> Row:
-    return {"? i u e f c": of_all}
+def _logical(combine: Writer) -> Row:
+    return {"b i u e f c": lambda *operands: combine(*map(truth, operands))}
 
 
 def _choice(
     of_bools: Writer, of_integers: Writer, half: Writer, real: Writer, complex_: Writer
 ) -> Row:
-    return {"?": of_bools, "i u": of_integers, "e": half, "f": real, "c": complex_}
+    return {"b": of_bools, "i u": of_integers, "e": half, "f": real, "c": complex_}
 
 
-def _swapped(writer: Writer) -> Writer:
-    return lambda x, y: writer(y, x)
-
-
-def _negated(writer: Writer) -> Writer:
-    return lambda x, y: ~writer(x, y)
-
-
-def _bits(of_all: Writer) -> Row:
-    return {"? i u": of_all}
-
-
-def _rounding(of_floats: Writer) -> Row:
-    return {"? i u": _real.unchanged, "f": of_floats}
-
-
-def _class(of_integers: Writer, of_floats: Writer, of_complex: Writer) -> Row:
-    return {"? i u": of_integers, "e f": of_floats, "c": of_complex}
-
-
-def _with_known_powers(power: Writer) -> Writer:
-    """Return a power that writes products where the exponent is known and small."""
-
-    def write(x: Vec, y: Vec) -> Vec:
-        known = None if y.value is None else _real.known_power(x, float(y.value))
-        return power(x, y) if known is None else known
-
-    return write
+def _power(x: Vec, y: Vec) -> Vec:
+    """Write products where the exponent is known and small."""
+    known = None if y.value is None else _real.known_power(x, float(y.value))
+    return power.pow(x, y) if known is None else known
 
 
 #: NumPy's ufuncs.
 ROWS: dict[str, Row] = {
     # arithmetic
-    "add": {"?": operator.or_, "i u e f": operator.add, "c": _complex.add},
+    "add": {"b": operator.or_, "i u e f": operator.add, "c": _complex.add},
     "subtract": {"i u e f": operator.sub, "c": _complex.subtract},
-    "multiply": {"?": operator.and_, "i u e f": operator.mul, "c": _complex.multiply},
+    "multiply": {"b": operator.and_, "i u e f": operator.mul, "c": _complex.multiply},
     "divide": {"e f": operator.truediv, "c": _complex.divide},
     "floor_divide": {"i u": division.floor_divide_int, "f": division.floor_divide},
     "remainder": {"i u": division.remainder_int, "f": division.remainder},
@@ -134,7 +117,7 @@ ROWS: dict[str, Row] = {
     "fmod": {"i u": division.fmod_int, "f": division.fmod},
     "negative": {"i u e f": operator.neg, "c": _complex.negative},
     "positive": {"i u e f c": _real.unchanged},
-    "absolute": {"? u": _real.unchanged, "i e f": Vec.abs, "c": complex_functions.absolute},
+    "absolute": {"b u": _real.unchanged, "i e f": Vec.abs, "c": complex_functions.absolute},
     "fabs": {"e f": Vec.abs},
     "sign": {"i u": _integer.sign, "f": _real.sign, "c": complex_functions.sign},
     "square": {"i u e f": _real.square, "c": _complex.square},
@@ -148,9 +131,9 @@ ROWS: dict[str, Row] = {
     "degrees": {"f": _real.rad2deg},
     # rounding and representation
     "rint": {"f": Vec.rint, "c": _complex.rint},
-    "floor": _rounding(Vec.floor),
-    "ceil": _rounding(Vec.ceil),
-    "trunc": _rounding(Vec.trunc),
+    "floor": {"b i u": _real.unchanged, "f": Vec.floor},
+    "ceil": {"b i u": _real.unchanged, "f": Vec.ceil},
+    "trunc": {"b i u": _real.unchanged, "f": Vec.trunc},
     "modf": {"f": _real.modf},
     "frexp": {"f": _real.frexp},
     "ldexp": {"fi": _real.ldexp},
@@ -158,47 +141,20 @@ ROWS: dict[str, Row] = {
     "nextafter": {"e f": _real.nextafter},
     "spacing": {"e": _real.spacing_half, "f": _real.spacing},
     "signbit": {"e f": _real.signbit},
-    "isnan": _class(_real.never, Vec.isnan, _complex.isnan),
-    "isinf": _class(_real.never, _real.isinf, _complex.isinf),
-    "isfinite": _class(_real.always, _real.isfinite, _complex.isfinite),
+    "isnan": {"b i u": _real.always(False), "e f": Vec.isnan, "c": _complex.isnan},
+    "isinf": {"b i u": _real.always(False), "e f": _real.isinf, "c": _complex.isinf},
+    "isfinite": {"b i u": _real.always(True), "e f": _real.isfinite, "c": _complex.isfinite},
     # comparison and logic
-    "equal": _comparison(
-        Vec.eq, _complex.equal, _integer.equal_mixed, _swapped(_integer.equal_mixed)
-    ),
-    "not_equal": _comparison(
-        Vec.ne,
-        _complex.not_equal,
-        _negated(_integer.equal_mixed),
-        _swapped(_negated(_integer.equal_mixed)),
-    ),
-    "less": _comparison(
-        operator.lt,
-        _complex.less,
-        _integer.less_mixed,
-        _swapped(_negated(_integer.less_equal_mixed)),
-    ),
-    "less_equal": _comparison(
-        operator.le,
-        _complex.less_equal,
-        _integer.less_equal_mixed,
-        _swapped(_negated(_integer.less_mixed)),
-    ),
-    "greater": _comparison(
-        operator.gt,
-        _complex.greater,
-        _negated(_integer.less_equal_mixed),
-        _swapped(_integer.less_mixed),
-    ),
-    "greater_equal": _comparison(
-        operator.ge,
-        _complex.greater_equal,
-        _negated(_integer.less_mixed),
-        _swapped(_integer.less_equal_mixed),
-    ),
-    "logical_and": _logical(_complex.logical_and),
-    "logical_or": _logical(_complex.logical_or),
-    "logical_xor": _logical(_complex.logical_xor),
-    "logical_not": _logical(_complex.logical_not),
+    "equal": _comparison(operator.eq, Vec.eq, _complex.equal),
+    "not_equal": _comparison(operator.ne, Vec.ne, _complex.not_equal),
+    "less": _comparison(operator.lt, operator.lt, _complex.less),
+    "less_equal": _comparison(operator.le, operator.le, _complex.less_equal),
+    "greater": _comparison(operator.gt, operator.gt, _complex.greater),
+    "greater_equal": _comparison(operator.ge, operator.ge, _complex.greater_equal),
+    "logical_and": _logical(operator.and_),
+    "logical_or": _logical(operator.or_),
+    "logical_xor": _logical(operator.xor),
+    "logical_not": _logical(operator.invert),
     "maximum": _choice(
         operator.or_, Vec.greatest, _real.maximum_half, _real.maximum, _complex.maximum
     ),
@@ -208,21 +164,17 @@ ROWS: dict[str, Row] = {
     "fmax": _choice(operator.or_, Vec.greatest, _real.fmax_half, _real.fmax, _complex.fmax),
     "fmin": _choice(operator.and_, Vec.least, _real.fmin_half, _real.fmin, _complex.fmin),
     # integers and bits
-    "bitwise_and": _bits(operator.and_),
-    "bitwise_or": _bits(operator.or_),
-    "bitwise_xor": _bits(operator.xor),
-    "invert": _bits(operator.invert),
+    "bitwise_and": {"b i u": operator.and_},
+    "bitwise_or": {"b i u": operator.or_},
+    "bitwise_xor": {"b i u": operator.xor},
+    "invert": {"b i u": operator.invert},
     "left_shift": {"i u": _integer.left_shift},
     "right_shift": {"i u": _integer.right_shift},
     "gcd": {"i u": _integer.gcd},
     "lcm": {"i u": _integer.lcm},
     "bitwise_count": {"i u": _integer.bitwise_count},
     # exponentials, logarithms and powers; trigonometric and hyperbolic functions
-    "power": {
-        "i u": _integer.power,
-        "f": _with_known_powers(power.pow),
-        "c": complex_functions.power,
-    },
+    "power": {"i u": _integer.power, "f": _power, "c": complex_functions.power},
     "exp": {"f": exponential.exp, "c": complex_functions.exp},
     "exp2": {"f": exponential.exp2, "c": complex_functions.exp2},
     "expm1": {"f": exponential.expm1, "c": complex_functions.expm1},
@@ -230,7 +182,7 @@ ROWS: dict[str, Row] = {
     "log2": {"f": exponential.log2, "c": complex_functions.log2},
     "log10": {"f": exponential.log10, "c": complex_functions.log10},
     "log1p": {"f": exponential.log1p, "c": complex_functions.log1p},
-    "float_power": {"f": _with_known_powers(power.pow), "c": complex_functions.power},
+    "float_power": {"f": _power, "c": complex_functions.power},
     "cbrt": {"f": power.cbrt},
     "hypot": {"f": power.hypot},
     "logaddexp": {"f": power.logaddexp},
@@ -275,11 +227,6 @@ SCIPY: dict[str, Writer] = {
     "cbrt": power.cbrt,
 }
 
-#: NumPy's ufuncs, and the names of their rows.
-_NAMES: dict[Any, str] = {fn: fn.__name__ for fn in vars(np).values() if isinstance(fn, np.ufunc)}
-
-_CLASSES = {"b": "?", "i": "i", "u": "u", "f": "f", "c": "c"}
-
 
 @lru_cache(maxsize=4096)
 def lookup(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> Function | None:
@@ -305,41 +252,34 @@ def lookup(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> Function | None:
     row = _row(ufunc)
     if not row:
         return None
-    classes = [_class_of(dtype) for dtype in loop[: ufunc.nin]]
+    classes = ["e" if dtype.char == "e" else dtype.kind for dtype in loop[: ufunc.nin]]
     key = classes[0] if len(set(classes)) == 1 else "".join(classes)
-    for keys, writer in row.items():
-        if key in keys.split():
-            fails = writer is _integer.power and key == "i"
-            return Function(writer, fails, row_of(ufunc).is_arithmetic)
-    if "e" in key:
-        key = key.replace("e", "f")
-        for keys, writer in row.items():
-            if key in keys.split():
-                return Function(_through_float32(writer))
-    return None
+    writers = {key: writer for keys, writer in row.items() for key in keys.split()}
+    writer = writers.get(key)
+    if writer is None and (wider := writers.get(key.replace("e", "f"))) is not None:
+        writer = through_float32(wider)
+    if writer is None:
+        return None
+    fails = writer is _integer.power and key == "i"
+    return Function(writer, fails, row_of(ufunc).is_arithmetic)
 
 
 def _row(ufunc: np.ufunc) -> Row:
     """Return the row of a ufunc, empty if there is none."""
-    name = _NAMES.get(ufunc)
-    if name is not None:
+    name = ufunc.__name__
+    if vars(np).get(name) is ufunc:
         return ROWS.get(name, {})
     scipy = sys.modules.get("scipy.special")  # whose functions nobody has without it
-    name = ufunc.__name__
     if name in SCIPY and getattr(scipy, name, None) is ufunc:
         return {"f": SCIPY[name]}
     return {}
 
 
-def _class_of(dtype: np.dtype) -> str:
-    return "e" if dtype == np.dtype(np.float16) else _CLASSES[dtype.kind]
-
-
-def _through_float32(writer: Writer) -> Writer:
+def through_float32(writer: Writer) -> Writer:
     """Return what computes in float32 and rounds to float16; exact for single operations."""
 
-    def narrow(result: Number) -> Number:
-        return result.to("f16") if isinstance(result, Vec) and result.kind == "f32" else result
+    def narrow(result: Vec) -> Vec:
+        return result.to("f16") if result.kind == "f32" else result
 
     def write(*operands: Vec) -> Any:
         results = writer(*[x.to("f32") if x.kind == "f16" else x for x in operands])

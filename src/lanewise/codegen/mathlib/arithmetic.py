@@ -5,8 +5,7 @@ Everything here is exact, or rounds as each instruction does; nothing branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.vector import BITS, Vec, select
@@ -28,28 +27,17 @@ LN2 = {
 }
 
 
-def real(function: Callable[..., Vec]) -> Callable[..., Vec]:
-    """Give a function of ``f32`` and ``f64`` the half precision too: through ``f32``, rounded."""
-
-    @wraps(function)
-    def run(*operands: Vec) -> Vec:
-        kind = operands[0].kind
-        if kind == "f16":
-            return function(*[x.to("f32") for x in operands]).to("f16")
-        if kind not in MANTISSA or any(x.kind != kind for x in operands):
-            raise TypeError(f"no mathematics of {', '.join(x.kind for x in operands)}")
-        # Fast-math flags would let LLVM cancel what makes up for rounding, and drop special values.
-        e = operands[0].e
-        flags, e.flags = e.flags, ""
-        try:
-            return function(*operands)
-        finally:
-            e.flags = flags
-
-    return run
-
-
 # --- polynomials ----------------------------------------------------------------------------------
+
+
+def side_by_side(*rows: tuple[float, ...]) -> list[tuple[float, ...]]:
+    """Return polynomials, given as columns of a table: a row for each degree, the longest first."""
+    return [tuple([row[i] for row in rows if i < len(row)]) for i in range(len(rows[0]))]
+
+
+def of_kinds(*rows: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+    """Return a polynomial of float64, and a shorter one of float32 beside it, by kind."""
+    return dict(zip(("f64", "f32"), side_by_side(*rows), strict=True))
 
 
 def horner(x: Vec, coefficients: Sequence[float]) -> Vec:
@@ -129,6 +117,11 @@ def power_of_two(n: Vec) -> Vec:
     """Return 2**n for an integral float, where that is a normal number; at -1023 (-127) it is 0."""
     shift = n + (SHIFT[n.kind] + BIAS[n.kind])
     return (shift.bits() << MANTISSA[n.kind]).as_kind(n.kind)
+
+
+def two_to(n: Vec, kind: str) -> Vec:
+    """Return 2**n for an integer of as many bits, where that is a normal number."""
+    return ((n + BIAS[kind]) << MANTISSA[kind]).as_kind(kind)
 
 
 def scale(x: Vec, n: Vec) -> Vec:

@@ -25,10 +25,11 @@ from lanewise.codegen.mathlib.arithmetic import (
     fast_two_sum,
     mantissa_exponent,
     nearest,
+    of_kinds,
     power_of_two,
-    real,
     replaced_at_edges,
     scale,
+    side_by_side,
     two_sum,
 )
 from lanewise.codegen.vector import Vec, select
@@ -44,79 +45,49 @@ _EXPM1_RANGE = {"f32": (-18.5, 89.0), "f64": (-40.0, 710.0)}
 _EXP2_RANGE = {"f32": (-151.0, 128.5), "f64": (-1076.0, 1024.5)}
 
 #: (exp(r) - 1 - r) / r**2 for abs(r) < ln(2) / 2: 2**-32.1 and 2**-60.6 of exp(r).
-_EXP = {
-    "f32": (
-        0.5,
-        0.1666666716337204,
-        0.041666459292173386,
-        0.00833327416330576,
-        0.0013935447204858065,
-        0.0001991350291064009,
-    ),
-    "f64": (
-        0.5,
-        0.16666666666666682,
-        0.0416666666666667,
-        0.008333333333316808,
-        0.0013888888888865315,
-        0.00019841269896949507,
-        2.4801587364805023e-05,
-        2.755723430422897e-06,
-        2.7557238916436014e-07,
-        2.5112226954894026e-08,
-        2.0925611041431727e-09,
-    ),
-}
-#: (2**r - 1) / r for abs(r) < 1/2: 2**-31.1 and 2**-58.0 of 2**r.
-_EXP2 = {
-    "f32": (
-        0.6931471824645996,
-        0.24022650718688965,
-        0.05550406128168106,
-        0.009618083015084267,
-        0.0013336814008653164,
-        0.00015453154628630728,
-        1.4637226740887854e-05,
-    ),
-    "f64": (
-        0.6931471805599453,
-        0.24022650695910072,
-        0.055504108664823484,
-        0.00961812910762848,
-        0.0013333558145986683,
-        0.00015403530393365929,
-        1.5252734227478872e-05,
-        1.321548681417352e-06,
-        1.0177902053958735e-07,
-        7.054894780139584e-09,
-        4.478446157951594e-10,
-        2.5733389549138758e-11,
-    ),
-}
-#: (log(1 + f) - f + f**2 / 2) / f**3 between sqrt(1/2) and sqrt(2): 2**-29.5.
-_LOG_F32 = (
-    0.3333333432674408,
-    -0.24999995529651642,
-    0.20000919699668884,
-    -0.16668127477169037,
-    0.14240576326847076,
-    -0.12412664294242859,
-    0.11754783242940903,
-    -0.11597501486539841,
-    0.06937427818775177,
+EXP = of_kinds(
+    (0.5, 0.5),
+    (0.16666666666666682, 0.1666666716337204),
+    (0.0416666666666667, 0.041666459292173386),
+    (0.008333333333316808, 0.00833327416330576),
+    (0.0013888888888865315, 0.0013935447204858065),
+    (0.00019841269896949507, 0.0001991350291064009),
+    (2.4801587364805023e-05,),
+    (2.755723430422897e-06,),
+    (2.7557238916436014e-07,),
+    (2.5112226954894026e-08,),
+    (2.0925611041431727e-09,),
 )
-#: (2 atanh(s) - 2 s) / s**3 as a polynomial in s**2, there too: 2**-58.2.
-_LOG_F64 = (
-    0.6666666666666735,
-    0.3999999999941098,
-    0.2857142874329352,
-    0.22222198472677127,
-    0.18183569910886296,
-    0.15313898967734718,
-    0.14797549306095104,
+#: (2**r - 1) / r for abs(r) < 1/2: 2**-31.1 and 2**-58.0 of 2**r.
+_EXP2 = of_kinds(
+    (0.6931471805599453, 0.6931471824645996),
+    (0.24022650695910072, 0.24022650718688965),
+    (0.055504108664823484, 0.05550406128168106),
+    (0.00961812910762848, 0.009618083015084267),
+    (0.0013333558145986683, 0.0013336814008653164),
+    (0.00015403530393365929, 0.00015453154628630728),
+    (1.5252734227478872e-05, 1.4637226740887854e-05),
+    (1.321548681417352e-06,),
+    (1.0177902053958735e-07,),
+    (7.054894780139584e-09,),
+    (4.478446157951594e-10,),
+    (2.5733389549138758e-11,),
+)
+#: (log(1 + f) - f + f**2 / 2) / f**3 between sqrt(1/2) and sqrt(2): 2**-29.5. And there
+#: (2 atanh(s) - 2 s) / s**3, as a polynomial in s**2: 2**-58.2.
+_LOG_F32, _LOG_F64 = side_by_side(
+    (0.3333333432674408, 0.6666666666666735),
+    (-0.24999995529651642, 0.3999999999941098),
+    (0.20000919699668884, 0.2857142874329352),
+    (-0.16668127477169037, 0.22222198472677127),
+    (0.14240576326847076, 0.18183569910886296),
+    (-0.12412664294242859, 0.15313898967734718),
+    (0.11754783242940903, 0.14797549306095104),
+    (-0.11597501486539841,),
+    (0.06937427818775177,),
 )
 #: ln 2 and log10(2) in two parts; multiples of the first by exponents are exact.
-_LN2_SPLIT = {
+LN2_SPLIT = {
     "f32": (0.693145751953125, 1.4286068203094173e-06),
     "f64": (0.6931471805598903, 5.497923018708371e-14),
 }
@@ -140,17 +111,21 @@ def clamp(x: Vec, low: float, high: float) -> Vec:
     return select(x > high, high, x)
 
 
-@real
+def reduced(x: Vec) -> tuple[Vec, Vec, Vec]:
+    """Return n and r of ``x = n ln 2 + r``, and what rounding r left."""
+    high, low = LN2[x.kind]
+    n = nearest(x, LOG2_E[x.kind][0])
+    first = n.fma(-high, x)
+    r = n.fma(-low, first)
+    return n, r, n.fma(-low, first - r)
+
+
 def exp(x: Vec) -> Vec:
     """Return e**x."""
-    high, low = LN2[x.kind]
-    x = clamp(x, *_EXP_RANGE[x.kind])
-    n = nearest(x, LOG2_E[x.kind][0])
-    r = n.fma(-low, n.fma(-high, x))
-    return scale(r.fma(r.fma(estrin(r, _EXP[x.kind]), 1.0), 1.0), n)
+    n, r, _ = reduced(clamp(x, *_EXP_RANGE[x.kind]))
+    return scale(r.fma(r.fma(estrin(r, EXP[x.kind]), 1.0), 1.0), n)
 
 
-@real
 def exp2(x: Vec) -> Vec:
     """Return 2**x."""
     x = clamp(x, *_EXP2_RANGE[x.kind])
@@ -176,32 +151,26 @@ def exp2_of_sum(x: Vec, rest: Vec) -> Vec:
     return scale(total + (error + (r * r).fma(estrin(r, others), lost)), n)
 
 
-@real
 def expm1(x: Vec) -> Vec:
     """Return e**x - 1, for small x to all digits too."""
-    given, x = x, clamp(x, *_EXPM1_RANGE[x.kind])
+    n, r, rest = reduced(clamp(x, *_EXPM1_RANGE[x.kind]))
     # The largest 2**n is too large for a number: there it is half of it, and so is the result.
-    n = nearest(x, LOG2_E[x.kind][0])
     large = n > BIAS[x.kind]
-    total, rest = expm1_parts(x, n, select(large, n - 1.0, n))
-    result = total + rest
-    return select(large, result * 2.0, result).copysign(given)
+    total, more = expm1_parts(select(large, n - 1.0, n), r, rest)
+    result = total + more
+    return select(large, result * 2.0, result).copysign(x)
 
 
-def expm1_parts(x: Vec, n: Vec, scaling: Vec) -> tuple[Vec, Vec]:
-    """Return e**x - 1, for an n next to x / ln 2, as a float and what it leaves out.
+def expm1_parts(n: Vec, r: Vec, rest: Vec) -> tuple[Vec, Vec]:
+    """Return e**x - 1 for what `reduced` makes of x, as a float and what it leaves out.
 
-    The second is not that small: `fast_two_sum` of both is. They are for 2**scaling in place of
-    2**n. Negative zero becomes the positive one.
+    The second is not that small: `fast_two_sum` of both is. Negative zero becomes the positive one.
     """
-    high, low = LN2[x.kind]
-    first = n.fma(-high, x)
-    r = n.fma(-low, first)
-    _, *others = _EXP[x.kind]
+    _, *others = EXP[r.kind]
     half = r * 0.5
-    tail = half.fma(r, (r * r).fma(r * estrin(r, others), n.fma(-low, first - r)))
+    tail = half.fma(r, (r * r).fma(r * estrin(r, others), rest))
     # 2**n (1 + r + tail) - 1
-    power = power_of_two(scaling)
+    power = power_of_two(n)
     less = power - 1.0
     total, error = fast_two_sum(less, power * r)
     return total, power.fma(tail, error + ((power - less) - 1.0))
@@ -220,55 +189,45 @@ def small_log(f: Vec) -> Vec:
     return half.fma(-f, s * z.fma(estrin(z, _LOG_F64), half * f))
 
 
-@real
 def log(x: Vec) -> Vec:
     """Return the natural logarithm."""
     m, k = mantissa_exponent(x)
     f = m - 1.0
-    high, low = _LN2_SPLIT[x.kind]
+    high, low = LN2_SPLIT[x.kind]
     total, error = fast_two_sum(k * high, f)
     return replaced_at_edges(x, total + (error + k.fma(low, small_log(f))))
 
 
-@real
 def log2(x: Vec) -> Vec:
     """Return the logarithm to base 2."""
-    m, k = mantissa_exponent(x)
-    f = m - 1.0
-    high, low = LOG2_E[x.kind]
-    part = f * high
-    rest = f.fma(low, f.fma(high, -part))
-    total, error = fast_two_sum(k, part)
-    return replaced_at_edges(x, total + (error + small_log(f).fma(high, rest)))
+    return _log_to_base(x, LOG2_E[x.kind], (1.0, 0.0))
 
 
-@real
 def log10(x: Vec) -> Vec:
     """Return the logarithm to base 10."""
+    return _log_to_base(x, _LOG10_E[x.kind], _LOG10_2[x.kind])
+
+
+def _log_to_base(x: Vec, of_e: tuple[float, float], of_two: tuple[float, float]) -> Vec:
+    """Return the logarithm to a base, of which those of e and 2 are given as sums of two floats."""
     m, k = mantissa_exponent(x)
     f = m - 1.0
-    high, low = _LOG10_E[x.kind]
+    high, low = of_e
     part = f * high
     rest = f.fma(low, f.fma(high, -part))
-    first, second = _LOG10_2[x.kind]
+    tail = small_log(f).fma(high, rest)
+    first, second = of_two
     total, error = fast_two_sum(k * first, part)
-    tail = k.fma(second, small_log(f).fma(high, rest))
-    return replaced_at_edges(x, total + (error + tail))
+    return replaced_at_edges(x, total + (error + (k.fma(second, tail) if second else tail)))
 
 
-@real
-def log1p(x: Vec) -> Vec:
-    """Return log(1 + x), for small x to all digits too."""
-    return log1p_of_sum(x, None)
-
-
-def log1p_of_sum(x: Vec, left: Vec | None) -> Vec:
-    """Return log(1 + x + left), where left is what rounding x left out."""
+def log1p(x: Vec, left: Vec | None = None) -> Vec:
+    """Return log(1 + x), for small x to all digits too; ``left`` is what rounding x left out."""
     sum_, lost = two_sum(x.e.constant(x.kind, 1.0), x)
     if left is not None:
         lost = lost + left
     m, k = mantissa_exponent(sum_, subnormal=False)
-    high, low = _LN2_SPLIT[x.kind]
+    high, low = LN2_SPLIT[x.kind]
     # 1 + x = 2**k (1 + f + rest); beyond the bound nothing is left of what was lost.
     lost = lost * power_of_two(-k.least(float(BIAS[x.kind] - 1)))
     f, rest = fast_two_sum(m - 1.0, lost)

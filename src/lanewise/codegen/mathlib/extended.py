@@ -7,15 +7,14 @@ value here is a pair: a float64, and a much smaller one that it leaves out.
 from __future__ import annotations
 
 from lanewise.codegen.mathlib.arithmetic import (
-    LN2,
     estrin,
     fast_two_sum,
     horner,
     mantissa_exponent,
-    nearest,
     scale,
+    two_product,
 )
-from lanewise.codegen.mathlib.exponential import _EXP, LOG2_E, clamp
+from lanewise.codegen.mathlib.exponential import EXP, LN2_SPLIT, clamp, reduced
 from lanewise.codegen.vector import Vec
 
 #: A value as a sum of two floats.
@@ -43,35 +42,34 @@ def exp_of_sum(high: Vec, low: Vec) -> Vec:
     >>> compile_elementwise(exp_of_sum, (float, float))(np.array([1.0]), np.array([1e-17]))
     array([2.71828183])
     """
-    first, second = LN2["f64"]
-    high = clamp(high, -1000.0, 1000.0)
-    n = nearest(high, LOG2_E["f64"][0])
-    r = n.fma(-second, n.fma(-first, high)) + low
-    return scale((r * r).fma(estrin(r, _EXP["f64"]), r) + 1.0, n)
+    n, r, _ = reduced(clamp(high, -1000.0, 1000.0))
+    r = r + low
+    return scale((r * r).fma(estrin(r, EXP["f64"]), r) + 1.0, n)
+
+
+def powers_of_quotient(x: Vec) -> tuple[Vec, Pair, Pair, Pair]:
+    """Return k, s, s**2 and s**3 of ``log(x) = k ln 2 + 2 atanh(s)``, for a positive float64."""
+    m, k = mantissa_exponent(x)
+    f = m - 1.0
+    # s = f / (2 + f), with what rounding it lost.
+    below, below_low = fast_two_sum(f.e.constant("f64", 2.0), f)
+    inverse = 1.0 / below
+    s = f * inverse
+    s_low = s.fma(-below_low, s.fma(-below, f)) * inverse
+    z = s * s
+    z_low = s.fma(s, -z) + (s + s) * s_low
+    cube, cube_low = two_product(z, s)
+    return k, (s, s_low), (z, z_low), (cube, cube_low + z.fma(s_low, z_low * s))
 
 
 def log_pair(x: Vec) -> Pair:
-    """Return the logarithm of a positive, normal float64 as a pair, to about 2**-65 of it."""
-    m, k = mantissa_exponent(x)
-    f = m - 1.0
-    below = f + 2.0
-    inverse = 1.0 / below
-    # s = f / (2 + f), with what rounding 2 + f and the quotient leaves.
-    s = f * inverse
-    t = (s.fma(-below, f) - s * (f - (below - 2.0))) * inverse
-    z = s * s
-    z_low = s.fma(s, -z) + (s + s) * t
-    cube = s * z
-    cube_low = s.fma(z, -cube) + (s * z_low + t * z)
+    """Return the logarithm of a positive float64 as a pair, to about 2**-65 of it."""
+    k, (s, s_low), (z, _), (cube, cube_low) = powers_of_quotient(x)
     factor, factor_low = fast_two_sum(x.e.constant("f64", _TWO_THIRDS[0]), z * horner(z, _LOG_REST))
     factor_low = factor_low + _TWO_THIRDS[1]
     term = cube * factor
     term_low = cube.fma(factor, -term) + (cube * factor_low + cube_low * factor)
-    first, second = _LN2_SPLIT
+    first, second = LN2_SPLIT["f64"]
     total, error = fast_two_sum(k * first, s + s)
     sum_, more = fast_two_sum(total, term)
-    return fast_two_sum(sum_, more + (error + (term_low + (t + t) + k * second)))
-
-
-#: ln 2 in two parts; multiples of the first by exponents are exact.
-_LN2_SPLIT = (0.6931471805598903, 5.497923018708371e-14)
+    return fast_two_sum(sum_, more + (error + (term_low + (s_low + s_low) + k * second)))

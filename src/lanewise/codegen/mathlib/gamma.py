@@ -19,78 +19,53 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lanewise.codegen.mathlib.arithmetic import fast_two_sum, horner, real, two_product, two_sum
+from lanewise.codegen.mathlib.arithmetic import (
+    fast_two_sum,
+    horner,
+    side_by_side,
+    two_product,
+    two_sum,
+)
 from lanewise.codegen.mathlib.exponential import log
 from lanewise.codegen.mathlib.extended import Pair, exp_of_sum, log_pair
 from lanewise.codegen.mathlib.trigonometric import sine_cosine
 from lanewise.codegen.vector import Vec, select
 
-# (log(gamma(y)) - (y - 1/2) log(y) + y - log(2 pi) / 2) * y for y >= 7.5, in powers of y**-2.
-_STIRLING = (
-    0.08333333333333333,
-    -0.002777777777767008,
-    0.0007936507862320106,
-    -0.0005952358189051376,
-    0.0008413889134466228,
-    -0.0018862454627573588,
-    0.004984710325780828,
+# In powers of y**-2, (log(gamma(y)) - (y - 1/2) log(y) + y - log(2 pi) / 2) * y for y >= 7.5, and
+# of its derivative (digamma(y) - log(y) + 1 / (2 y)) * y**2 for y >= 8.
+_STIRLING, _DIGAMMA_TAIL = side_by_side(
+    (0.08333333333333333, -0.08333333333332577),
+    (-0.002777777777767008, 0.00833333332384979),
+    (0.0007936507862320106, -0.003968249993392938),
+    (-0.0005952358189051376, 0.004165896366209253),
+    (0.0008413889134466228, -0.007499444368805224),
+    (-0.0018862454627573588, 0.01726886781085604),
+    (0.004984710325780828,),
 )
-# log(gamma(2 + z)) / z for z from -3/4 to 1/2: to 2**-55.7.
-_LOG_GAMMA_2 = (
-    0.42278433509846713,
-    0.3224670334241132,
-    -0.06735230105319906,
-    0.02058080842778978,
-    -0.007385551028498228,
-    0.0028905103305198014,
-    -0.001192753919666991,
-    0.0005096695253684556,
-    -0.00022315459415420352,
-    9.945761441827187e-05,
-    -4.4928053542173646e-05,
-    2.05051292824258e-05,
-    -9.428254418946797e-06,
-    4.393367530124387e-06,
-    -2.075866688629367e-06,
-    8.69684415981619e-07,
-    -4.052503097111556e-07,
-    4.121289595518646e-07,
-    -4.657167091694935e-08,
-    -1.3636605927267628e-07,
-    -1.6703103952541093e-07,
-)
-# (digamma(y) - log(y) + 1 / (2 y)) * y**2 for y >= 8, in powers of y**-2.
-_DIGAMMA_TAIL = (
-    -0.08333333333332577,
-    0.00833333332384979,
-    -0.003968249993392938,
-    0.004165896366209253,
-    -0.007499444368805224,
-    0.01726886781085604,
-)
+# log(gamma(2 + z)) / z for z from -3/4 to 1/2: to 2**-55.7. And of its derivative
 # digamma(3/2 + t) / (3/2 + t - root) for abs(t) <= 1/2: to 2**-53.
-_DIGAMMA = (
-    0.9510558760318328,
-    -0.42362742128145753,
-    0.24054248424079455,
-    -0.1484049230548258,
-    0.09498872445287367,
-    -0.0619221331922351,
-    0.04076083390522315,
-    -0.02697579999426109,
-    0.017907250210685118,
-    -0.011908146976633694,
-    0.007926976211152034,
-    -0.0052808993569982135,
-    0.003518730108034983,
-    -0.002337570995778002,
-    0.001558142824277451,
-    -0.001077631716459233,
-    0.0007183007890075287,
-    -0.00035485338665051355,
-    0.0002365288831029321,
-    -0.0003783283345022556,
-    0.0002523540511221302,
+_LOG_GAMMA_2, _DIGAMMA = side_by_side(
+    (0.42278433509846713, 0.9510558760318328),
+    (0.3224670334241132, -0.42362742128145753),
+    (-0.06735230105319906, 0.24054248424079455),
+    (0.02058080842778978, -0.1484049230548258),
+    (-0.007385551028498228, 0.09498872445287367),
+    (0.0028905103305198014, -0.0619221331922351),
+    (-0.001192753919666991, 0.04076083390522315),
+    (0.0005096695253684556, -0.02697579999426109),
+    (-0.00022315459415420352, 0.017907250210685118),
+    (9.945761441827187e-05, -0.011908146976633694),
+    (-4.4928053542173646e-05, 0.007926976211152034),
+    (2.05051292824258e-05, -0.0052808993569982135),
+    (-9.428254418946797e-06, 0.003518730108034983),
+    (4.393367530124387e-06, -0.002337570995778002),
+    (-2.075866688629367e-06, 0.001558142824277451),
+    (8.69684415981619e-07, -0.001077631716459233),
+    (-4.052503097111556e-07, 0.0007183007890075287),
+    (4.121289595518646e-07, -0.00035485338665051355),
+    (-4.657167091694935e-08, 0.0002365288831029321),
+    (-1.3636605927267628e-07, -0.0003783283345022556),
+    (-1.6703103952541093e-07, 0.0002523540511221302),
 )
 #: The positive root of digamma as a sum of two floats.
 _ROOT = (1.4616321449683622, 9.549995429965697e-17)
@@ -100,7 +75,6 @@ _PI = (3.141592653589793, 1.2246467991473532e-16)
 _LN2_128 = (88.722839111673, 2.9683799217232634e-15)
 
 
-@real
 def gamma(x: Vec) -> Vec:
     """Return the gamma function, within 4 ULP (1 ULP in single precision).
 
@@ -157,16 +131,12 @@ def _rising(x: Vec, small: Vec) -> Pair:
     seven = x + 7.0
     u, u_low = two_product(x, seven)
     u_low = u_low + x * (x - (seven - 7.0))
-    product: Pair = u, u_low
+    high, low = u, u_low
     for step in (6.0, 10.0, 12.0):
         factor, rest = two_sum(u, u.e.constant("f64", step))
-        product = _times(product, (factor, rest + u_low))
-    return select(small, product[0], 1.0), select(small, product[1], 0.0)
-
-
-def _times(a: Pair, b: Pair) -> Pair:
-    product, error = two_product(a[0], b[0])
-    return product, error + (a[0] * b[1] + a[1] * b[0])
+        product, error = two_product(high, factor)
+        high, low = product, error + (high * (rest + u_low) + low * factor)
+    return select(small, high, 1.0), select(small, low, 0.0)
 
 
 def _gamma_of_negative(x: Vec) -> Vec:
@@ -198,7 +168,6 @@ def _sine_cosine_pi(a: Vec) -> tuple[Vec, Vec, Vec]:
     return select(odd, -sine, sine), select(odd, -cosine, cosine), rest.eq(0.0)
 
 
-@real
 def gammaln(x: Vec) -> Vec:
     """Return log(abs(gamma(x))), within 4 ULP (1 ULP in single precision) for x > -1/2.
 
@@ -239,7 +208,6 @@ def _gammaln_of_negative(x: Vec) -> Vec:
     return select(a < float("inf"), value, x)
 
 
-@real
 def digamma(x: Vec) -> Vec:
     """Return the derivative of gammaln, within 4 ULP (1 ULP in single precision) for x > 0.
 

@@ -18,36 +18,29 @@ from lanewise.codegen.mathlib.arithmetic import (
     LN2,
     estrin,
     fast_two_sum,
-    nearest,
+    of_kinds,
     power_of_two,
-    real,
     two_sum,
 )
-from lanewise.codegen.mathlib.exponential import LOG2_E, clamp, expm1_parts, log1p_of_sum
+from lanewise.codegen.mathlib.exponential import clamp, expm1_parts, log1p, reduced
 from lanewise.codegen.vector import Vec, select
 
 #: sinh(r) / r - 1 and cosh(r) - 1, over r**2, for abs(r) < ln(2) / 2, as polynomials in r**2:
 #: 2**-60.8 and 2**-57.3, for float32 2**-30.9 and 2**-33.2.
-_SINH = {
-    "f32": (0.1666666716337204, 0.008333289064466953, 0.0001990502350963652),
-    "f64": (
-        0.16666666666666677,
-        0.008333333333321575,
-        0.00019841269886278215,
-        2.7557244048912715e-06,
-        2.5109095044837862e-08,
-    ),
-}
-_COSH = {
-    "f32": (0.5, 0.041666459292173386, 0.00139354367274791),
-    "f64": (
-        0.5,
-        0.041666666666602674,
-        0.0013888888927323343,
-        2.480150801378946e-05,
-        2.762545422707343e-07,
-    ),
-}
+_SINH = of_kinds(
+    (0.16666666666666677, 0.1666666716337204),
+    (0.008333333333321575, 0.008333289064466953),
+    (0.00019841269886278215, 0.0001990502350963652),
+    (2.7557244048912715e-06,),
+    (2.5109095044837862e-08,),
+)
+_COSH = of_kinds(
+    (0.5, 0.5),
+    (0.041666666666602674, 0.041666459292173386),
+    (0.0013888888927323343, 0.00139354367274791),
+    (2.480150801378946e-05,),
+    (2.762545422707343e-07,),
+)
 #: Beyond these sinh and cosh are infinite.
 _LARGEST = {"f32": 89.5, "f64": 710.5}
 #: Beyond half of these tanh is 1.
@@ -62,12 +55,9 @@ def _sum_of_angles(x: Vec, sine: bool) -> Vec:
     sinh(a + r) = sinh a cosh r + cosh a sinh r, and cosh with sinh and cosh exchanged.
     """
     kind = x.kind
-    high, low = LN2[kind]
-    n = nearest(x, LOG2_E[kind][0])
-    first = n.fma(-high, x)
-    r = n.fma(-low, first)
+    n, r, rest = reduced(x)
     square = r * r
-    sinh_tail = (r * square).fma(estrin(square, _SINH[kind]), n.fma(-low, first - r))
+    sinh_tail = (r * square).fma(estrin(square, _SINH[kind]), rest)
     cosh_tail = square * estrin(square, _COSH[kind])
     # 2**n / 2 and its inverse make up sinh a and cosh a. Where n is too large, half of them.
     large = n > BIAS[kind]
@@ -82,25 +72,21 @@ def _sum_of_angles(x: Vec, sine: bool) -> Vec:
     return select(large, result * 2.0, result)
 
 
-@real
 def sinh(x: Vec) -> Vec:
     """Return the hyperbolic sine."""
     return _sum_of_angles(clamp(x.abs(), 0.0, _LARGEST[x.kind]), True).copysign(x)
 
 
-@real
 def cosh(x: Vec) -> Vec:
     """Return the hyperbolic cosine."""
     return _sum_of_angles(clamp(x.abs(), 0.0, _LARGEST[x.kind]), False)
 
 
-@real
 def tanh(x: Vec) -> Vec:
     """Return the hyperbolic tangent: E / (E + 2), E = exp(2x) - 1, with what rounding E lost."""
     size = x.abs()
     double = clamp(size + size, 0.0, _TANH_RANGE[x.kind])
-    n = nearest(double, LOG2_E[x.kind][0])
-    over, over_low = fast_two_sum(*expm1_parts(double, n, n))
+    over, over_low = fast_two_sum(*expm1_parts(*reduced(double)))
     under, under_low = two_sum(over, x.e.constant(x.kind, 2.0))
     inverse = 1.0 / under
     quotient = over * inverse
@@ -108,7 +94,6 @@ def tanh(x: Vec) -> Vec:
     return rest.fma(inverse, quotient).copysign(x)
 
 
-@real
 def asinh(x: Vec) -> Vec:
     """Return the inverse hyperbolic sine: log(1 + (a + a**2 / (1 + sqrt(1 + a**2))))."""
     size = x.abs()
@@ -117,7 +102,6 @@ def asinh(x: Vec) -> Vec:
     return _log_of_double(size, inner, low).copysign(x)
 
 
-@real
 def acosh(x: Vec) -> Vec:
     """Return the inverse hyperbolic cosine: log1p(t + sqrt(2t + t**2)), t = x - 1. NaN below 1."""
     t = x - 1.0
@@ -128,11 +112,10 @@ def acosh(x: Vec) -> Vec:
 def _log_of_double(x: Vec, inner: Vec, low: Vec) -> Vec:
     """Return ``log1p(inner + low)``, but where x is large log(2x): there the square overflows."""
     large = x > _NO_ONE[x.kind]
-    logarithm = log1p_of_sum(select(large, x, inner), select(large, 0.0, low))
+    logarithm = log1p(select(large, x, inner), select(large, 0.0, low))
     return select(large, logarithm + LN2[x.kind][0], logarithm)
 
 
-@real
 def atanh(x: Vec) -> Vec:
     """Return the inverse hyperbolic tangent: infinite at 1 and -1, NaN beyond."""
     size = x.abs()
@@ -142,4 +125,4 @@ def atanh(x: Vec) -> Vec:
     inner = double * inverse
     low = inner.fma(-under_low, inner.fma(-under, double)) * inverse
     low = select(size < 1.0, low, 0.0)
-    return (log1p_of_sum(inner, low) * 0.5).copysign(x)
+    return (log1p(inner, low) * 0.5).copysign(x)

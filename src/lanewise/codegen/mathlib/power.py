@@ -20,11 +20,13 @@ from lanewise.codegen.mathlib.arithmetic import (
     fast_two_sum,
     mantissa_exponent,
     nearest,
+    of_kinds,
     power_of_two,
-    real,
+    side_by_side,
     two_product,
 )
 from lanewise.codegen.mathlib.exponential import LOG2_E, clamp, exp, exp2, exp2_of_sum, log1p
+from lanewise.codegen.mathlib.extended import powers_of_quotient
 from lanewise.codegen.vector import BITS, Vec, select
 
 _INFINITY = float("inf")
@@ -43,56 +45,38 @@ _FIFTH = (
     0.1685495047618137,
     0.17207281790040338,
 )
-#: log2(1 + f) / f between sqrt(1/2) and sqrt(2): 2**-37.9.
-_LOG2_SHORT = (
-    1.442695040887059,
-    -0.7213475203108592,
-    0.48089834846121343,
-    -0.3606737968206304,
-    0.28853883683083614,
-    -0.24044622018463913,
-    0.20610522969262104,
-    -0.18044124533427333,
-    0.16025750460089525,
-    -0.1424720940494065,
-    0.12985968355078023,
-    -0.13443260553567768,
-    0.13412519627897432,
-    -0.07171451885237784,
-)
-#: (2**r - 1) / r for abs(r) < 1/2: 2**-29.0 of 2**r.
-_EXP2_SHORT = (
-    0.6931472062386692,
-    0.24022651345394674,
-    0.055503278040570876,
-    0.009618003853577589,
-    0.001340026650797765,
-    0.0001547632311040081,
+#: For float32: log2(1 + f) / f between sqrt(1/2) and sqrt(2), 2**-37.9; and (2**r - 1) / r for
+#: abs(r) < 1/2, 2**-29.0 of 2**r.
+_LOG2_SHORT, _EXP2_SHORT = side_by_side(
+    (1.442695040887059, 0.6931472062386692),
+    (-0.7213475203108592, 0.24022651345394674),
+    (0.48089834846121343, 0.055503278040570876),
+    (-0.3606737968206304, 0.009618003853577589),
+    (0.28853883683083614, 0.001340026650797765),
+    (-0.24044622018463913, 0.0001547632311040081),
+    (0.20610522969262104,),
+    (-0.18044124533427333,),
+    (0.16025750460089525,),
+    (-0.1424720940494065,),
+    (0.12985968355078023,),
+    (-0.13443260553567768,),
+    (0.13412519627897432,),
+    (-0.07171451885237784,),
 )
 #: (1 + f)**(-1/3) between sqrt(1/2) and sqrt(2): 2**-17.4, and 2**-14.7 for float32.
-_CBRT = {
-    "f64": (
-        1.0000043666768321,
-        -0.33326690086376703,
-        0.22155238617192624,
-        -0.17559592749834715,
-        0.1610335977697628,
-        -0.10998885624928001,
-    ),
-    "f32": (
-        0.9999798604255846,
-        -0.332868035081873,
-        0.22413785615661141,
-        -0.18948366341453152,
-        0.13060527365550711,
-    ),
-}
+_CBRT = of_kinds(
+    (1.0000043666768321, 0.9999798604255846),
+    (-0.33326690086376703, -0.332868035081873),
+    (0.22155238617192624, 0.22413785615661141),
+    (-0.17559592749834715, -0.18948366341453152),
+    (0.1610335977697628, 0.13060527365550711),
+    (-0.10998885624928001,),
+)
 
 
 # --- powers ---------------------------------------------------------------------------------------
 
 
-@real
 def pow(x: Vec, y: Vec) -> Vec:
     """Return x**y: NaN for a negative x unless y is an integer; x**0 and 1**y are 1."""
     size = x.abs()
@@ -143,18 +127,7 @@ def _power_f64(size: Vec, y: Vec) -> Vec:
 
 def _log2_parts(x: Vec) -> tuple[Vec, Vec]:
     """Return log2 of a positive finite float64 as two floats: about 2**-64 of it is lost."""
-    m, k = mantissa_exponent(x)
-    f = m - 1.0
-    # s = f / (2 + f), with what rounding it lost.
-    under, under_low = fast_two_sum(f.e.constant("f64", 2.0), f)
-    inverse = 1.0 / under
-    s = f * inverse
-    s_low = s.fma(-under_low, s.fma(-under, f)) * inverse
-    # s**2 and s**3, in two parts each.
-    z = s * s
-    z_low = s.fma(s, -z) + (s + s) * s_low
-    cube, cube_low = two_product(z, s)
-    cube_low = cube_low + z.fma(s_low, z_low * s)
+    k, (s, s_low), (z, z_low), (cube, cube_low) = powers_of_quotient(x)
     # log2 m = s FIRST + s**3 (THIRD + z FIFTH(z)), where FIFTH(z) is rounded once to its full size
     one = s * _FIRST[0]
     one_low = s.fma(_FIRST[1], s_low.fma(_FIRST[0], s.fma(_FIRST[0], -one)))
@@ -172,7 +145,6 @@ def _log2_parts(x: Vec) -> tuple[Vec, Vec]:
 # --- roots ----------------------------------------------------------------------------------------
 
 
-@real
 def cbrt(x: Vec) -> Vec:
     """Return the cube root, of negative numbers too."""
     size = x.abs()
@@ -198,7 +170,6 @@ def cbrt(x: Vec) -> Vec:
     return select((size < _INFINITY) & x.ne(0.0), result, x)
 
 
-@real
 def hypot(x: Vec, y: Vec) -> Vec:
     """Return sqrt(x**2 + y**2); no square overflows or vanishes. Infinite if one of them is."""
     x, y = x.abs(), y.abs()
@@ -223,14 +194,12 @@ def hypot(x: Vec, y: Vec) -> Vec:
 # --- sums of logarithms ---------------------------------------------------------------------------
 
 
-@real
 def logaddexp(x: Vec, y: Vec) -> Vec:
     """Return log(exp(x) + exp(y)), of which neither exponential overflows."""
     larger, distance = _apart(x, y)
     return larger + log1p(exp(-distance))
 
 
-@real
 def logaddexp2(x: Vec, y: Vec) -> Vec:
     """Return log2(2**x + 2**y), of which neither power overflows."""
     larger, distance = _apart(x, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lanewise.codegen.mathlib.arithmetic import real
 from lanewise.codegen.mathlib.exponential import exp, log, log1p
 from lanewise.codegen.vector import Vec, select
 
@@ -11,7 +10,6 @@ _LIFT = {"f64": (2.0**100, 69.31471805599453), "f32": (2.0**50, 34.6573590279972
 _SMALL = {"f64": 2.0**-1000, "f32": 2.0**-100}
 
 
-@real
 def expit(x: Vec) -> Vec:
     """Return 1 / (1 + exp(-x)), within 3 ULP, however small it is.
 
@@ -24,14 +22,12 @@ def expit(x: Vec) -> Vec:
     return select(x < 0.0, t, select(x.isnan(), x, 1.0)) / (t + 1.0)
 
 
-@real
 def log_expit(x: Vec) -> Vec:
     """Return log(expit(x)), within 2 ULP."""
     t = log1p(exp(-x.abs()))
     return select(x < 0.0, x - t, -t)
 
 
-@real
 def logit(x: Vec) -> Vec:
     """Return log(x / (1 - x)), within 2 ULP: also near its zero, at 1/2."""
     x = x + 0.0  # the logarithm of the odds of -0 is that of 0
@@ -45,26 +41,22 @@ def logit(x: Vec) -> Vec:
     return select(lower, -value, value)
 
 
-@real
 def xlogy(x: Vec, y: Vec) -> Vec:
     """Return x log(y), and 0 where x is 0 and y no NaN; within 2 ULP."""
     return select(x.eq(0.0) & y.eq(y), 0.0, x * log(y))
 
 
-@real
 def xlog1py(x: Vec, y: Vec) -> Vec:
     """Return x log(1 + y), and 0 where x is 0 and y no NaN; within 2 ULP."""
     return select(x.eq(0.0) & y.eq(y), 0.0, x * log1p(y))
 
 
-@real
 def entr(x: Vec) -> Vec:
     """Return -x log(x), 0 at 0, minus infinity of negative numbers; within 2 ULP."""
     edge = select(x < 0.0, -float("inf"), x.e.constant(x.kind, 0.0))
     return select(x <= 0.0, edge, -x * log(x))
 
 
-@real
 def rel_entr(x: Vec, y: Vec) -> Vec:
     """Return x log(x / y), 0 where x is 0 and y is not negative, else infinity; within 3 ULP."""
     small, positive = _SMALL[x.kind], (x > 0.0) & (y > 0.0)

@@ -16,8 +16,10 @@ nearest float32.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.mathlib.arithmetic import fast_two_sum, horner, in_pairs, real
+from lanewise.codegen.mathlib.arithmetic import SHIFT, fast_two_sum, horner, in_pairs, of_kinds
 from lanewise.codegen.vector import Vec, select
 
 # pi/2 = _A + _B + _C, and 2/pi.
@@ -25,111 +27,67 @@ _A, _B, _C = 1.5707963267948966, 6.12323399409214e-17, 1.6446256936324258e-26
 _INVERSE = 0.6366197723675814
 #: Low bits of pi/2 in double precision, with all of their digits.
 _A_LOW = 6.123233995736766e-17
-#: Adding it rounds to an integer, and leaves that in the low bits.
-_ROUND = 1.5 * 2.0**52
 #: Up to here the reduction in three steps is exact, by the kind that the argument had.
 _LIMIT = {"f64": 2.0**23, "f32": 2.0**30}
 _SIGN = -(2**63)
 
 # (sin(r) - r) / r**3 and (cos(r) - 1) / r**2, in powers of r**2.
-_SINE = {
-    "f64": (
-        -0.1666666666666663,
-        0.008333333333321861,
-        -0.00019841269829383383,
-        2.7557313548921914e-06,
-        -2.5050736215525468e-08,
-        1.589554782833476e-10,
-    ),
-    "f32": (
-        -0.16666666640221714,
-        0.00833332924503136,
-        -0.0001983929429947412,
-        2.7179576699823627e-06,
-    ),
-}
-_COSINE = {
-    "f64": (
-        -0.5,
-        0.041666666666666595,
-        -0.0013888888888873405,
-        2.4801587289058705e-05,
-        -2.7557314235026055e-07,
-        2.0875707804652095e-09,
-        -1.135886439870976e-11,
-    ),
-    "f32": (
-        -0.5,
-        0.04166666662150186,
-        -0.0013888883647575063,
-        2.4799493485384214e-05,
-        -2.720812800903959e-07,
-    ),
-}
+_SINE = of_kinds(
+    (-0.1666666666666663, -0.16666666640221714),
+    (0.008333333333321861, 0.00833332924503136),
+    (-0.00019841269829383383, -0.0001983929429947412),
+    (2.7557313548921914e-06, 2.7179576699823627e-06),
+    (-2.5050736215525468e-08,),
+    (1.589554782833476e-10,),
+)
+_COSINE = of_kinds(
+    (-0.5, -0.5),
+    (0.041666666666666595, 0.04166666662150186),
+    (-0.0013888888888873405, -0.0013888883647575063),
+    (2.4801587289058705e-05, 2.4799493485384214e-05),
+    (-2.7557314235026055e-07, -2.720812800903959e-07),
+    (2.0875707804652095e-09,),
+    (-1.135886439870976e-11,),
+)
 # (atan(t) - t) / t**3 and (asin(t) - t) / t**3, in powers of t**2.
-_ARCTANGENT = {
-    "f64": (
-        -0.33333333333333065,
-        0.19999999999950577,
-        -0.14285714282512524,
-        0.11111111004990766,
-        -0.09090906964949846,
-        0.07692279380731679,
-        -0.06666400236951889,
-        0.0588050480009496,
-        -0.05253415237069889,
-        0.04721969423626676,
-        -0.04218250442345255,
-        0.03662293927521406,
-        -0.02987371241715949,
-        0.021947745412301052,
-        -0.01386554840611486,
-        0.007171673604000704,
-        -0.0028721174761789764,
-        0.0008267945961878538,
-        -0.00015117892771178808,
-        1.3126614587864917e-05,
-    ),
-    "f32": (
-        -0.33333326834233207,
-        0.19999666796676974,
-        -0.14279762574117316,
-        0.11057704633166254,
-        -0.08808998591859349,
-        0.06736586393262443,
-        -0.044616769522827775,
-        0.022475896419630964,
-        -0.007287189019382249,
-        0.0011075275956896663,
-    ),
-}
-_ARCSINE = {
-    "f64": (
-        0.16666666666665414,
-        0.07500000000335143,
-        0.04464285683016412,
-        0.030381959053496332,
-        0.022371760178033596,
-        0.017359671413768554,
-        0.013885572802410526,
-        0.012166966376046843,
-        0.006537749640244985,
-        0.019501475010961777,
-        -0.016182300227408967,
-        0.03188364787800852,
-    ),
-    "f32": (
-        0.16666659949469412,
-        0.07500504857069673,
-        0.04451700741846065,
-        0.031806386905734264,
-        0.014445776500127737,
-        0.03750439990132825,
-    ),
-}
+_ARCTANGENT = of_kinds(
+    (-0.33333333333333065, -0.33333326834233207),
+    (0.19999999999950577, 0.19999666796676974),
+    (-0.14285714282512524, -0.14279762574117316),
+    (0.11111111004990766, 0.11057704633166254),
+    (-0.09090906964949846, -0.08808998591859349),
+    (0.07692279380731679, 0.06736586393262443),
+    (-0.06666400236951889, -0.044616769522827775),
+    (0.0588050480009496, 0.022475896419630964),
+    (-0.05253415237069889, -0.007287189019382249),
+    (0.04721969423626676, 0.0011075275956896663),
+    (-0.04218250442345255,),
+    (0.03662293927521406,),
+    (-0.02987371241715949,),
+    (0.021947745412301052,),
+    (-0.01386554840611486,),
+    (0.007171673604000704,),
+    (-0.0028721174761789764,),
+    (0.0008267945961878538,),
+    (-0.00015117892771178808,),
+    (1.3126614587864917e-05,),
+)
+_ARCSINE = of_kinds(
+    (0.16666666666665414, 0.16666659949469412),
+    (0.07500000000335143, 0.07500504857069673),
+    (0.04464285683016412, 0.04451700741846065),
+    (0.030381959053496332, 0.031806386905734264),
+    (0.022371760178033596, 0.014445776500127737),
+    (0.017359671413768554, 0.03750439990132825),
+    (0.013885572802410526,),
+    (0.012166966376046843,),
+    (0.006537749640244985,),
+    (0.019501475010961777,),
+    (-0.016182300227408967,),
+    (0.03188364787800852,),
+)
 
 
-@real
 def sin(x: Vec) -> Vec:
     """Return the sine, within 1 ULP.
 
@@ -138,35 +96,17 @@ def sin(x: Vec) -> Vec:
     >>> compile_elementwise(sin, (float,))(np.array([0.0, 0.5, 1e22]))
     array([ 0.        ,  0.47942554, -0.85220085])
     """
-    far = _huge(x)
-    wide = x.to("f64")
-    usual = _signed(_turned(_reduced(wide.abs(), x.kind), 0, x.kind), wide.bits())
-    return x.e.patched(usual, far, lambda: _sine_of_huge(far, wide, 0)).to(x.kind)
+    return _signed(_periodic(x, "sine", _turned, 0), x.to("f64").bits()).to(x.kind)
 
 
-@real
 def cos(x: Vec) -> Vec:
     """Return the cosine, within 1 ULP."""
-    far = _huge(x)
-    wide = x.to("f64")
-    usual = _turned(_reduced(wide.abs(), x.kind), 1, x.kind)
-    return x.e.patched(usual, far, lambda: _sine_of_huge(far, wide, 1)).to(x.kind)
+    return _periodic(x, "sine", _turned, 1).to(x.kind)
 
 
-@real
 def tan(x: Vec) -> Vec:
     """Return the tangent, within 1.25 ULP (1 ULP in single precision)."""
-    far = _huge(x)
-    wide = x.to("f64")
-    n, high, low = _reduced(wide.abs(), x.kind)
-    usual = _tangent(high, low, (n & 1).ne(0), x.kind)
-    usual = _signed(usual, wide.bits() ^ (n << 63))
-
-    def rare() -> Vec:
-        value = x.e.call_each("tangent.huge", _tangent_of_huge, far, wide.abs())
-        return _signed(value, wide.bits())
-
-    return x.e.patched(usual, far, rare).to(x.kind)
+    return _signed(_periodic(x, "tangent", _tangent), x.to("f64").bits()).to(x.kind)
 
 
 def sincos(x: Vec) -> tuple[Vec, Vec]:
@@ -178,27 +118,23 @@ def sincos(x: Vec) -> tuple[Vec, Vec]:
 _Reduced = tuple[Vec, Vec, Vec | None]
 
 
-def _huge(x: Vec) -> Vec:
-    """Return where an argument is too large for three steps."""
-    return x.abs() > _LIMIT[x.kind]
+def _periodic(x: Vec, name: str, function: Callable[..., Vec], *numbers: int) -> Vec:
+    """Return a function of the size of x: of that reduced, its kind, and the numbers.
+
+    What is too large for three steps goes to code out of line.
+    """
+    e, kind, size = x.e, x.kind, x.to("f64").abs()
+    far = x.abs() > _LIMIT[kind]
+    usual = function(_reduced(size, kind), kind, *numbers)
+
+    def huge(size: Vec, *numbers: Vec) -> Vec:
+        return function(_payne_hanek(size), "f64", *numbers)
+
+    given = [e.constant("i64", number) for number in numbers]
+    return e.patched(usual, far, lambda: e.call_each(f"{name}.huge", huge, far, size, *given))
 
 
-def _sine_of_huge(far: Vec, x: Vec, turn: int) -> Vec:
-    """Return ``sin(x)``, or ``cos(x)`` for a turn of 1, where `far` holds."""
-    value = x.e.call_each("sine.huge", _turned_huge, far, x.abs(), x.e.constant("i64", turn))
-    return value if turn else _signed(value, x.bits())
-
-
-def _turned_huge(x: Vec, turn: Vec) -> Vec:
-    return _turned(_payne_hanek(x), turn, "f64")
-
-
-def _tangent_of_huge(x: Vec) -> Vec:
-    n, high, low = _payne_hanek(x)
-    return _signed(_tangent(high, low, (n & 1).ne(0), "f64"), n << 63)
-
-
-def _turned(reduced: _Reduced, turn: Vec | int, kind: str) -> Vec:
+def _turned(reduced: _Reduced, kind: str, turn: Vec | int) -> Vec:
     """Return the sine of what was reduced, and `turn` quadrants more."""
     n, high, low = reduced
     sine, cosine = sine_cosine(high, low, kind)
@@ -208,8 +144,9 @@ def _turned(reduced: _Reduced, turn: Vec | int, kind: str) -> Vec:
 
 def _reduced(x: Vec, kind: str) -> _Reduced:
     """Reduce ``0 <= x <= _LIMIT[kind]`` by three steps; what comes of NaN is NaN."""
-    shifted = x.fma(_INVERSE, _ROUND)
-    n = shifted - _ROUND
+    shift = SHIFT["f64"]
+    shifted = x.fma(_INVERSE, shift)
+    n = shifted - shift
     first = n.fma(-_A, x)
     high = n.fma(-_B, first)
     if kind == "f32":  # no float32 is so near to a multiple that one float64 would not do
@@ -305,12 +242,14 @@ def _series(r: Vec, low: Vec | None, kind: str) -> tuple[Vec, Vec, Vec, Vec]:
     return z if low is None else r.fma(r, (r + r) * low), r * z, sine, cosine
 
 
-def _tangent(r: Vec, low: Vec | None, odd: Vec, kind: str) -> Vec:
-    """Return the tangent of ``r + low``, up to pi/4, or where `odd` holds the cotangent."""
+def _tangent(reduced: _Reduced, kind: str) -> Vec:
+    """Return the tangent of what was reduced: in odd quadrants minus the cotangent of the rest."""
+    n, r, low = reduced
+    odd = (n & 1).ne(0)
     sine, cosine = sine_cosine(r, low, kind)
     above, below = select(odd, cosine, sine), select(odd, sine, cosine)
     if low is None:
-        return above / below
+        return _signed(above / below, n << 63)
     # What rounding the sine, the cosine and their quotient left.
     square, cube, sine_factor, cosine_factor = _series(r, low, kind)
     sine_low = cube.fma(sine_factor, low) - (sine - r)
@@ -320,7 +259,7 @@ def _tangent(r: Vec, low: Vec | None, odd: Vec, kind: str) -> Vec:
     inverse = 1.0 / below
     value = above * inverse
     lost = value.fma(-below, above) + value.fma(-below_low, above_low)
-    return lost.fma(inverse, value)
+    return _signed(lost.fma(inverse, value), n << 63)
 
 
 def _signed(value: Vec, sign: Vec) -> Vec:
@@ -331,7 +270,6 @@ def _signed(value: Vec, sign: Vec) -> Vec:
 # --- inverses -------------------------------------------------------------------------------------
 
 
-@real
 def atan(x: Vec) -> Vec:
     """Return the arctangent, within 2 ULP (1 ULP in single precision)."""
     size = x.to("f64").abs()
@@ -340,7 +278,6 @@ def atan(x: Vec) -> Vec:
     return _arctangent(t, large, None, x.kind).copysign(x.to("f64")).to(x.kind)
 
 
-@real
 def atan2(y: Vec, x: Vec) -> Vec:
     """Return the angle of a point, from -pi to pi, within 2 ULP (1 ULP in single precision).
 
@@ -371,7 +308,6 @@ def _arctangent(t: Vec, large: Vec, left: Vec | None, kind: str) -> Vec:
     return base + (t + (cube + rest))
 
 
-@real
 def asin(x: Vec) -> Vec:
     """Return the arcsine, within 1.5 ULP (1 ULP in single precision)."""
     wide = x.to("f64")
@@ -380,7 +316,6 @@ def asin(x: Vec) -> Vec:
     return select(large, far, size + cube).copysign(wide).to(x.kind)
 
 
-@real
 def acos(x: Vec) -> Vec:
     """Return the arccosine, within 1.5 ULP (1 ULP in single precision)."""
     wide = x.to("f64")
