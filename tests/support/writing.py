@@ -34,7 +34,7 @@ class Writing(Algorithms):
         """Return an array of numbers in registers."""
         return self.elements(dtype_of(items[0]), shape, list(items))
 
-    def failed(self, result: Vec) -> tuple[Vec, Vec]:
+    def with_failure(self, result: Vec) -> tuple[Vec, Vec]:
         """Return a result, and 1.0 where something has failed."""
         found = self.e.constant("b", False)
         for condition in self.failing:
