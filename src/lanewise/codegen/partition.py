@@ -78,18 +78,20 @@ def partition(graph: Graph, kernels: dict[Any, Kernel], report: Report | None = 
         Told of each operation under a map that is left to NumPy, and why.
     """
     whole: dict[Value, Value] = {}
-    known = unknown_sizes(Graph(graph.inputs, (), ()))
+    sizes = unknown_sizes(Graph(graph.inputs, (), ()))
 
     def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | None:
-        obstacle = _obstacle_of_map(op, known) if op.primitive is map_ else ""
+        obstacle = _obstacle_of_map(op, sizes) if op.primitive is map_ else ""
         if obstacle is None:
             operands, builder = [values[value] for value in op.operands], current_builder()
             found = _split(builder, op, operands, kernels, report or (lambda refused: None))
             if found is None or not _is_single(op):
                 return found
             return [_with_batch(builder, value, whole) for value in found]
-        if op.primitive is reshape and _is_known(op, values, whole):
-            return [whole[values[op.operands[0]]]]
+        # The result of a single example may be asked for without its batch again.
+        known = whole.get(values[op.operands[0]]) if op.primitive is reshape else None
+        if known is not None and known.type is op.results[0].type:
+            return [known]
         if obstacle and report:
             report(Refused(op, obstacle, op))
         return None
@@ -132,12 +134,6 @@ def _with_batch(builder: Builder, value: Value, whole: dict[Value, Value]) -> Va
     return batch
 
 
-def _is_known(op: Operation, values: dict[Value, Value], whole: dict[Value, Value]) -> bool:
-    """Whether a reshape gives back the result of a single example without its batch."""
-    found = whole.get(values[op.operands[0]])
-    return found is not None and found.type is op.results[0].type
-
-
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Operations of a map that become a map of their own.
@@ -165,9 +161,9 @@ class _Group:
 class _Split:
     """A map on its way to being several."""
 
-    def __init__(self, op: Operation, report: Report) -> None:
+    def __init__(self, op: Operation, kernels: dict[Any, Kernel], report: Report) -> None:
         (self.body,) = op.regions
-        self.op, self.report = op, report
+        self.op, self.kernels, self.report = op, kernels, report
         self.is_single = _is_single(op)
         self.varies: set[Value] = {
             value
@@ -300,11 +296,11 @@ def _split(
     report: Report,
 ) -> list[Value] | None:
     """Record a map as native and other maps; return its results, or None where it stays."""
-    split = _Split(op, report)
+    split = _Split(op, kernels, report)
     while True:
         groups = _groups(split)
         cuts = len(split.cuts)
-        culprits = _culprits(split, groups, kernels)
+        culprits = _culprits(split, groups)
         if not culprits and len(split.cuts) == cuts and not split.leave_views():
             break
         for refused in culprits:
@@ -318,7 +314,7 @@ def _split(
     return _recorded(builder, split, groups, operands)
 
 
-def _culprits(split: _Split, groups: Sequence[_Group], kernels: dict[Any, Kernel]) -> list[Refused]:
+def _culprits(split: _Split, groups: Sequence[_Group]) -> list[Refused]:
     """Return operations of native groups that have no native form after all."""
     for group in [group for group in groups if group.is_native]:
         members = group.members
@@ -333,7 +329,7 @@ def _culprits(split: _Split, groups: Sequence[_Group], kernels: dict[Any, Kernel
         if len(group.given) > MOST_RESULTS and len(members) > 1 and not _uses_lists(members[0]):
             split.cuts.add(members[len(members) // 2])
             continue
-        error, culprit = _refused(split, group, kernels)
+        error, culprit = _refused(split, group, split.kernels)
         if error is None:
             continue
         if isinstance(error, TooLong) and len(members) > 1:
