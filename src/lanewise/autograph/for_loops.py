@@ -37,8 +37,9 @@ from lanewise.trace.trace import Trace, state
 LONG = 16
 #: and one of as many more turns if they would record as many operations.
 SHORT, HEAVY = 4, 300
-#: Nests of short loops are not written out, which would multiply: not even of so many turns more.
-FEWEST = 2
+#: Fewer turns are written out, unless that takes so many operations (a second of compiling), as in
+#: nests of short loops: not even of so many turns more.
+TOO_HEAVY, FEWEST = 1000, 2
 #: After so many turns containers may have settled that a loop changes, as full deques do.
 SETTLED = (8, 64, 512)
 #: So many turns at most are unrolled beside recorded ones, as slices are cut off in them.
@@ -188,7 +189,8 @@ class For:
                 may_record |= has_settled or position + 1 in SETTLED
             has_left = state.trace is not trace  # a part of the examples, to a handler
             if may_record and rest >= FEWEST and (has_left or len(trace.operations) > before):
-                is_heavy = rest * sum(map(weight, trace.operations[before:])) >= HEAVY
+                most = HEAVY if rest >= SHORT else TOO_HEAVY
+                is_heavy = rest * sum(map(weight, trace.operations[before:])) >= most
                 if rest < LONG - 1 and not is_heavy and not (has_left and rest >= SHORT):
                     continue
                 position = yield from self._try(sequence, position + 1, sequence.length)
