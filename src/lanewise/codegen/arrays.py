@@ -9,8 +9,10 @@ nobody else refers to its buffer; a `Buffer` counts who does.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -50,12 +52,8 @@ def row_major(shape: Iterable[Any]) -> tuple[Any, ...]:
     >>> row_major((2, 3, 4))
     (12, 4, 1)
     """
-    strides: list[DimLike] = []
-    step: DimLike = 1
-    for size in reversed(tuple(shape)):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+    sizes = accumulate(reversed(tuple(shape)), operator.mul, initial=1)
+    return tuple([*sizes][-2::-1])  # the last of them is that of the whole
 
 
 class Array:
@@ -65,6 +63,14 @@ class Array:
 
     dtype: np.dtype
     shape: Shape
+    #: What must stay as it is while somebody may still read this array.
+    buffers: frozenset[Buffer] = frozenset()
+    #: Whether reading an element twice costs no more than finding it twice.
+    is_ready: bool = True
+    #: Whether lanes may differ in it, as far as can be told without computing it.
+    varies: bool = True
+    #: Whether finding an element may end the run, so that each must be found.
+    may_fail: bool = False
 
     @property
     def size(self) -> Any:
@@ -74,26 +80,6 @@ class Array:
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-    @property
-    def buffers(self) -> frozenset[Buffer]:
-        """What must stay as it is while somebody may still read this array."""
-        return frozenset()
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether reading an element twice costs no more than finding it twice."""
-        return True
-
-    @property
-    def varies(self) -> bool:
-        """Whether lanes may differ in it, as far as can be told without computing it."""
-        return True
-
-    @property
-    def may_fail(self) -> bool:
-        """Whether finding an element may end the run, so that each must be found."""
-        return False
 
     def at(self, *index: Index) -> Number:
         """Return the element at an index."""
@@ -152,7 +138,7 @@ class Lazy(Array):
         Where it is known to be one number but between two ends.
     """
 
-    __slots__ = ("_at", "_buffers", "_fails", "_ready", "depth", "of", "within", "work")
+    __slots__ = ("_at", "buffers", "depth", "is_ready", "may_fail", "of", "within", "work")
 
     def __init__(
         self,
@@ -173,21 +159,9 @@ class Lazy(Array):
         self.of = of = tuple(of)
         #: Through how many others an element is computed.
         self.depth = 1 + max([x.depth for x in of if isinstance(x, Lazy)], default=0)
-        self._fails = fails or any([x.may_fail for x in of])
-        self._buffers = frozenset().union(*[x.buffers for x in of])
-        self._ready = ready and all(x.is_ready for x in of)
-
-    @property
-    def buffers(self) -> frozenset[Buffer]:
-        return self._buffers
-
-    @property
-    def is_ready(self) -> bool:
-        return self._ready
-
-    @property
-    def may_fail(self) -> bool:
-        return self._fails
+        self.may_fail = fails or any([x.may_fail for x in of])
+        self.buffers = frozenset().union(*[x.buffers for x in of])
+        self.is_ready = ready and all([x.is_ready for x in of])
 
     def at(self, *index: Index) -> Number:
         return self._at(*index)
@@ -254,11 +228,9 @@ class Heap:
             k.fail(size > MOST // max(elements, 1))
             count = (capacity * 2).greatest(FIRST).greatest(size)
             each = elements * (e.lanes if self._wide else 1)
-            e.module.declare("realloc", "ptr", "ptr", "i64")
             for name, kind in zip(self._pointers, self.kinds, strict=True):
-                old = e.write(f"load ptr, ptr {name}")
-                bytes_ = (count * (each * size_of(kind))).parts[0]
-                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
+                old, bytes_ = e.write(f"load ptr, ptr {name}"), count * (each * size_of(kind))
+                new = e.external("ptr", "realloc", ("ptr", old), ("i64", bytes_.parts[0]))
                 # The old memory is still there where there is no more to be had.
                 k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
                 e.do(f"store ptr {new}, ptr {name}")
@@ -289,7 +261,7 @@ class Stored(Array):
         The distance between neighbours along each axis, in elements.
     """
 
-    __slots__ = ("active", "buffer", "e", "strides")
+    __slots__ = ("active", "buffer", "buffers", "e", "strides", "varies")
 
     def __init__(
         self,
@@ -301,14 +273,7 @@ class Stored(Array):
     ) -> None:
         self.e, self.dtype, self.shape, self.buffer, self.active = e, dtype, shape, buffer, active
         self.strides = row_major(spaced(shape, e.counted))
-
-    @property
-    def varies(self) -> bool:
-        return self.buffer.wide
-
-    @property
-    def buffers(self) -> frozenset[Buffer]:
-        return frozenset((self.buffer,))
+        self.varies, self.buffers = buffer.wide, frozenset((buffer,))
 
     def _offset(self, place: Index, kind: str) -> Index:
         """Return the byte offset of the element at a place of the row-major order."""
@@ -370,7 +335,7 @@ class Given(Array):
         Gives the mask under which lanes may be read.
     """
 
-    __slots__ = ("active", "e", "lead", "pointer", "strides")
+    __slots__ = ("active", "e", "lead", "pointer", "strides", "varies")
 
     def __init__(
         self,
@@ -384,10 +349,7 @@ class Given(Array):
     ) -> None:
         self.e, self.dtype, self.shape = e, dtype, shape
         self.pointer, self.lead, self.strides, self.active = pointer, lead, strides, active
-
-    @property
-    def varies(self) -> bool:
-        return any([isinstance(i, Vec) and i.varying for i in self.lead])
+        self.varies = any([isinstance(i, Vec) and i.varying for i in lead])
 
     def offset(self, *index: Index) -> Index:
         indices = [as_index(self.e, i) if isinstance(i, int) and i else i for i in self.lead]
@@ -418,12 +380,5 @@ class Given(Array):
 
     def slice(self, *lead: Index) -> Given:
         """Return the sub-array at indices of the first axes."""
-        return Given(
-            self.e,
-            self.dtype,
-            self.shape[len(lead) :],
-            self.pointer,
-            (*self.lead, *lead),
-            self.strides,
-            self.active,
-        )
+        shape, lead = self.shape[len(lead) :], (*self.lead, *lead)
+        return Given(self.e, self.dtype, shape, self.pointer, lead, self.strides, self.active)

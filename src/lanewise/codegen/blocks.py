@@ -14,19 +14,30 @@ A vector holds one element of many examples. An array has its examples in one of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 
 from llvmlite import binding
 
 from lanewise.codegen import rows
-from lanewise.codegen.addresses import Affine, Index, as_index, load_number, size_of
+from lanewise.codegen.addresses import (
+    Affine,
+    address,
+    as_index,
+    load_number,
+    load_row,
+    shuffled,
+    size_of,
+    store_row,
+)
 from lanewise.codegen.arrays import Array, Given, Stored
 from lanewise.codegen.emitter import Emitter, Module
-from lanewise.codegen.llvm import Code, machine
+from lanewise.codegen.llvm import Code
+from lanewise.codegen.loops import Loops
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, kinds_of
-from lanewise.codegen.vector import LLVM, Vec
+from lanewise.codegen.vector import Vec
 
 #: Rows of at most so many bytes in all are moved to stand side by side.
 MOST_ACROSS = 4 << 20
@@ -101,61 +112,54 @@ def across(k: Lowering, x: Array) -> Array:
     """
     e = k.e
     kinds = kinds_of(x.dtype)
-    rows, length = x.shape[0], x.size // max(x.shape[0], 1)
+    count, length = x.shape[0], x.size // max(x.shape[0], 1)
     if not isinstance(x, Given) or length < 2 or len(kinds) == 2 or x.varies:
         return x
-    size = size_of(kinds[0])
-    side = min(e.group, machine().register_bits // (8 * size))
-    width = -(-rows // side) * side
+    size, side = size_of(kinds[0]), rows.side_of(e, kinds[0])
+    width = -(-count // side) * side
     if width * length * size > MOST_ACROSS:
         return x
     with k.ahead(not x.lead):
         columns = k.local(x.dtype, (*x.shape[1:], width))
-        name = require("pack", 8 * size, side)
-        e.module.declare(name, "void", "ptr", "i64", "i64", "ptr", "i64", "i64")
-        start = as_index(e, x.offset(*(0,) * x.ndim)).parts[0]
-        source = e.write(f"getelementptr i8, ptr {x.pointer}, i64 {start}")
+        source = address(e, x.pointer, x.offset(*(0,) * x.ndim))
         for first in k.range(0, width, side):
             at = as_index(e, first)
-            row = e.write(f"getelementptr i8, ptr {source}, i64 {(at * (length * size)).parts[0]}")
-            place = e.write(
-                f"getelementptr i8, ptr {columns.buffer.pointers[0]}, i64 {(at * size).parts[0]}"
-            )
-            behind = (rows - 1 - at).parts[0]
-            e.do(
-                f"call void @{name}(ptr {row}, i64 {length * size}, i64 {behind}, ptr {place}, "
-                f"i64 {width * size}, i64 {length})"
-            )
+            row = address(e, source, at * (length * size)), length * size
+            place = [address(e, columns.buffer.pointers[0], at * size)]
+            _call(e, "pack", kinds[0], row, count - 1 - at, place, width * size, length)
     return k.lazy(x.dtype, x.shape, lambda j, *i: columns.at(*i, j), (columns,), ready=True)
 
 
 def _move(k: Lowering, verb: str, x: Given, columns: Stored, row: Affine, stop: Vec) -> None:
     """Call what moves a block between its rows in memory and its columns in lanes."""
     e = k.e
-    kinds = kinds_of(x.dtype)
-    size = size_of(kinds[0])
-    length = x.size * x.dtype.itemsize
-    side = min(e.group, machine().register_bits // (8 * size))
-    if len(kinds) == 2:  # real and imaginary parts go to memory of their own
-        verb += "2"
-    name = require(verb, 8 * size, side)
-    extra = ["ptr"] * (len(kinds) - 1)
-    e.module.declare(name, "void", "ptr", "i64", "i64", "ptr", "i64", "i64", *extra)
-    for lane in range(0, e.lanes, side):
+    kind = kinds_of(x.dtype)[0]
+    size, length = size_of(kind), x.size * x.dtype.itemsize
+    for lane in range(0, e.lanes, rows.side_of(e, kind)):
         first = as_index(e, row.base) + lane
         last = stop - 1
         # Rows behind the last are not read: the last is, again and again. Nor are they written.
-        start = first.least(last) if verb[0] == "p" else first
-        at = (start * length).parts[0]
-        pointer = e.write(f"getelementptr i8, ptr {x.pointer}, i64 {at}")
-        places = [
-            e.write(f"getelementptr i8, ptr {where}, i64 {lane * size}")
-            for where in columns.buffer.pointers
-        ]
-        behind = (last - start).parts[0]
-        given = f"ptr {pointer}, i64 {length}, i64 {behind}, ptr {places[0]}, i64 {e.lanes * size}"
-        more = "".join([f", ptr {place}" for place in places[1:]])
-        e.do(f"call void @{name}({given}, i64 {x.size}{more})")
+        start = first.least(last) if verb == "pack" else first
+        place = address(e, x.pointer, start * length), length
+        pointers = [address(e, pointer, lane * size) for pointer in columns.buffer.pointers]
+        _call(e, verb, kind, place, last - start, pointers, e.lanes * size, x.size)
+
+
+def _call(
+    e: Emitter,
+    verb: str,
+    kind: str,
+    row: tuple[str, int],
+    last: Vec,
+    columns: Sequence[str],
+    step: int,
+    count: int,
+) -> None:
+    """Call a function of this module; see `library`. The first row is a place and its bytes."""
+    name = require(f"{verb}{'2' * (len(columns) - 1)}", 8 * size_of(kind), rows.side_of(e, kind))
+    given = [("ptr", row[0]), ("i64", row[1]), ("i64", last.parts[0]), ("ptr", columns[0])]
+    given += [("i64", step), ("i64", count), *[("ptr", column) for column in columns[1:]]]
+    e.external("void", name, *given)
 
 
 @cache
@@ -180,20 +184,19 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     """
     module = Module()
     e = Emitter(module, side, 1)
-    k = _Loops(e)
     packs = verb.startswith("pack")
     width = 2 if verb.endswith("2") else 1
     count = e.uniform("i64", "%count") * width
     last = e.uniform("i64", "%last")
     stride, step = e.uniform("i64", "%stride"), e.uniform("i64", "%step")
-    rows = []
+    places = []
     for lane in range(side):
         number = last.least(lane) if packs else e.constant("i64", lane)
-        rows.append(e.write(f"getelementptr i8, ptr %rows, i64 {(stride * number).parts[0]}"))
-    block = _Block(e, f"i{bits}", tuple(rows), ("%columns", "%others")[:width], step, last)
+        places.append(address(e, "%rows", stride * number))
+    block = _Block(e, f"i{bits}", tuple(places), ("%columns", "%others")[:width], step, last)
     move = block.pack if packs else block.unpack
     whole = count - (count & (side - 1))
-    for first in k.range(0, whole, side):
+    for first in Loops(e).range(0, whole, side):
         move(first, None)
     rest = count - whole
     with e.when(rest > 0):
@@ -202,16 +205,6 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     arguments = [*_ARGUMENTS, *["ptr %others"][: width - 1]]
     module.functions[name] = e.finish(name, "void", arguments, "nounwind")
     return module.text()
-
-
-class _Loops(Lowering):
-    """Loops only."""
-
-    def fail(self, condition: Vec) -> None:
-        raise NotImplementedError
-
-    def poll(self, turns: Index = 1) -> None:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,95 +233,55 @@ class _Block:
     step: Vec
     last: Vec
 
-    @property
-    def type(self) -> str:
-        """LLVM's type of a row or a column of the block."""
-        return self.e.type(self.kind, True)
-
     def pack(self, first: Vec, rest: Vec | None) -> None:
         """Write the move to columns of the elements from `first` on: all that fit, or the rest."""
-        e, type_, size = self.e, self.type, size_of(self.kind)
-        mask_type = e.type("b", True)
-        name = f"llvm.masked.load.v{e.group}{self.kind}.p0"
-        e.module.declare(name, type_, "ptr", "i32", mask_type, type_)
-        lanes = None if rest is None else (e.lane_index() < rest).parts[0]
-        found = []
-        for row in self.rows:
-            where = e.write(f"getelementptr {LLVM[self.kind]}, ptr {row}, i64 {first.parts[0]}")
-            text = f"load {type_}, ptr {where}, align {size}"
-            if lanes is not None:
-                taken = f"ptr {where}, i32 {size}, {mask_type} {lanes}"
-                text = f"call {type_} @{name}({taken}, {type_} zeroinitializer)"
-            found.append(e.write(text))
-        for j, column in enumerate(transposed(e, self.kind, found)):
-
-            def write(j: int = j, column: str = column) -> None:
-                e.do(f"store {type_} {column}, ptr {self._column(first, j)}, align {size}")
-
-            self._within(rest, j, write)
+        e, kind = self.e, self.kind
+        lanes = "" if rest is None else (e.lane_index() < rest).parts[0]
+        places = [address(e, row, first * size_of(kind)) for row in self.rows]
+        found = [load_row(e, kind, e.group, place, lanes) for place in places]
+        for j, column in enumerate(transposed(e, kind, found)):
+            with nullcontext() if rest is None else e.when(rest > j):
+                store_row(e, kind, e.group, self._column(first, j), column)
 
     def unpack(self, first: Vec, rest: Vec | None) -> None:
         """Write the move to rows of the elements from `first` on: all that fit, or the rest."""
-        e, type_, size = self.e, self.type, size_of(self.kind)
-        mask_type = e.type("b", True)
-        name = f"llvm.masked.store.v{e.group}{self.kind}.p0"
-        e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
-        found = []
-        for j in range(e.group):
-            number = e.constant("i64", j)
-            if rest is not None:  # what is read beyond the end is not written
-                number = number.least(rest - 1)
-            where = self._column(first, j) if rest is None else self._some_column(first + number)
-            found.append(e.write(f"load {type_}, ptr {where}, align {size}"))
+        e, kind = self.e, self.kind
+        # What is read beyond the end, again of the last columns, is not written.
+        places = [self._column(first, j, rest) for j in range(e.group)]
+        found = [load_row(e, kind, e.group, place) for place in places]
         inside = None if rest is None else e.lane_index() < rest
-        for lane, row in enumerate(transposed(e, self.kind, found)):
-            where = e.write(
-                f"getelementptr {LLVM[self.kind]}, ptr {self.rows[lane]}, i64 {first.parts[0]}"
-            )
+        for lane, row in enumerate(transposed(e, kind, found)):
             valid = self.last >= lane
-            mask = (valid.spread() if inside is None else inside & valid).parts[0]
-            e.do(f"call void @{name}({type_} {row}, ptr {where}, i32 {size}, {mask_type} {mask})")
+            lanes = (valid.spread() if inside is None else inside & valid).parts[0]
+            place = address(e, self.rows[lane], first * size_of(kind))
+            store_row(e, kind, e.group, place, row, lanes)
 
-    def _column(self, first: Vec, j: int) -> str:
-        """Return where the column stands that is `j` behind `first`, a multiple of the lanes."""
+    def _column(self, first: Vec, j: int, rest: Vec | None = None) -> str:
+        """Return where the column stands that is `j` behind `first`, a multiple of the lanes.
+
+        With `rest`, the number of those that are there, it is one of them.
+        """
         width = len(self.columns)
-        number = (first if width == 1 else first >> 1) + j // width
-        at = (number * self.step).parts[0]
-        return self.e.write(f"getelementptr i8, ptr {self.columns[j % width]}, i64 {at}")
-
-    def _some_column(self, number: Vec) -> str:
-        """Return where a column stands, by its number among all."""
-        e, base = self.e, self.columns[0]
-        if len(self.columns) == 2:
-            odd = (number & 1).ne(0).parts[0]
-            base = e.write(f"select i1 {odd}, ptr {self.columns[1]}, ptr {base}")
-            number = number >> 1
-        return e.write(f"getelementptr i8, ptr {base}, i64 {(number * self.step).parts[0]}")
-
-    def _within(self, rest: Vec | None, j: int, write: Callable[[], None]) -> None:
-        if rest is None:
-            write()
-            return
-        with self.e.when(rest > j):
-            write()
+        behind = self.e.constant("i64", j // width)
+        if rest is not None:
+            behind = behind.least((rest if width == 1 else rest >> 1) - 1)
+        number = (first if width == 1 else first >> 1) + behind
+        return address(self.e, self.columns[j % width], number * self.step)
 
 
 def transposed(e: Emitter, kind: str, rows: Sequence[str]) -> list[str]:
     """Return the columns of a square block, given its rows: as many vectors as each has lanes."""
     count = len(rows)
-    type_ = f"<{count} x {LLVM[kind]}>"
-    index = f"<{count} x i32>"
     blocks = list(rows)
     half = count // 2
     while half:
         # Elements whose place has the bit `half` change places with those of the partner row.
         low = [j if not j & half else count + (j ^ half) for j in range(count)]
         high = [j + half if not j & half else count + j for j in range(count)]
-        masks = [f"{index} <{', '.join(f'i32 {j}' for j in order)}>" for order in (low, high)]
         for i in range(count):
             if not i & half:
-                pair = f"{type_} {blocks[i]}, {type_} {blocks[i | half]}"
-                blocks[i] = e.write(f"shufflevector {pair}, {masks[0]}")
-                blocks[i | half] = e.write(f"shufflevector {pair}, {masks[1]}")
+                pair = blocks[i], blocks[i | half]
+                blocks[i] = shuffled(e, kind, count, low, *pair)
+                blocks[i | half] = shuffled(e, kind, count, high, *pair)
         half //= 2
     return blocks

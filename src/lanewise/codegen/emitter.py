@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -95,6 +96,19 @@ class Emitter:
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
+
+    def external(self, result: str, name: str, *arguments: tuple[str, Any]) -> str:
+        """Write a call of what is not of the module; return the name of its result, if any.
+
+        Arguments are types and values.
+        """
+        self.module.declare(name, result, *[type_ for type_, _ in arguments])
+        given = ", ".join([f"{type_} {value}" for type_, value in arguments])
+        text = f"call {result} @{name}({given})"
+        if result != "void":
+            return self.write(text)
+        self.do(text)
+        return ""
 
     def check_length(self) -> None:
         """Raise `TooLong` as soon as there is more than may be compiled."""
@@ -216,6 +230,16 @@ class Emitter:
             return f"call {result} @{full}({given})"
 
         return self.map(first.kind, operands, call)
+
+    def bits(self, mask: Vec) -> Vec:
+        """Return a mask as the bits of an integer, the first lane's the lowest."""
+        found = self.constant("u64", 0)
+        for number, part in enumerate(mask.spread().parts):
+            text = self.write(f"bitcast {self.type('b', True)} {part} to i{self.group}")
+            wide = self.write(f"zext i{self.group} {text} to i64") if self.group < 64 else text
+            bits = self.uniform("u64", wide)
+            found = found | (bits << (number * self.group)) if number else bits
+        return found
 
     def any(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in some lane."""
@@ -365,9 +389,7 @@ class Emitter:
         def each(mask: Vec, *operands: Vec) -> Vec:
             e = mask.e
             left, found = e.slot("u64", False), e.slot(operands[0].kind, True)
-            bits = e.write(f"bitcast {e.type('b', True)} {mask.parts[0]} to i{e.group}")
-            wide = e.write(f"zext i{e.group} {bits} to i64") if e.group < 64 else bits
-            left.set(e.uniform("u64", wide))
+            left.set(e.bits(mask))
             found.set(operands[0])
             e.module.declare("llvm.cttz.i64", "i64", "i64", "i1")
 

@@ -173,6 +173,17 @@ class Loops:
                 yield from self._part_of_turns(begin, end, step, ends)
                 self.poll((end - begin).abs())
 
+    def nest(
+        self, shape: Sequence[Any], *, unroll: bool | None = None
+    ) -> Generator[tuple[Any, ...]]:
+        """Write loops over the indices of a shape, in order: ``for i, j in k.nest((m, n)): ...``"""
+        if not shape:
+            yield ()
+            return
+        for i in self.range(shape[0], unroll=unroll):
+            for behind in self.nest(shape[1:], unroll=unroll):
+                yield i, *behind
+
     @contextmanager
     def _copied(self, count: int) -> Generator[None]:
         """Count that code is written so many times."""

@@ -254,7 +254,7 @@ def write(
         ]
 
         def goes_on(mask: Vec) -> Vec:
-            within = _population(_bits(mask))
+            within = _population(e.bits(mask))
             left = patience.get() + (within - e.lanes)
             patience.set(left)
             return (within > 0) & (left > 0)
@@ -366,7 +366,7 @@ class _Loads:
 def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     """Write that free lanes take the next examples, in order; return the lanes that do."""
     e = free.e
-    bits, first = _bits(free), upcoming.get()
+    bits, first = e.bits(free), upcoming.get()
     lower = [f"i64 {(1 << lane) - 1}" for lane in range(e.lanes)]
     groups = range(0, e.lanes, e.group)
     parts = [f"<{', '.join(lower[start : start + e.group])}>" for start in groups]
@@ -376,17 +376,6 @@ def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     example.set(select(new, number, example.get()))
     upcoming.set((first + _population(bits)).least(end))
     return new
-
-
-def _bits(mask: Vec) -> Vec:
-    """Return a mask as the bits of an integer, the first lane's the lowest."""
-    e = mask.e
-    found = e.constant("u64", 0)
-    for number, part in enumerate(mask.spread().parts):
-        text = e.write(f"bitcast {e.type('b', True)} {part} to i{e.group}")
-        wide = e.write(f"zext i{e.group} {text} to i64") if e.group < 64 else text
-        found = found | (e.uniform("u64", wide) << (number * e.group))
-    return found
 
 
 def _population(bits: Vec) -> Vec:

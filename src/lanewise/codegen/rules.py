@@ -322,7 +322,8 @@ class Rules(Reductions):
         if fn is None or self.in_lanes:
             self.each(shape, body)
         else:  # places may repeat: one after the other
-            self._in_order(shape, body)
+            for i in self.nest(shape):
+                body(*i)
         return result
 
     def between(self, x: Array, axis: int, low: Number, high: Number, fill: Number) -> Array:
@@ -423,16 +424,6 @@ class Rules(Reductions):
             return i
 
         return place
-
-    def _in_order(self, shape: Sequence[int], body: Callable[..., None]) -> None:
-        def level(index: tuple[Index, ...]) -> None:
-            if len(index) == len(shape):
-                body(*index)
-                return
-            for i in self.range(shape[len(index)]):
-                level((*index, i))
-
-        level(())
 
     def _combined(self, fn: np.ufunc, old: Number, value: Number, dtype: np.dtype) -> Number:
         operands = (old,) if fn.nin == 1 else (old, value)
