@@ -8,7 +8,7 @@ say. Where it is so close, and where a number is not finite, the run ends: NumPy
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from lanewise.codegen.algorithms.tiles import (
     as_number,
     conjugate,
     epsilon,
+    identity,
     less_product,
     magnitude,
     product,
@@ -32,9 +33,9 @@ from lanewise.codegen.algorithms.tiles import (
 from lanewise.codegen.arrays import Array, Elements
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
 from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
+from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import Vec, select
 from lanewise.ops.lapack import IN_LANES
 
@@ -77,7 +78,7 @@ class Known:
 # --- Cholesky -----------------------------------------------------------------------------------
 
 
-def cholesky(k: Lowering, known: Known, type_: Any, x: Array, upper: bool) -> Array:
+def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
     *lead, n, _ = type_.shape
     check_size(n)
@@ -107,7 +108,7 @@ def _factor_column(t: Tile, c: Any) -> None:
     """Compute a column of the factor from those before it."""
     n = t.shape[0]
     diagonal = real(t[c, c])
-    rest = t.total(t.range(c), -diagonal, lambda p, s: squared(t[c, p], s))
+    rest = t.squares(((c, p) for p in t.range(c)), -diagonal)
     # NaN and infinity fail here as well.
     t.require(-rest > diagonal * (ROUNDINGS * epsilon(t.dtype)))
     root = (-rest).sqrt()
@@ -136,7 +137,7 @@ class Elimination:
         rounding errors decide, ends the run.
     """
 
-    def __init__(self, k: Lowering, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
+    def __init__(self, k: Rules, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
         self.k, self.a, self.b = k, a, b
         n = a.shape[0]
         dtype = real_dtype(a.dtype)
@@ -145,9 +146,8 @@ class Elimination:
         self.inverses = Tile(k, a.dtype, 1, n, **kept)
         self.odd = Tile(k, np.dtype(bool), 1, 1, **kept)
         self.odd[0, 0] = k.e.constant("b", False)
-        none = constant(k.e, dtype, 0)
         for c in a.range(n):
-            sums[0, c] = a.total(a.range(n), none, lambda i, s, c=c: magnitude(a[i, c]) + s)
+            sums[0, c] = a.sizes(a.column(c))
         least, tiny = ROUNDINGS * epsilon(dtype) / max(n, 1), float(np.finfo(dtype).tiny)
         for c in a.range(n):
             if a.in_registers:
@@ -161,18 +161,16 @@ class Elimination:
             self.inverses[0, c] = inverse = reciprocal(pivot)
             for i in a.range(plus(c, 1), n):
                 factor = product(a[i, c], inverse)
-                for j in a.range(plus(c, 1), n):
-                    a[i, j] = less_product(a[i, j], factor, a[c, j])
-                if b is not None:
-                    for j in b.range(b.shape[1]):
-                        b[i, j] = less_product(b[i, j], factor, b[c, j])
+                for tile, j in self._row(plus(c, 1)):
+                    tile[i, j] = less_product(tile[i, j], factor, tile[c, j])
 
-    def _rows(self, c: Any) -> list[tuple[Tile, Any]]:
-        """Return what a row consists of, from a column on: tiles, and loops over their columns."""
-        both: list[tuple[Tile, Any]] = [(self.a, lambda: self.a.range(c, self.a.shape[1]))]
-        if (b := self.b) is not None:
-            both.append((b, lambda: b.range(b.shape[1])))
-        return both
+    def _row(self, c: Any) -> Iterator[tuple[Tile, Any]]:
+        """Write loops over what a row consists of, from a column on: tiles, and their columns."""
+        for j in self.a.range(c, self.a.shape[1]):
+            yield self.a, j
+        if self.b is not None:
+            for j in self.b.range(self.b.shape[1]):
+                yield self.b, j
 
     def _exchange_in_registers(self, c: int) -> None:
         """Bring the row with the first largest entry of a column up."""
@@ -192,14 +190,13 @@ class Elimination:
             chosen.insert(0, one & ~taken)
             taken = taken | one
         self.odd[0, 0] = self.odd[0, 0] ^ taken
-        for tile, columns in self._rows(c):
-            for j in columns():
-                top = new = tile[c, j]
-                for i, here in enumerate(chosen, c + 1):
-                    old = tile[i, j]
-                    new = choose(here, old, new)
-                    tile[i, j] = choose(here, top, old)
-                tile[c, j] = new
+        for tile, j in self._row(c):
+            top = new = tile[c, j]
+            for i, here in enumerate(chosen, c + 1):
+                old = tile[i, j]
+                new = choose(here, old, new)
+                tile[i, j] = choose(here, top, old)
+            tile[c, j] = new
 
     def _exchange_in_memory(self, c: Any) -> None:
         k, a, n = self.k, self.a, self.a.shape[0]
@@ -215,11 +212,10 @@ class Elimination:
         moved = row.ne(k.index(c))
         self.odd[0, 0] = self.odd[0, 0] ^ moved
         with k.e.when(k.e.any(moved)), k.scope():
-            for tile, columns in self._rows(c):
-                for j in columns():
-                    top, new = tile[c, j], tile[row, j]
-                    tile[row, j] = top
-                    tile[c, j] = new
+            for tile, j in self._row(c):
+                top, new = tile[c, j], tile[row, j]
+                tile[row, j] = top
+                tile[c, j] = new
 
 
 def reciprocal(x: Number) -> Any:
@@ -242,7 +238,7 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Lowering, known: Known, type_: Any, a: Array, b: Array) -> Array:
+def solve(k: Rules, known: Known, type_: Any, a: Array, b: Array) -> Array:
     """Return the solutions of linear systems."""
     *lead, n, columns = type_.shape
     check_size(n)
@@ -258,7 +254,7 @@ def solve(k: Lowering, known: Known, type_: Any, a: Array, b: Array) -> Array:
 
 
 def _solved(
-    k: Lowering,
+    k: Rules,
     dtype: np.dtype,
     n: int,
     columns: int,
@@ -284,27 +280,22 @@ def _solved(
     return b.finish()
 
 
-def inv(k: Lowering, type_: Any, x: Array) -> Array:
+def inv(k: Rules, type_: Any, x: Array) -> Array:
     """Return the inverses of matrices: as NumPy finds them, by solving for a unit matrix."""
     *lead, n, _ = type_.shape
     check_size(n)
     dtype = type_.dtype
-    one, zero = constant(k.e, dtype, 1), constant(k.e, dtype, 0)
 
-    def unit(i: Any, j: Any) -> Number:
-        if isinstance(i, int) and isinstance(j, int):
-            return one if i == j else zero
-        return choose(k.index(i).eq(k.index(j)), one, zero)
+    def core(*i: Index) -> list[Array]:
+        return [_solved(k, dtype, n, n, reader(x, i, dtype), identity(k, dtype))]
 
-    return stacked(
-        k, [type_], tuple(lead), lambda *i: [_solved(k, dtype, n, n, reader(x, i, dtype), unit)]
-    )[0]
+    return stacked(k, [type_], tuple(lead), core)[0]
 
 
 # --- determinants -------------------------------------------------------------------------------
 
 
-def det(k: Lowering, type_: Any, x: Array) -> Array:
+def det(k: Rules, type_: Any, x: Array) -> Array:
     """Return the determinants of matrices."""
 
     def core(*i: Index) -> list[Array]:
@@ -330,7 +321,7 @@ def _raised(x: Vec, exponent: Vec) -> Vec:
     )
 
 
-def slogdet(k: Lowering, types: Any, x: Array) -> list[Array]:
+def slogdet(k: Rules, types: Any, x: Array) -> list[Array]:
     """Return the signs of determinants, and the logarithms of their absolute values."""
     dtype, wide = types[0].dtype, types[1].dtype
     log = lookup(np.log, (wide, wide))
@@ -356,28 +347,25 @@ def slogdet(k: Lowering, types: Any, x: Array) -> list[Array]:
     return stacked(k, types, types[0].shape, core)
 
 
-def _determinant(
-    k: Lowering, dtype: np.dtype, read: Callable[..., Number], n: int
-) -> tuple[Any, Vec]:
+def _determinant(k: Rules, dtype: np.dtype, read: Callable[..., Number], n: int) -> tuple[Any, Vec]:
     """Return a determinant as ``m`` and ``n`` with ``m * 2**n``: a product may be out of range."""
     check_size(n)
     t = Tile(k, dtype, n, n)
     t.fill(read)
     done = Elimination(k, t, None, allows_zero=True)
     wide = real_dtype(dtype)
-    kept = {"in_registers": t.in_registers}
-    value, exponent = Tile(k, dtype, 1, 1, **kept), Tile(k, wide, 1, 1, **kept)
-    odd = done.odd[0, 0]
     one = k.e.constant("f64" if wide.itemsize == 8 else "f32", 1.0)
-    value[0, 0] = as_number(select(odd, -one, one), dtype)
-    exponent[0, 0] = constant(k.e, wide, 0)
-    for c in t.range(n):
+
+    def step(c: Any, found: Sequence[Number]) -> list[Number]:
+        value, exponent = found
         pivot = t[c, c]
         _, more = mantissa_exponent(magnitude(pivot), subnormal=False)
         # A zero has no exponent of its own, and needs none.
         more = select(magnitude(pivot).eq(0.0), 0.0, more)
         down = scale(one.spread_if(more.varying), -more)
-        value[0, 0] = product(value[0, 0], scaled(pivot, down))
-        exponent[0, 0] = real(exponent[0, 0]) + more
+        return [product(value, scaled(pivot, down)), real(exponent) + more]
+
+    sign = as_number(select(done.odd[0, 0], -one, one), dtype)
+    value, exponent = t.totals(t.range(n), [sign, constant(k.e, wide, 0)], step)
     t.finish()
-    return value[0, 0], real(exponent[0, 0])
+    return value, real(exponent)

@@ -11,9 +11,12 @@ which is in the mirrored row and lane. So it goes on in the halves, down to sing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from lanewise.codegen.addresses import shuffled
+from lanewise.codegen.numbers import Complex, Number, vecs
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
 #: An element: what is compared first, and what is compared where that is equal.
@@ -51,6 +54,75 @@ def merge_exchange(size: int) -> list[tuple[int, int, int]]:
 def pairs(size: int, run: int, first: int, distance: int) -> list[tuple[int, int]]:
     """Return the places that a pass compares."""
     return [(i, i + distance) for i in range(size - distance) if i & run == first]
+
+
+# --- elements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What stands for an element while rows are sorted.
+
+    Attributes
+    ----------
+    enter
+        Gives the Vecs that stand for an element, of itself and its place.
+    leave
+        Gives the result of these Vecs.
+    count
+        How many of them, from the first, are compared. If it is the only one, exchanging is taking
+        the lesser and the greater.
+    kinds
+        Their kinds.
+    """
+
+    enter: Callable[[Number, Vec], list[Vec]]
+    leave: Callable[[Sequence[Vec]], Number]
+    count: int
+    kinds: tuple[str, ...]
+
+    @property
+    def cost(self) -> int:
+        """About how many instructions an exchange is."""
+        return 2 if len(self.kinds) == 1 else 4 * self.count + 2 * len(self.kinds)
+
+
+def places_beside(keys: Callable[[Number], list[Vec]], *kinds: str) -> Form:
+    """Return the form for places, compared where keys of these kinds are equal."""
+    return Form(
+        lambda x, place: [*keys(x), place],
+        lambda found: found[-1],
+        len(kinds) + 1,
+        (*kinds, "i64"),
+    )
+
+
+def places_within(keys: Callable[[Number], list[Vec]], kind: str, digits: int) -> Form:
+    """Return the form for places that are the last digits of one integer, with a key before."""
+
+    def enter(x: Number, place: Vec) -> list[Vec]:
+        (one,) = keys(x)
+        return [(one.to(kind) << digits) | place.to(kind)]
+
+    return Form(enter, lambda found: (found[0] & ((1 << digits) - 1)).to("i64"), 1, (kind,))
+
+
+def keys(x: Number) -> list[Vec]:
+    """Return the integers by which a number sorts, compared one after the other.
+
+    A complex number sorts by which of its parts are NaN, then by the real part, then by the
+    imaginary one. Zeros of both signs are equal.
+    """
+    parts = [part + 0.0 if is_float(part.kind) else part for part in vecs(x)]
+    if isinstance(x, Complex):
+        nan = parts[0].isnan().to("i8") * 2 + parts[1].isnan().to("i8")
+        return [nan, key(parts[0]), key(parts[1])]
+    return [key(parts[0])]
+
+
+def key_kind(kind: str) -> str:
+    """Return the kind of the key of a real number."""
+    return f"i{BITS[kind]}" if is_float(kind) else "u8" if kind == "b" else kind
 
 
 def key(x: Vec) -> Vec:
@@ -103,6 +175,11 @@ def lesser(a: Vec, b: Vec) -> Vec:
 def greater(a: Vec, b: Vec) -> Vec:
     """Return the greater of two integers."""
     return a.e.intrinsic("smax" if is_signed(a.kind) else "umax", a, b)
+
+
+def greatest(kind: str) -> int:
+    """Return the greatest integer of a kind."""
+    return 2 ** (BITS[kind] - is_signed(kind)) - 1
 
 
 # --- matrices -----------------------------------------------------------------------------------
@@ -158,16 +235,15 @@ def _merged_lanes(row: Item, width: int) -> Item:
 
 def rotated(x: Vec, by: int) -> Vec:
     """Return a vector whose lanes have gone round to the left."""
-    return _shuffled(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
+    return _moved(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
 
 
 def _flipped(x: Vec, flip: int) -> Vec:
     """Return a vector with lanes at the places that differ from theirs in some bits."""
-    return _shuffled(x, [lane ^ flip for lane in range(x.e.group)])
+    return _moved(x, [lane ^ flip for lane in range(x.e.group)])
 
 
-def _shuffled(x: Vec, sources: Sequence[int]) -> Vec:
-    wide = x.e.type(x.kind, True)
-    places = ", ".join([f"i32 {lane}" for lane in sources])
-    text = f"shufflevector {wide} {{}}, {wide} poison, <{len(sources)} x i32> <{places}>"
-    return x.e.map(x.kind, (x,), text.format)
+def _moved(x: Vec, sources: Sequence[int]) -> Vec:
+    """Return a vector with other lanes in the places of its own."""
+    parts = [shuffled(x.e, x.kind, x.e.group, sources, part) for part in x.parts]
+    return Vec(x.e, x.kind, True, tuple(parts))

@@ -8,16 +8,27 @@ is gathered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Elements, Stored, row_major
+from lanewise.codegen.arrays import Array, Stored, row_major
 from lanewise.codegen.loops import Variable
 from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import COMPLEX, Complex, Number, convert, dtype_of, of_vecs, vecs
+from lanewise.codegen.numbers import (
+    COMPLEX,
+    Complex,
+    Number,
+    choose,
+    constant,
+    convert,
+    dtype_of,
+    of_vecs,
+    vecs,
+)
+from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import Vec
 
 
@@ -86,10 +97,23 @@ class Tile:
 
     def fill(self, element: Callable[[Any, Any], Number]) -> None:
         """Set every element, by a function of its indices."""
-        rows, columns = self.shape[::-1] if self.is_adjoint else self.shape
-        for i in self.range(rows):
-            for j in self.range(columns):
-                self[i, j] = element(i, j)
+        shape = self.shape[::-1] if self.is_adjoint else self.shape
+        for at in self.k.nest(shape, unroll=self.in_registers):
+            self[at] = element(*at)
+
+    def column(self, c: Any, first: Index = 0) -> Iterator[tuple[Any, Any]]:
+        """Write a loop over the places of a column, from a row on."""
+        return ((i, c) for i in self.range(first, self.shape[0]))
+
+    def squares(self, places: Iterable[tuple[Any, Any]], start: Number | None = None) -> Vec:
+        """Return the sum of squares of elements, and of a number."""
+        start = constant(self.k.e, real_dtype(self.dtype), 0) if start is None else start
+        return real(self.total(places, start, lambda at, s: squared(self[at], real(s))))
+
+    def sizes(self, places: Iterable[tuple[Any, Any]]) -> Vec:
+        """Return the sum of magnitudes of elements."""
+        none = constant(self.k.e, real_dtype(self.dtype), 0)
+        return real(self.total(places, none, lambda at, s: magnitude(self[at]) + real(s)))
 
     def total(
         self, indices: Iterable[Any], start: Number, step: Callable[[Any, Any], Number]
@@ -150,16 +174,17 @@ def reader(x: Array, lead: tuple[Index, ...], dtype: np.dtype) -> Callable[..., 
 
 
 def stacked(
-    k: Lowering, types: Iterable[Any], lead: tuple[int, ...], core: Callable[..., Iterable[Array]]
+    k: Rules, types: Iterable[Any], lead: tuple[int, ...], core: Callable[..., Iterable[Array]]
 ) -> list[Array]:
     """Return arrays of results of ``core(*index)`` for each index of leading axes."""
     types = list(types)
     shapes = [type_.shape[len(lead) :] for type_ in types]
+
+    def at(*index: Index) -> list[Array]:
+        return [k.reshaped(x, shape) for x, shape in zip(core(*index), shapes, strict=True)]
+
     if not lead:
-        return [
-            _reshaped(k, x, shape) if x.shape != shape else x
-            for x, shape in zip(core(), shapes, strict=True)
-        ]
+        return at()
     if all(k.is_small(type_.shape) for type_ in types):
         rows = [[k.items(x) for x in core(*index)] for index in np.ndindex(*lead)]
         return [
@@ -169,25 +194,28 @@ def stacked(
     results = [k.local(type_.dtype, type_.shape) for type_ in types]
 
     def turn(*index: Index) -> None:
-        for result, x, shape in zip(results, core(*index), shapes, strict=True):
-            part = x if x.shape == shape else _reshaped(k, x, shape)
-            strides = row_major(result.shape)
-            k.each(
-                shape,
-                lambda *i, r=result, p=part, s=strides: r.store(
-                    linear((*index, *i), s), p.at(*i), k.tail(r)
-                ),
-            )
+        for result, part in zip(results, at(*index), strict=True):
+
+            def put(*i: Index, result: Stored = result, part: Array = part) -> None:
+                place = linear((*index, *i), result.strides)
+                result.store(place, part.at(*i), k.tail(result))
+
+            k.each(part.shape, put)
 
     k.each(lead, turn, unroll=False)
     return list(results)
 
 
-def _reshaped(k: Lowering, x: Array, shape: tuple[int, ...]) -> Array:
-    if isinstance(x, Elements):
-        return k.elements(x.dtype, shape, x.items)
-    assert isinstance(x, Stored)
-    return Stored(x.e, x.dtype, shape, x.buffer, x.active)
+def identity(k: Lowering, dtype: np.dtype) -> Callable[[Any, Any], Number]:
+    """Return what gives the elements of a unit matrix."""
+    one, zero = constant(k.e, dtype, 1), constant(k.e, dtype, 0)
+
+    def at(i: Any, j: Any) -> Number:
+        if isinstance(i, int) and isinstance(j, int):
+            return one if i == j else zero
+        return choose(k.index(i).eq(k.index(j)), one, zero)
+
+    return at
 
 
 # --- numbers, real or complex -------------------------------------------------------------------
