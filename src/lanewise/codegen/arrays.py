@@ -89,21 +89,19 @@ class Array:
         return f"<{type(self).__name__} {self.dtype}{list(self.shape)}>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Elements(Array):
-    """Each element in registers, in row-major order; read at known places."""
+    """Each element in registers, in row-major order; read at known places.
 
-    __slots__ = ("items", "scope", "spill", "stored")
+    If `spill` has put them into memory, they are `stored` there, in a scope of the code.
+    """
 
-    def __init__(
-        self,
-        dtype: np.dtype,
-        shape: Shape,
-        items: list[Number],
-        spill: Callable[[Elements], Stored] | None = None,
-    ) -> None:
-        self.dtype, self.shape, self.items, self.spill = dtype, shape, items, spill
-        self.stored: Stored | None = None
-        self.scope = 0
+    dtype: np.dtype
+    shape: Shape
+    items: list[Number]
+    spill: Callable[[Elements], Stored] | None = None
+    stored: Stored | None = None
+    scope: int = 0
 
     def at(self, *index: Index) -> Number:
         place = linear(index, row_major(self.shape))
@@ -306,6 +304,10 @@ class Stored(Array):
                 for pointer, kind in zip(buffer.pointers, buffer.kinds, strict=True)
             ]
         )
+
+    def put(self, index: Sequence[Index], value: Number, mask: Vec | None) -> None:
+        """Write the element at an index, in the lanes of the mask."""
+        self.store(linear(index, self.strides), value, mask)
 
     def store(self, place: Index, value: Number, mask: Vec | None) -> None:
         """Write the element at a place of the row-major order, in the lanes of the mask."""

@@ -21,8 +21,8 @@ from lanewise.codegen.arrays import Array, Elements, Given, Stored
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import TURNS
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import convert, is_supported, kinds_of, vecs
+from lanewise.codegen.rules import Rules
 from lanewise.codegen.sizes import varies
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike, product
@@ -56,7 +56,7 @@ class Placed:
         return 0 if size == 1 and of != 1 else self.strides[axis]
 
 
-def placed(k: Lowering, x: Array, dtype: np.dtype) -> Placed:
+def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
     """Return where an array of a dtype has its numbers as NumPy has them, so that C may read them.
 
     That is where they are, if they lie so, and else local memory that they are written to: a row of
@@ -67,7 +67,7 @@ def placed(k: Lowering, x: Array, dtype: np.dtype) -> Placed:
     is_beside = isinstance(x, Stored) and x.buffer.beside == len(kinds_of(dtype))
     if x.dtype != dtype or not is_beside:
         is_same = isinstance(x, Elements) and not any([item.varying for item in x.items])
-        x = k.materialized(converted(k, x, dtype), k.in_lanes and not is_same, beside=True)
+        x = k.materialized(k.converted(x, dtype), k.in_lanes and not is_same, beside=True)
     assert isinstance(x, Stored)
     lane = dtype.itemsize if x.buffer.wide else 0
     step = dtype.itemsize * (k.e.lanes if x.buffer.wide else 1)
@@ -83,15 +83,8 @@ def _as_it_lies(x: Given) -> Placed | None:
     return None if is_anywhere else Placed(x.pointer, start, 0, strides)
 
 
-def converted(k: Lowering, x: Array, dtype: np.dtype) -> Array:
-    """Return an array as one of a dtype, each element converted where it is read."""
-    if x.dtype == dtype:
-        return x
-    return k.lazy(dtype, x.shape, lambda *i: convert(x.at(*i), dtype), (x,))
-
-
 def gufunc_call(
-    k: Lowering,
+    k: Rules,
     types: Sequence[Any],
     fns: Sequence[Any],
     dtypes: Sequence[np.dtype],
@@ -160,10 +153,10 @@ def gufunc_call(
     k.poll(_turns(k, nanoseconds))
     if fails:
         _fail_where_nan(k, made[0], lead)
-    return [converted(k, x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
+    return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
 
 
-def _room(k: Lowering, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
+def _room(k: Rules, dtype: np.dtype, type_: Any, target: Given | None) -> Stored | Given:
     """Return memory for a result: where it belongs, if it is only given to whoever runs the kernel.
 
     Nothing is written there but by active lanes.
@@ -187,7 +180,7 @@ def _lead(
 
 
 def ufunc_call(
-    k: Lowering,
+    k: Rules,
     types: Sequence[Any],
     fn: Any,
     dtypes: Sequence[np.dtype],
@@ -229,11 +222,11 @@ def ufunc_call(
         call.once([0] * len(places), count, sizes)
     call.close()
     k.poll(_turns(k, nanoseconds * k.usual(shape)))
-    return [converted(k, x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
+    return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
 
 
 def _known(
-    k: Lowering, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
+    k: Rules, fn: Any, dtypes: Sequence[np.dtype], shapes: Sequence[Sequence[DimLike]]
 ) -> str:
     """Return the name of a loop for arrays of these shapes, or leave it to NumPy."""
     name = ufunc_loops.loop_of(fn, tuple(dtypes))
@@ -245,13 +238,13 @@ def _known(
     return name
 
 
-def _turns(k: Lowering, nanoseconds: float) -> int:
+def _turns(k: Rules, nanoseconds: float) -> int:
     """Return how many turns of a loop a call counts as, where it is asked whether to stop."""
     each = k.e.lanes if k.in_lanes else 1
     return min(max(int(TURNS * nanoseconds * each / _PATIENCE), 1), TURNS)
 
 
-def _fail_where_nan(k: Lowering, x: Array, lead: Sequence[int]) -> None:
+def _fail_where_nan(k: Rules, x: Array, lead: Sequence[int]) -> None:
     """End the run where the first number of a result is NaN, as it is where LAPACK failed."""
 
     def check(*index: Index) -> None:
@@ -279,7 +272,7 @@ class _Call:
 
     def __init__(
         self,
-        k: Lowering,
+        k: Rules,
         loops: Sequence[str],
         which: Vec | None,
         pointers: Sequence[str],

@@ -36,7 +36,7 @@ from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
 from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
 from lanewise.codegen.rules import Rules
-from lanewise.codegen.vector import Vec, select
+from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
 
 #: A pivot that cancellation left so many roundings large may be zero as well.
@@ -150,10 +150,7 @@ class Elimination:
             sums[0, c] = a.sizes(a.column(c))
         least, tiny = ROUNDINGS * epsilon(dtype) / max(n, 1), float(np.finfo(dtype).tiny)
         for c in a.range(n):
-            if a.in_registers:
-                self._exchange_in_registers(c)
-            else:
-                self._exchange_in_memory(c)
+            self._exchange(c)
             pivot, whole = a[c, c], sums[0, c]
             # Not what is NaN or infinite either: it makes the bound so.
             ok = magnitude(pivot) > whole.fma(least, tiny)
@@ -172,45 +169,35 @@ class Elimination:
             for j in self.b.range(self.b.shape[1]):
                 yield self.b, j
 
-    def _exchange_in_registers(self, c: int) -> None:
+    def _exchange(self, c: Any) -> None:
         """Bring the row with the first largest entry of a column up."""
-        a, n = self.a, self.a.shape[0]
-        best = magnitude(a[c, c])
-        larger: list[Vec] = []
-        for i in range(c + 1, n):
-            entry = magnitude(a[i, c])
-            larger.append(entry > best)
-            best = select(larger[-1], entry, best)
-        if not larger:
-            return
-        # The row that is taken is the last that was larger than those before it.
-        taken = larger[-1]
-        chosen = [taken]
-        for one in larger[-2::-1]:
-            chosen.insert(0, one & ~taken)
-            taken = taken | one
-        self.odd[0, 0] = self.odd[0, 0] ^ taken
-        for tile, j in self._row(c):
-            top = new = tile[c, j]
-            for i, here in enumerate(chosen, c + 1):
-                old = tile[i, j]
-                new = choose(here, old, new)
-                tile[i, j] = choose(here, top, old)
-            tile[c, j] = new
-
-    def _exchange_in_memory(self, c: Any) -> None:
         k, a, n = self.k, self.a, self.a.shape[0]
-        best, where = k.variable(real_dtype(a.dtype)), k.variable(np.dtype(np.int64))
-        best.set(magnitude(a[c, c]))
-        where.set(k.index(c))
-        for i in a.range(plus(c, 1), n):
-            entry, before = magnitude(a[i, c]), real(best.get())
-            larger = entry > before
-            best.set(select(larger, entry, before))
-            where.set(select(larger, k.index(i), real(where.get())))
-        row = real(where.get())
-        moved = row.ne(k.index(c))
+        first = magnitude(a[c, c])
+        kind = f"i{BITS[first.kind]}"
+
+        def larger(i: Any, found: Sequence[Number]) -> list[Number]:
+            best, where = map(real, found)
+            entry = magnitude(a[i, c])
+            is_larger = entry > best
+            return [select(is_larger, x, y) for x, y in ((entry, best), (number(i), where))]
+
+        def number(i: Any) -> Vec:
+            return k.index(i).to(kind)
+
+        _, row = a.totals(a.range(plus(c, 1), n), [first, number(c)], larger)
+        moved = row.ne(number(c))
         self.odd[0, 0] = self.odd[0, 0] ^ moved
+        if a.in_registers:
+            chosen = [(i, row.eq(i)) for i in range(c + 1, n)]
+            for tile, j in self._row(c):
+                top = new = tile[c, j]
+                for i, here in chosen:
+                    old = tile[i, j]
+                    new = choose(here, old, new)
+                    tile[i, j] = choose(here, top, old)
+                tile[c, j] = new
+            return
+        row = row.to("i64")
         with k.e.when(k.e.any(moved)), k.scope():
             for tile, j in self._row(c):
                 top, new = tile[c, j], tile[row, j]

@@ -114,6 +114,10 @@ class _Sort:
         self.keys = [f"%keys{i}" for i in range(len(kinds))]
         self.spare = [f"%spare{i}" for i in range(len(kinds))]
         self.rows = ROWS if len(kinds) == 1 else ROWS_OF_PAIRS
+        features = set(machine().features.split(","))
+        #: Whether the processor has an instruction that moves lanes together, or one by a table.
+        self.compresses = "+avx512f" in features
+        self.has_vectors = self.compresses or "+avx2" in features
 
     # --- memory -------------------------------------------------------------------------------
 
@@ -215,30 +219,59 @@ class _Sort:
 
     def parted(self, begin: Vec, end: Vec, bound: Vec) -> Vec:
         """Move what is less than a bound before the rest; return where that begins."""
-        k, lanes = self.k, self.lanes
-        parting = _Parting(self, begin, bound)
-        if parting.is_scalar:
-            for at in k.range(begin, end):
-                parting.move_one(at)
-            low = parting.low.get()
-            for at in k.range(low, end):
-                self.store(self.keys, at, self.load(self.spare, at - low, False))
-            return low
+        e, k, wide = self.e, self.k, self.has_vectors
+        lanes = self.lanes if wide else 1
+        low, high = self.variable(begin), self.variable(k.index(0))
+
+        def move(item: Item, inside: Vec | None = None) -> None:
+            is_less = item[0] < bound
+            goals = ((low, self.keys, is_less), (high, self.spare, ~is_less))
+            for place, pointers, mask in goals:
+                mask = mask if inside is None else mask & inside
+                at, bits = place.get(), e.bits(mask) if wide else mask.to("u64")
+                packed = [self._together(x, mask, bits) for x in item] if wide else item
+                self.store(pointers, at, packed)
+                place.set(at + e.intrinsic("ctpop", bits).as_kind("i64"))
+
         # Vectors are stored whole: what they overwrite behind the part comes back.
-        behind = self.load(self.keys, end)
+        behind = self.load(self.keys, end, wide)
         step = ABREAST * lanes
         whole = (end - begin) & -step
         for at in k.range(begin, begin + whole, step):
             # All are loaded before one of them may be overwritten.
-            for item in [self.load(self.keys, at + row * lanes) for row in range(ABREAST)]:
-                parting.move(item)
+            for item in [self.load(self.keys, at + row * lanes, wide) for row in range(ABREAST)]:
+                move(item)
         for at in k.range(begin + whole, end, lanes):
-            parting.move(self.load(self.keys, at), self.e.lane_index() < end - at)
-        low = parting.low.get()
-        for at in k.range(low, end, lanes):
-            self.store(self.keys, at, self.load(self.spare, at - low))
+            move(self.load(self.keys, at, wide), e.lane_index() < end - at if wide else None)
+        middle = low.get()
+        for at in k.range(middle, end, lanes):
+            self.store(self.keys, at, self.load(self.spare, at - middle, wide))
         self.store(self.keys, end, behind)
-        return low
+        return middle
+
+    def _together(self, x: Vec, mask: Vec, bits: Vec) -> Vec:
+        """Return the lanes of a mask one beside the other; what follows them means nothing."""
+        if not self.compresses:
+            return self._looked_up(x, bits)
+        e, type_, masks = self.e, self.e.type(x.kind, True), self.e.type("b", True)
+        name = f"llvm.experimental.vector.compress.v{e.group}{LLVM[x.kind]}"
+        given = (type_, x.parts[0]), (masks, mask.parts[0]), (type_, "poison")
+        return Vec(e, x.kind, True, (e.external(type_, name, *given),))
+
+    def _looked_up(self, x: Vec, bits: Vec) -> Vec:
+        """Return the same, by a table of where lanes go: of 256 bits, moved as eight of 32."""
+        e, words = self.e, 8 // self.lanes
+        rows = [_order(number, words) for number in range(1 << self.lanes)]
+        places = "".join([f"\\{place:02X}" for row in rows for place in row])
+        text = f'@lw_order = internal constant [{8 * len(rows)} x i8] c"{places}", align 8'
+        e.module.declarations["lw_order"] = text
+        row = e.write(f"load <8 x i8>, ptr {address(e, '@lw_order', bits << 3)}, align 8")
+        wide = e.write(f"zext <8 x i8> {row} to <8 x i32>")
+        type_, words_type = e.type(x.kind, True), "<8 x i32>"
+        given = e.write(f"bitcast {type_} {x.parts[0]} to {words_type}")
+        name, pair = "llvm.x86.avx2.permd", ((words_type, given), (words_type, wide))
+        moved = e.external(words_type, name, *pair)
+        return Vec(e, x.kind, True, (e.write(f"bitcast {words_type} {moved} to {type_}"),))
 
     # --- short parts --------------------------------------------------------------------------
 
@@ -332,69 +365,6 @@ class _Stack:
         top = self.top.get() - 1
         self.top.set(top)
         return [load(self.e, name, top * size_of(kind), kind, None) for name, kind in self.columns]
-
-
-class _Parting:
-    """Moves elements to where those that are less than a bound go, and to spare memory.
-
-    Attributes
-    ----------
-    low, high
-        Variables: where the next ones go.
-    is_scalar
-        Whether the processor has no instruction that moves lanes together.
-    """
-
-    def __init__(self, sort: _Sort, begin: Vec, bound: Vec) -> None:
-        self.sort, self.e, self.bound = sort, sort.e, bound
-        self.low, self.high = sort.variable(begin), sort.variable(sort.k.index(0))
-        features = set(machine().features.split(","))
-        self._compresses = "+avx512f" in features
-        self.is_scalar = not self._compresses and "+avx2" not in features
-
-    def move_one(self, at: Vec) -> None:
-        sort, low, high = self.sort, self.low.get(), self.high.get()
-        item = sort.load(sort.keys, at, False)
-        is_less = (item[0] < self.bound).to("i64")
-        sort.store(sort.keys, low, item)
-        sort.store(sort.spare, high, item)
-        self.low.set(low + is_less)
-        self.high.set(high + (1 - is_less))
-
-    def move(self, item: Item, inside: Vec | None = None) -> None:
-        """Move the elements of a vector; only those `inside`, where that is given."""
-        sort = self.sort
-        is_less = item[0] < self.bound
-        goals = ((self.low, sort.keys, is_less), (self.high, sort.spare, ~is_less))
-        for place, pointers, mask in goals:
-            mask = mask if inside is None else mask & inside
-            at, bits = place.get(), self.e.bits(mask)
-            sort.store(pointers, at, [self._together(x, mask, bits) for x in item])
-            place.set(at + self.e.intrinsic("ctpop", bits).as_kind("i64"))
-
-    def _together(self, x: Vec, mask: Vec, bits: Vec) -> Vec:
-        """Return the lanes of a mask one beside the other; what follows them means nothing."""
-        if not self._compresses:
-            return self._looked_up(x, bits)
-        e, type_, masks = self.e, self.e.type(x.kind, True), self.e.type("b", True)
-        name = f"llvm.experimental.vector.compress.v{e.group}{LLVM[x.kind]}"
-        given = (type_, x.parts[0]), (masks, mask.parts[0]), (type_, "poison")
-        return Vec(e, x.kind, True, (e.external(type_, name, *given),))
-
-    def _looked_up(self, x: Vec, bits: Vec) -> Vec:
-        """Return the same, by a table of where lanes go: of 256 bits, moved as eight of 32."""
-        e, words = self.e, 8 // self.sort.lanes
-        rows = [_order(number, words) for number in range(1 << self.sort.lanes)]
-        places = "".join([f"\\{place:02X}" for row in rows for place in row])
-        text = f'@lw_order = internal constant [{8 * len(rows)} x i8] c"{places}", align 8'
-        e.module.declarations["lw_order"] = text
-        row = e.write(f"load <8 x i8>, ptr {address(e, '@lw_order', bits << 3)}, align 8")
-        wide = e.write(f"zext <8 x i8> {row} to <8 x i32>")
-        type_, words_type = e.type(x.kind, True), "<8 x i32>"
-        given = e.write(f"bitcast {type_} {x.parts[0]} to {words_type}")
-        name, pair = "llvm.x86.avx2.permd", ((words_type, given), (words_type, wide))
-        moved = e.external(words_type, name, *pair)
-        return Vec(e, x.kind, True, (e.write(f"bitcast {words_type} {moved} to {type_}"),))
 
 
 def _order(bits: int, words: int) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.addresses import Index
 from lanewise.codegen.algorithms.long_rows import sorted_rows
 from lanewise.codegen.algorithms.networks import (
     Form,
@@ -197,26 +197,21 @@ def sorted_along(
         compared = [select(inside, part, greatest(part.kind)) for part in row[: form.count]]
         return [*compared, *row[form.count :]]
 
+    def sorted_row(i: Sequence[Index]) -> Callable[[Any], Number]:
+        if in_registers:
+            return _sorted_items(form, [enter(i, j) for j in range(size)]).__getitem__
+        return _sorted_memory(k, form, size, partial(enter, i))
+
     if in_registers and k.is_small(shape):
-        found: dict[Any, Number] = {}
-        for i in np.ndindex(*others):
-            row = _sorted_items(form, [enter(i, j) for j in range(size)])
-            found.update((at(i, j), item) for j, item in enumerate(row))
-        return k.elements(type_.dtype, shape, [found[i] for i in np.ndindex(*shape)])
+        rows = {i: sorted_row(i) for i in np.ndindex(*others)}
+        found = [rows[*i[:axis], *i[axis + 1 :]](i[axis]) for i in np.ndindex(*shape)]
+        return k.elements(type_.dtype, shape, found)
     result = k.local(type_.dtype, shape)
 
-    def put(i: Sequence[Index], j: Index, item: Number) -> None:
-        result.store(linear(at(i, j), result.strides), item, k.tail(result))
-
     def body(*i: Index) -> None:
-        if in_registers:
-            row = _sorted_items(form, [enter(i, j) for j in range(size)])
-            for j, item in enumerate(row):
-                put(i, j, item)
-            return
-        read = _sorted_memory(k, form, size, partial(enter, i))
-        for j in k.range(size, unroll=False):
-            put(i, j, read(j))
+        read = sorted_row(i)
+        for j in k.range(size, unroll=in_registers):
+            result.put(at(i, j), read(j), k.tail(result))
 
     k.each(others, body, unroll=False)
     return result
