@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, plus
+from lanewise.codegen.addresses import plus
 from lanewise.codegen.algorithms.tiles import (
     Tile,
     as_number,
@@ -22,19 +22,18 @@ from lanewise.codegen.algorithms.tiles import (
     identity,
     less_product,
     magnitude,
+    polar,
     product,
-    reader,
     real,
     real_dtype,
     scaled,
-    squared,
     stacked,
 )
 from lanewise.codegen.arrays import Array, Elements
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
-from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
+from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
 from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
@@ -80,13 +79,11 @@ class Known:
 
 def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
-    *lead, n, _ = type_.shape
+    n, dtype = type_.shape[-1], type_.dtype
     check_size(n)
-    dtype = type_.dtype
     zero = constant(k.e, dtype, 0)
 
-    def core(*i: Index) -> list[Array]:
-        read = reader(x, i, dtype)
+    def core(read: Callable[..., Number]) -> list[Array]:
         # The upper factor is the lower one's conjugate transpose: so it is written.
         t = Tile(k, dtype, n, n, is_adjoint=upper)
         for row in t.range(n):
@@ -101,7 +98,7 @@ def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array
             known.add(found)
         return [found]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 def _factor_column(t: Tile, c: Any) -> None:
@@ -229,15 +226,12 @@ def solve(k: Rules, known: Known, type_: Any, a: Array, b: Array) -> Array:
     """Return the solutions of linear systems."""
     *lead, n, columns = type_.shape
     check_size(n)
-
     triangle = known.triangle(a) if not lead else None
-    dtype = type_.dtype
 
-    def core(*i: Index) -> list[Array]:
-        left, right = reader(a, i, dtype), reader(b, i, dtype)
-        return [_solved(k, dtype, n, columns, left, right, triangle)]
+    def core(left: Callable[..., Number], right: Callable[..., Number]) -> list[Array]:
+        return [_solved(k, type_.dtype, n, columns, left, right, triangle)]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
+    return stacked(k, [type_], type_.dtype, core, a, b)[0]
 
 
 def _solved(
@@ -269,14 +263,13 @@ def _solved(
 
 def inv(k: Rules, type_: Any, x: Array) -> Array:
     """Return the inverses of matrices: as NumPy finds them, by solving for a unit matrix."""
-    *lead, n, _ = type_.shape
+    n, dtype = type_.shape[-1], type_.dtype
     check_size(n)
-    dtype = type_.dtype
 
-    def core(*i: Index) -> list[Array]:
-        return [_solved(k, dtype, n, n, reader(x, i, dtype), identity(k, dtype))]
+    def core(read: Callable[..., Number]) -> list[Array]:
+        return [_solved(k, dtype, n, n, read, identity(k, dtype))]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 # --- determinants -------------------------------------------------------------------------------
@@ -285,13 +278,11 @@ def inv(k: Rules, type_: Any, x: Array) -> Array:
 def det(k: Rules, type_: Any, x: Array) -> Array:
     """Return the determinants of matrices."""
 
-    def core(*i: Index) -> list[Array]:
-        value, exponent = _determinant(k, type_.dtype, reader(x, i, type_.dtype), x.shape[-1])
-        parts = [_raised(part, exponent) for part in vecs(value)]
-        found = Complex(*parts) if isinstance(value, Complex) else parts[0]
-        return [k.scalar(found)]
+    def core(read: Callable[..., Number]) -> list[Array]:
+        value, exponent = _determinant(k, type_.dtype, read, x.shape[-1])
+        return [k.scalar(of_vecs([_raised(part, exponent) for part in vecs(value)]))]
 
-    return stacked(k, [type_], type_.shape, core)[0]
+    return stacked(k, [type_], type_.dtype, core, x)[0]
 
 
 def _raised(x: Vec, exponent: Vec) -> Vec:
@@ -314,24 +305,17 @@ def slogdet(k: Rules, types: Any, x: Array) -> list[Array]:
     log = lookup(np.log, (wide, wide))
     assert log is not None
 
-    def core(*i: Index) -> list[Array]:
-        value, exponent = _determinant(k, dtype, reader(x, i, dtype), x.shape[-1])
-        if isinstance(value, Complex):
-            zero = value.re.e.constant(value.kind, 0.0)
-            size = squared(value, zero).sqrt()
-            inverse = 1.0 / select(size.eq(0.0), 1.0, size)
-            sign: Any = scaled(value, inverse)
-        else:
-            size = value.abs()
-            one = value.e.constant(value.kind, 1.0)
-            sign = select(size.eq(0.0), value, one.copysign(value))
+    def core(read: Callable[..., Number]) -> list[Array]:
+        value, exponent = _determinant(k, dtype, read, x.shape[-1])
+        size, sign = polar(value)
         m, more = mantissa_exponent(size)
         whole = exponent + more
         logarithm = whole.fma(float(np.log(2.0)), real(log(m)))
-        found = select(size.eq(0.0), -np.inf, logarithm)
-        return [k.scalar(sign), k.scalar(found)]
+        is_zero = size.eq(0.0)
+        found = select(is_zero, -np.inf, logarithm)
+        return [k.scalar(choose(is_zero, value, sign)), k.scalar(found)]
 
-    return stacked(k, types, types[0].shape, core)
+    return stacked(k, types, dtype, core, x)
 
 
 def _determinant(k: Rules, dtype: np.dtype, read: Callable[..., Number], n: int) -> tuple[Any, Vec]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, plus
+from lanewise.codegen.addresses import plus
 from lanewise.codegen.algorithms.linalg import ROUNDINGS, check_size, reciprocal
 from lanewise.codegen.algorithms.sorting import in_order
 from lanewise.codegen.algorithms.tiles import (
@@ -24,8 +24,8 @@ from lanewise.codegen.algorithms.tiles import (
     identity,
     less_product,
     plus_product,
+    polar,
     product,
-    reader,
     real,
     real_dtype,
     scaled,
@@ -34,7 +34,7 @@ from lanewise.codegen.algorithms.tiles import (
 )
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.numbers import Number, choose, constant, of_vecs, vecs
 from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import Vec, select
 from lanewise.ops.lapack import VALUES_IN_LANES
@@ -66,16 +66,16 @@ def _in_range(squares: Vec, size: Vec) -> Vec:
 
 def qr(k: Rules, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
     """Return QR factors of matrices in one of NumPy's modes."""
-    *lead, m, n = x.shape
+    m, n = x.shape[-2:]
     check_size(m, n)
     dtype = types[0].dtype
     count = min(m, n)
 
-    def core(*i: Index) -> list[Array]:
+    def core(read: Callable[..., Number]) -> list[Array]:
         height = m if mode == "complete" else count
         kept = {"in_registers": k.is_small((m, n)) and k.is_small((m, height))}
         t = Tile(k, dtype, m, n, **kept)
-        t.fill(reader(x, i, dtype))
+        t.fill(read)
         factors = Tile(k, dtype, 1, count, **kept)
         sizes = Tile(k, real_dtype(dtype), 1, count, **kept)
         for c in t.range(count):
@@ -102,7 +102,7 @@ def qr(k: Rules, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
                 _apply(t, c, q, j, factors[0, c])
         return [q.finish(), r.finish()]
 
-    return stacked(k, types, tuple(lead), core)
+    return stacked(k, types, dtype, core, x)
 
 
 def _reflect(t: Tile, factors: Tile, whole: Vec, c: Any) -> None:
@@ -157,13 +157,7 @@ def _rotation(gap: Vec, apart: Number) -> tuple[Vec, Any]:
 
     They are ``[[p, apart], [conj(apart), p + gap]]``. The sine has the phase of `apart`.
     """
-    e, kind = gap.e, gap.kind
-    one = e.constant(kind, 1.0)
-    if isinstance(apart, Complex):
-        size = squared(apart, e.constant(kind, 0.0)).sqrt()
-        phase: Any = scaled(apart, 1.0 / select(size.eq(0.0), 1.0, size))
-    else:
-        size, phase = apart.abs(), one.copysign(apart)
+    size, phase = polar(apart)
     twice = size + size
     whole = gap.abs() + gap.fma(gap, twice * twice).sqrt()
     tangent = (twice / select(whole.eq(0.0), 1.0, whole)).copysign(gap)
@@ -179,33 +173,35 @@ def _rotated(p: Number, q: Number, cosine: Vec, sine: Number) -> tuple[Any, Any]
     )
 
 
-def _sweeps(k: Rules, dtype: np.dtype, sweep: Callable[[], Vec]) -> None:
+def _sweeps(k: Rules, sweep: Callable[[], Vec]) -> None:
     """Write sweeps until none says in an active lane that it has to be followed by another."""
     e = k.e
-    going = k.variable(np.dtype(bool))
+    going, turns = e.slot("b", k.in_lanes), e.slot("i64", False)
     going.set(e.constant("b", True))
-    turns = e.slot("i64", False)
     turns.set(e.constant("i64", 0))
 
     def turn() -> None:
         turns.set(turns.get() + 1)
         going.set(sweep())
-        k.fail(real(going.get()) & (turns.get() >= SWEEPS))
+        k.fail(going.get() & (turns.get() >= SWEEPS))
 
     with k.scope():
-        e.repeat(lambda: k.both(real(going.get())), turn)
+        e.repeat(lambda: k.both(going.get()), turn)
+
+
+def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
+    """Write loops over pairs of numbers below `n`, the second greater by at least `first`."""
+    return ((p, q) for p in t.range(n) for q in t.range(plus(p, first), n))
 
 
 def eigvalsh(k: Rules, type_: Any, x: Array, uplo: str) -> Array:
     """Return the eigenvalues of Hermitian matrices, ascending; one triangle is read."""
     n = x.shape[-1]
     _check_rotated(n)
-    wide = type_.dtype
-    dtype = np.result_type(wide, x.dtype) if x.dtype.kind == "c" else wide
+    wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
     lower = uplo.upper() == "L"
 
-    def core(*i: Index) -> list[Array]:
-        read = reader(x, i, dtype)
+    def core(read: Callable[..., Number]) -> list[Array]:
         t = Tile(k, dtype, n, n, is_kept=True)  # of which the upper triangle counts
         for p in t.range(n):
             t[p, p] = as_number(real(read(p, p)), dtype)
@@ -216,28 +212,23 @@ def eigvalsh(k: Rules, type_: Any, x: Array, uplo: str) -> Array:
         items = [real(t[p, p]) for p in range(n)]
         return [k.elements(wide, (n,), in_order(items))]
 
-    return stacked(k, [type_], x.shape[:-2], core)[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 def _diagonalize(k: Rules, t: Tile) -> None:
     n, wide = t.shape[0], real_dtype(t.dtype)
 
-    def above(first: int) -> Iterator[tuple[Any, Any]]:
-        return ((p, q) for p in t.range(n) for q in t.range(plus(p, first), n))
-
-    apart = t.squares(above(1))
+    apart = t.squares(_pairs(t, n))
     squares = t.squares(((p, p) for p in t.range(n)), apart + apart)
-    size = t.sizes(above(0))
-    k.fail(~_in_range(squares, size))
+    k.fail(~_in_range(squares, t.sizes(_pairs(t, n, 0))))
     enough = squares * (epsilon(wide) / 4) ** 2
 
     def sweep() -> Vec:
-        for p in t.range(n - 1):
-            for q in t.range(plus(p, 1), n):
-                _rotate(t, p, q)
-        return t.squares(above(1)) > enough
+        for p, q in _pairs(t, n):
+            _rotate(t, p, q)
+        return t.squares(_pairs(t, n)) > enough
 
-    _sweeps(k, wide, sweep)
+    _sweeps(k, sweep)
 
 
 def _rotate(t: Tile, p: Any, q: Any) -> None:
@@ -263,15 +254,13 @@ def _rotate(t: Tile, p: Any, q: Any) -> None:
 
 def svdvals(k: Rules, type_: Any, x: Array) -> Array:
     """Return the singular values of matrices, descending."""
-    *lead, m, n = x.shape
+    m, n = x.shape[-2:]
     _check_rotated(m, n)
-    wide = type_.dtype
-    dtype = np.result_type(wide, x.dtype) if x.dtype.kind == "c" else wide
+    wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
     flipped = m < n
     rows, columns = (n, m) if flipped else (m, n)
 
-    def core(*i: Index) -> list[Array]:
-        read = reader(x, i, dtype)
+    def core(read: Callable[..., Number]) -> list[Array]:
         t = Tile(k, dtype, rows, columns, is_kept=True)
         t.fill(lambda a, b: conjugate(read(b, a)) if flipped else read(a, b))
         if columns:
@@ -279,7 +268,7 @@ def svdvals(k: Rules, type_: Any, x: Array) -> Array:
         items: list[Number] = [t.squares(t.column(c)).sqrt() for c in range(columns)]
         return [k.elements(wide, (columns,), in_order(items)[::-1])]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 def _products(p: Number, q: Number, a: Vec, b: Vec, dot: Number) -> list[Number]:
@@ -302,21 +291,20 @@ def _make_orthogonal(k: Rules, t: Tile) -> None:
     least = squares * (epsilon(wide) / 4) ** 2
 
     def sweep() -> Vec:
-        more = k.variable(np.dtype(bool))
+        more = k.e.slot("b", k.in_lanes)
         more.set(k.e.constant("b", False))
-        for p in t.range(columns - 1):
-            for q in t.range(plus(p, 1), columns):
-                a, b, dot = t.totals(
-                    t.range(rows),
-                    [nothing, nothing, constant(k.e, t.dtype, 0)],
-                    lambda i, s, p=p, q=q: _products(t[i, p], t[i, q], *s),
-                )
-                square = squared(dot, k.e.constant(a.kind, 0.0))
-                skewed = (square > a * b * slack) & (square > least * least)
-                more.set(real(more.get()) | skewed)
-                cosine, sine = _rotation(b - a, dot)
-                for i in t.range(rows):
-                    t[i, p], t[i, q] = _rotated(t[i, p], t[i, q], cosine, sine)
-        return real(more.get())
+        for p, q in _pairs(t, columns):
+            a, b, dot = t.totals(
+                t.range(rows),
+                [nothing, nothing, constant(k.e, t.dtype, 0)],
+                lambda i, s, p=p, q=q: _products(t[i, p], t[i, q], *s),
+            )
+            square = squared(dot, k.e.constant(a.kind, 0.0))
+            skewed = (square > a * b * slack) & (square > least * least)
+            more.set(more.get() | skewed)
+            cosine, sine = _rotation(b - a, dot)
+            for i in t.range(rows):
+                t[i, p], t[i, q] = _rotated(t[i, p], t[i, q], cosine, sine)
+        return more.get()
 
-    _sweeps(k, wide, sweep)
+    _sweeps(k, sweep)

@@ -29,7 +29,7 @@ from lanewise.codegen.numbers import (
     vecs,
 )
 from lanewise.codegen.rules import Rules
-from lanewise.codegen.vector import Vec
+from lanewise.codegen.vector import Vec, select
 
 
 class Tile:
@@ -163,30 +163,33 @@ class Tile:
         return self.k.elements(self.dtype, self.shape, items)
 
 
-def reader(x: Array, lead: tuple[Index, ...], dtype: np.dtype) -> Callable[..., Any]:
-    """Return the function that reads the core of `x` as `dtype`, where its stack has this index.
-
-    Leading axes of `x` broadcast against `lead`.
-    """
-    missing = len(lead) - (x.ndim - 2)
-    own = [0 if d == 1 else j for d, j in zip(x.shape[:-2], lead[missing:], strict=True)]
-    return lambda *index: convert(x.at(*own, *index), dtype)
-
-
 def stacked(
-    k: Rules, types: Iterable[Any], lead: tuple[int, ...], core: Callable[..., Iterable[Array]]
+    k: Rules,
+    types: Sequence[Any],
+    dtype: np.dtype,
+    core: Callable[..., Iterable[Array]],
+    *operands: Array,
 ) -> list[Array]:
-    """Return arrays of results of ``core(*index)`` for each index of leading axes."""
-    types = list(types)
+    """Return arrays of results of `core` for each of the matrices that are stacked in operands.
+
+    `core` gets what reads each operand's matrix, its elements of a dtype.
+    """
+    lead = types[0].shape[: max([x.ndim for x in operands]) - 2]
     shapes = [type_.shape[len(lead) :] for type_ in types]
 
+    def reader(x: Array, index: tuple[Index, ...]) -> Callable[..., Number]:
+        missing = len(lead) - (x.ndim - 2)
+        own = [0 if d == 1 else j for d, j in zip(x.shape[:-2], index[missing:], strict=True)]
+        return lambda *i: convert(x.at(*own, *i), dtype)
+
     def at(*index: Index) -> list[Array]:
-        return [k.reshaped(x, shape) for x, shape in zip(core(*index), shapes, strict=True)]
+        found = core(*[reader(x, index) for x in operands])
+        return [k.reshaped(x, shape) for x, shape in zip(found, shapes, strict=True)]
 
     if not lead:
         return at()
     if all(k.is_small(type_.shape) for type_ in types):
-        rows = [[k.items(x) for x in core(*index)] for index in np.ndindex(*lead)]
+        rows = [[k.items(x) for x in at(*index)] for index in np.ndindex(*lead)]
         return [
             k.elements(type_.dtype, type_.shape, [item for row in rows for item in row[n]])
             for n, type_ in enumerate(types)
@@ -197,8 +200,7 @@ def stacked(
         for result, part in zip(results, at(*index), strict=True):
 
             def put(*i: Index, result: Stored = result, part: Array = part) -> None:
-                place = linear((*index, *i), result.strides)
-                result.store(place, part.at(*i), k.tail(result))
+                result.put((*index, *i), part.at(*i), k.tail(result))
 
             k.each(part.shape, put)
 
@@ -240,6 +242,15 @@ def squared(x: Number, plus: Vec) -> Vec:
     for part in vecs(x):
         plus = part.fma(part, plus)
     return plus
+
+
+def polar(x: Number) -> tuple[Vec, Any]:
+    """Return |x|, and a number of size 1 with the sign or the direction of x, if it has any."""
+    one = x.e.constant(x.kind, 1.0)
+    if isinstance(x, Vec):
+        return x.abs(), one.copysign(x)
+    size = squared(x, x.e.constant(x.kind, 0.0)).sqrt()
+    return size, scaled(x, one / select(size.eq(0.0), 1.0, size))
 
 
 def scaled(x: Number, factor: Vec) -> Any:
