@@ -97,10 +97,8 @@ def plus(left: Index, right: Index) -> Index:
 def times(left: Index, right: Index) -> Index:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, int):
-            if one == 1:
-                return other
-            if one == 0:
-                return 0
+            if one in (0, 1):
+                return other if one else 0
             return other * one
     return left * right
 
@@ -135,23 +133,22 @@ def load(
     """
     if isinstance(offset, Dim):
         offset = as_index(e, offset)
-    memory, size = "u8" if kind == "b" else kind, size_of(kind)
+    if kind == "b":
+        return load(e, pointer, offset, "u8", mask, ahead).ne(0)
+    size, type_ = size_of(kind), e.type(kind, True)
     if isinstance(offset, int) or not offset.varying:
         where = address(e, pointer, offset)
-        found = e.uniform(memory, e.write(f"load {LLVM[memory]}, ptr {where}, align {size}"))
-        return found.ne(0) if kind == "b" else found
-    type_ = e.type(memory, True)
+        return e.uniform(kind, e.write(f"load {LLVM[kind]}, ptr {where}, align {size}"))
     if isinstance(offset, Affine) and offset.step == size:
         places = _rows(e, pointer, offset, mask, 1, ahead)
-        parts = [load_row(e, memory, e.group, where, lanes) for where, lanes in places]
+        parts = [load_row(e, kind, e.group, where, lanes) for where, lanes in places]
     else:
-        name = f"llvm.masked.gather.{_suffix(e.group, memory)}.v{e.group}p0"
+        name = f"llvm.masked.gather.{_suffix(e.group, kind)}.v{e.group}p0"
         parts = [
             e.external(type_, name, where, ("i32", size), lanes, (type_, "zeroinitializer"))
             for where, lanes in _scattered(e, pointer, offset, mask)
         ]
-    found = Vec(e, memory, True, tuple(parts))
-    return found.ne(0) if kind == "b" else found
+    return Vec(e, kind, True, tuple(parts))
 
 
 def fetch(e: Emitter, where: str, ahead: int) -> None:
@@ -167,10 +164,9 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
     """
     if isinstance(offset, Dim):
         offset = as_index(e, offset)
-    size = size_of(value.kind)
     if value.kind == "b":
         value = value.to("u8")
-    kind = value.kind
+    kind, size = value.kind, size_of(value.kind)
     if isinstance(offset, int) or not offset.varying:
         if value.varying:
             raise ValueError("numbers that vary need a place for each lane")

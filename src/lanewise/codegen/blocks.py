@@ -13,9 +13,8 @@ A vector holds one element of many examples. An array has its examples in one of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cache
 
 from llvmlite import binding
@@ -23,6 +22,7 @@ from llvmlite import binding
 from lanewise.codegen import rows
 from lanewise.codegen.addresses import (
     Affine,
+    Index,
     address,
     as_index,
     load_number,
@@ -68,7 +68,15 @@ def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Arra
         its place in the only operation, or to registers or local memory.
     """
     if is_columns(x):
-        return k.settled(k.lazy(x.dtype, x.shape, _column(k, x), (x,)), uses)
+        # Of many columns those of the examples to come are fetched ahead, which processors do by
+        # themselves for some dozens only. Of few, not all may be read: loads of the others are
+        # dropped later, but what is fetched ahead is fetched.
+        ahead = 0 if k.is_small(x.shape) else AHEAD
+
+        def at(*i: Index) -> Number:
+            return load_number(k.e, x.pointer, x.offset(*i), x.dtype, x.active(), ahead)
+
+        return k.settled(k.lazy(x.dtype, x.shape, at, (x,)), uses)
     if rows.fits(k, x):
         return k.elements(x.dtype, x.shape, rows.load(k, x, row, stop))
     result = k.local(x.dtype, x.shape)
@@ -92,17 +100,6 @@ def unpack(k: Lowering, value: Array, target: Given, row: Affine, stop: Vec) -> 
     if not isinstance(value, Stored) or value.buffer.beside > 1:
         value = k.materialized(value)
     _move(k, "unpack", target, value, row, stop)
-
-
-def _column(k: Lowering, x: Given) -> Callable[..., Number]:
-    """Return what loads an element of columns.
-
-    Of many columns those of the examples to come are fetched ahead, which processors do by
-    themselves for some dozens only. Of few, not all may be read: loads of the others are dropped
-    later, but what is fetched ahead is fetched.
-    """
-    ahead = 0 if k.is_small(x.shape) else AHEAD
-    return lambda *i: load_number(k.e, x.pointer, x.offset(*i), x.dtype, x.active(), ahead)
 
 
 def across(k: Lowering, x: Array) -> Array:
@@ -183,18 +180,44 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     the columns of the imaginary parts begin.
     """
     module = Module()
-    e = Emitter(module, side, 1)
-    packs = verb.startswith("pack")
-    width = 2 if verb.endswith("2") else 1
+    e, kind = Emitter(module, side, 1), f"i{bits}"
+    columns = ("%columns", "%others")[: 2 if verb.endswith("2") else 1]
+    width, size = len(columns), size_of(kind)
     count = e.uniform("i64", "%count") * width
     last = e.uniform("i64", "%last")
     stride, step = e.uniform("i64", "%stride"), e.uniform("i64", "%step")
-    places = []
-    for lane in range(side):
-        number = last.least(lane) if packs else e.constant("i64", lane)
-        places.append(address(e, "%rows", stride * number))
-    block = _Block(e, f"i{bits}", tuple(places), ("%columns", "%others")[:width], step, last)
-    move = block.pack if packs else block.unpack
+    packs = verb.startswith("pack")
+    numbers = [last.least(lane) if packs else e.constant("i64", lane) for lane in range(side)]
+    rows = [address(e, "%rows", stride * number) for number in numbers]
+
+    def column(first: Vec, j: int, rest: Vec | None = None) -> str:
+        """Return where the column stands that is `j` behind `first`, a multiple of the lanes.
+
+        With `rest`, the number of those that are there, it is one of them.
+        """
+        behind = e.constant("i64", j // width)
+        if rest is not None:
+            behind = behind.least((rest if width == 1 else rest >> 1) - 1)
+        number = (first if width == 1 else first >> 1) + behind
+        return address(e, columns[j % width], number * step)
+
+    def pack(first: Vec, rest: Vec | None) -> None:
+        lanes = "" if rest is None else (e.lane_index() < rest).parts[0]
+        found = [load_row(e, kind, side, address(e, row, first * size), lanes) for row in rows]
+        for j, moved in enumerate(transposed(e, kind, found)):
+            with nullcontext() if rest is None else e.when(rest > j):
+                store_row(e, kind, side, column(first, j), moved)
+
+    def unpack(first: Vec, rest: Vec | None) -> None:
+        # What is read beyond the end, again of the last columns, is not written.
+        found = [load_row(e, kind, side, column(first, j, rest)) for j in range(side)]
+        inside = None if rest is None else e.lane_index() < rest
+        for lane, moved in enumerate(transposed(e, kind, found)):
+            valid = last >= lane
+            lanes = (valid.spread() if inside is None else inside & valid).parts[0]
+            store_row(e, kind, side, address(e, rows[lane], first * size), moved, lanes)
+
+    move = pack if packs else unpack
     whole = count - (count & (side - 1))
     for first in Loops(e).range(0, whole, side):
         move(first, None)
@@ -205,68 +228,6 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     arguments = [*_ARGUMENTS, *["ptr %others"][: width - 1]]
     module.functions[name] = e.finish(name, "void", arguments, "nounwind")
     return module.text()
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Rows of memory, as many as a vector has lanes, and the columns of their elements.
-
-    Attributes
-    ----------
-    kind
-        Of the elements.
-    rows
-        Where each row begins.
-    columns
-        Where the first column begins; of complex numbers, that of the real and of the imaginary
-        parts, which take turns in the rows.
-    step
-        Bytes from a column to the next.
-    last
-        The number of the last row that is valid.
-    """
-
-    e: Emitter
-    kind: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    step: Vec
-    last: Vec
-
-    def pack(self, first: Vec, rest: Vec | None) -> None:
-        """Write the move to columns of the elements from `first` on: all that fit, or the rest."""
-        e, kind = self.e, self.kind
-        lanes = "" if rest is None else (e.lane_index() < rest).parts[0]
-        places = [address(e, row, first * size_of(kind)) for row in self.rows]
-        found = [load_row(e, kind, e.group, place, lanes) for place in places]
-        for j, column in enumerate(transposed(e, kind, found)):
-            with nullcontext() if rest is None else e.when(rest > j):
-                store_row(e, kind, e.group, self._column(first, j), column)
-
-    def unpack(self, first: Vec, rest: Vec | None) -> None:
-        """Write the move to rows of the elements from `first` on: all that fit, or the rest."""
-        e, kind = self.e, self.kind
-        # What is read beyond the end, again of the last columns, is not written.
-        places = [self._column(first, j, rest) for j in range(e.group)]
-        found = [load_row(e, kind, e.group, place) for place in places]
-        inside = None if rest is None else e.lane_index() < rest
-        for lane, row in enumerate(transposed(e, kind, found)):
-            valid = self.last >= lane
-            lanes = (valid.spread() if inside is None else inside & valid).parts[0]
-            place = address(e, self.rows[lane], first * size_of(kind))
-            store_row(e, kind, e.group, place, row, lanes)
-
-    def _column(self, first: Vec, j: int, rest: Vec | None = None) -> str:
-        """Return where the column stands that is `j` behind `first`, a multiple of the lanes.
-
-        With `rest`, the number of those that are there, it is one of them.
-        """
-        width = len(self.columns)
-        behind = self.e.constant("i64", j // width)
-        if rest is not None:
-            behind = behind.least((rest if width == 1 else rest >> 1) - 1)
-        number = (first if width == 1 else first >> 1) + behind
-        return address(self.e, self.columns[j % width], number * self.step)
 
 
 def transposed(e: Emitter, kind: str, rows: Sequence[str]) -> list[str]:

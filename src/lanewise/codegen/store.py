@@ -53,12 +53,7 @@ def key_of(*parts: str) -> str:
     >>> len(key_of("text", "processor")), key_of("ab", "c") == key_of("a", "bc")
     (64, False)
     """
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-    return digest.hexdigest()
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def folder() -> Path | None:

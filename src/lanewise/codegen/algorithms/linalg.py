@@ -9,7 +9,7 @@ say. Where it is so close, and where a number is not finite, the run ends: NumPy
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,10 +33,13 @@ from lanewise.codegen.arrays import Array, Elements
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
-from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.numbers import COMPLEX, Number, choose, constant, of_vecs, vecs
 from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
+
+if TYPE_CHECKING:
+    from lanewise.codegen.algorithms.vocabulary import Algorithms
 
 #: A pivot that cancellation left so many roundings large may be zero as well.
 ROUNDINGS = 4
@@ -77,7 +80,7 @@ class Known:
 # --- Cholesky -----------------------------------------------------------------------------------
 
 
-def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array:
+def cholesky(k: Algorithms, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
     n, dtype = type_.shape[-1], type_.dtype
     check_size(n)
@@ -95,7 +98,7 @@ def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array
             _factor_column(t, c)
         found = t.finish()
         if n:
-            known.add(found)
+            k.factors.add(found)
         return [found]
 
     return stacked(k, [type_], dtype, core, x)[0]
@@ -205,10 +208,10 @@ class Elimination:
 def reciprocal(x: Number) -> Any:
     if isinstance(x, Vec):
         return 1.0 / x
-    loop = lookup(np.divide, (np.dtype(f"c{2 * int(x.kind[1:]) // 8}"),) * 3)
+    dtype = COMPLEX[x.kind]
+    loop = lookup(np.divide, (dtype,) * 3)
     assert loop is not None
-    one = Complex(x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0))
-    return loop(one, x)
+    return loop(constant(x.e, dtype, 1), x)
 
 
 def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
@@ -222,11 +225,11 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Rules, known: Known, type_: Any, a: Array, b: Array) -> Array:
+def solve(k: Algorithms, type_: Any, a: Array, b: Array) -> Array:
     """Return the solutions of linear systems."""
     *lead, n, columns = type_.shape
     check_size(n)
-    triangle = known.triangle(a) if not lead else None
+    triangle = k.factors.triangle(a) if not lead else None
 
     def core(left: Callable[..., Number], right: Callable[..., Number]) -> list[Array]:
         return [_solved(k, type_.dtype, n, columns, left, right, triangle)]
@@ -291,26 +294,20 @@ def _raised(x: Vec, exponent: Vec) -> Vec:
     most = limit * 1.9
     exponent = exponent.greatest(-most).least(most)
     half = (exponent * 0.5).rint()
-    unit = x.e.constant(x.kind, 1.0)
-    return (
-        x
-        * scale(unit.spread_if(half.varying), half)
-        * scale(unit.spread_if(half.varying), exponent - half)
-    )
+    unit = x.e.constant(x.kind, 1.0).spread_if(half.varying)
+    return x * scale(unit, half) * scale(unit, exponent - half)
 
 
 def slogdet(k: Rules, types: Any, x: Array) -> list[Array]:
     """Return the signs of determinants, and the logarithms of their absolute values."""
-    dtype, wide = types[0].dtype, types[1].dtype
-    log = lookup(np.log, (wide, wide))
-    assert log is not None
+    dtype = types[0].dtype
 
     def core(read: Callable[..., Number]) -> list[Array]:
         value, exponent = _determinant(k, dtype, read, x.shape[-1])
         size, sign = polar(value)
         m, more = mantissa_exponent(size)
         whole = exponent + more
-        logarithm = whole.fma(float(np.log(2.0)), real(log(m)))
+        logarithm = whole.fma(float(np.log(2.0)), real(k.ufunc(np.log, m)))
         is_zero = size.eq(0.0)
         found = select(is_zero, -np.inf, logarithm)
         return [k.scalar(choose(is_zero, value, sign)), k.scalar(found)]

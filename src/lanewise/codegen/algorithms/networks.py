@@ -97,14 +97,34 @@ def places_beside(keys: Callable[[Number], list[Vec]], *kinds: str) -> Form:
     )
 
 
-def places_within(keys: Callable[[Number], list[Vec]], kind: str, digits: int) -> Form:
-    """Return the form for places that are the last digits of one integer, with a key before."""
+def real_form(kind: str, places: bool, wide: str, digits: int) -> Form:
+    """Return the form for sorting real numbers, or their places, by keys of a kind.
 
-    def enter(x: Number, place: Vec) -> list[Vec]:
-        (one,) = keys(x)
-        return [(one.to(kind) << digits) | place.to(kind)]
+    A key of less than 64 bits and a place, of so many digits, fit into one integer.
+    """
+    own = key_kind(kind)
+    # As signed integers, unsigned ones of as many bits order with their first bit turned.
+    is_turned = is_signed(wide) and not is_signed(own) and BITS[wide] == BITS[own]
+    turned = -(2 ** (BITS[wide] - 1)) if is_turned else 0
 
-    return Form(enter, lambda found: (found[0] & ((1 << digits) - 1)).to("i64"), 1, (kind,))
+    def enter(x: Vec) -> Vec:
+        return x.to(wide) ^ turned if turned else x.to(wide)
+
+    if not places:
+
+        def leave(found: Sequence[Vec]) -> Number:
+            return number((found[0] ^ turned if turned else found[0]).to(own), kind)
+
+        return Form(lambda x, _: [enter(key(vecs(x)[0]))], leave, 1, (wide,))
+    if BITS[wide] == 64:
+        return places_beside(lambda x: [enter(*keys(x))], wide)
+    both = "i64" if BITS[wide] == 32 else "i32"
+    return Form(
+        lambda x, place: [(enter(*keys(x)).to(both) << digits) | place.to(both)],
+        lambda found: (found[0] & ((1 << digits) - 1)).to("i64"),
+        1,
+        (both,),
+    )
 
 
 def keys(x: Number) -> list[Vec]:

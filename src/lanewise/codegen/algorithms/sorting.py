@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index
+from lanewise.codegen.addresses import Index, load
 from lanewise.codegen.algorithms.long_rows import sorted_rows
 from lanewise.codegen.algorithms.networks import (
     Form,
@@ -24,10 +24,9 @@ from lanewise.codegen.algorithms.networks import (
     key_kind,
     keys,
     merge_exchange,
-    number,
     pairs,
     places_beside,
-    places_within,
+    real_form,
 )
 from lanewise.codegen.arrays import Array, Stored
 from lanewise.codegen.lowering import Lowering
@@ -41,7 +40,7 @@ from lanewise.codegen.numbers import (
     of_vecs,
     vecs,
 )
-from lanewise.codegen.vector import BITS, NUMPY, Vec, is_float, select
+from lanewise.codegen.vector import NUMPY, Vec, is_float, select
 from lanewise.ir.dims import DimLike, bounds
 from lanewise.ops.sorting import LONGEST_ACROSS, LONGEST_IN_LANES
 
@@ -66,35 +65,23 @@ def sorts_before(a: Number, b: Number) -> Vec:
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def _values(dtype: np.dtype) -> Form:
-    """Return the form for sorting numbers."""
+def _form(dtype: np.dtype, places: bool) -> Form:
+    """Return the form for sorting numbers, or their places by them."""
     kind, *more = kinds_of(dtype)
     own = key_kind(kind)
-    if more:
-        kinds = ("i8", own, own, kind, kind)
-        return Form(lambda x, _: [*keys(x), *vecs(x)], lambda found: of_vecs(found[3:]), 3, kinds)
-    return Form(lambda x, _: [key(vecs(x)[0])], lambda found: number(found[0], kind), 1, (own,))
-
-
-def _places(dtype: np.dtype) -> Form:
-    """Return the form for sorting places by their numbers."""
-    kind, *more = kinds_of(dtype)
-    own = key_kind(kind)
-    if more:
+    if not more:
+        return real_form(kind, places, own, LONGEST_IN_LANES.bit_length() - 1)
+    if places:
         return places_beside(keys, "i8", own, own)
-    if BITS[own] == 64:
-        return places_beside(keys, own)
-    # A key and a place fit into one integer.
-    return places_within(
-        keys, "i64" if BITS[own] == 32 else "i32", LONGEST_IN_LANES.bit_length() - 1
-    )
+    kinds = ("i8", own, own, kind, kind)
+    return Form(lambda x, _: [*keys(x), *vecs(x)], lambda found: of_vecs(found[3:]), 3, kinds)
 
 
 def in_order(items: Sequence[Number]) -> list[Number]:
     """Return numbers in registers, sorted."""
     if not items:
         return []
-    form, no_place = _values(dtype_of(items[0])), vecs(items[0])[0]
+    form, no_place = _form(dtype_of(items[0]), False), vecs(items[0])[0]
     return _sorted_items(form, [form.enter(item, no_place) for item in items])
 
 
@@ -131,34 +118,21 @@ def _sorted_memory(
 
 
 def _passes(k: Lowering, size: int, exchange: Callable[[Index, Index], None]) -> None:
-    """Write the passes of `merge_exchange` as loops that run."""
-    e = k.e
-    run, first, distance, reach, start = [e.slot("i64", False) for _ in range(5)]
-    top = 1 << (size - 1).bit_length() - 1
-    for slot, value in ((run, top), (first, 0), (distance, top), (reach, top)):
-        slot.set(e.constant("i64", value))
-
-    def runs() -> None:
-        far, end = distance.get(), size - distance.get()
-
-        def one() -> None:
-            at = start.get()
-            for i in k.range(at, (at + run.get()).least(end)):
-                exchange(i, i + far)
-            start.set(at + run.get() * 2)
-
-        start.set(first.get())
-        with k.scope():
-            e.repeat(lambda: start.get() < end, one)
-        old, far = run.get(), reach.get()
-        is_last = far.eq(old)
-        new = old >> 1
-        run.set(select(is_last, new, old))
-        first.set(select(is_last, 0, old))
-        distance.set(select(is_last, new, far - old))
-        reach.set(select(is_last, top, far >> 1))
-
-    e.repeat(lambda: run.get() > 0, runs)
+    """Write the passes of `merge_exchange` as loops that run, over a table of what they are."""
+    e, rows = k.e, []
+    for run, first, distance in merge_exchange(size):
+        runs = -(-(size - distance - first) // (2 * run))
+        rows.append((run, first, distance, runs))
+    table, numbers = f"@lw_passes_{size}", ", ".join([f"i64 {n}" for row in rows for n in row])
+    text = f"{table} = internal constant [{4 * len(rows)} x i64] [{numbers}]"
+    e.module.declarations[table] = text
+    for row in k.range(len(rows), unroll=False):
+        places = [row * 32 + 8 * i for i in range(4)]
+        run, first, distance, runs = [load(e, table, place, "i64", None) for place in places]
+        for number in k.range(runs):
+            start = first + number * run * 2
+            for i in k.range(start, (start + run).least(size - distance)):
+                exchange(i, i + distance)
 
 
 def sorted_along(
@@ -178,7 +152,7 @@ def sorted_along(
     most = LONGEST_IN_LANES if k.in_lanes or x.dtype.kind == "c" else LONGEST_ACROSS
     if size is None or size > most:
         return sorted_rows(k, type_, x, axis, places, kth)
-    form = _places(x.dtype) if places else _values(x.dtype)
+    form = _form(x.dtype, places)
     # What is sorted behind the last element of a row is read, too: of memory that is there for it.
     is_known = isinstance(x.shape[axis], int)
     x = k.ready(x) if is_known or isinstance(x, Stored) else k.materialized(x)

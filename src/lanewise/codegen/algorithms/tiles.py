@@ -258,21 +258,16 @@ def scaled(x: Number, factor: Vec) -> Any:
     return of_vecs([part * factor for part in vecs(x)])
 
 
-def product(a: Number, b: Number) -> Any:
-    if isinstance(a, Vec) and isinstance(b, Vec):
+def product(a: Any, b: Any) -> Any:
+    if isinstance(a, Vec):
         return a * b
-    assert isinstance(a, Complex)
-    assert isinstance(b, Complex)
     return Complex(a.re.fma(b.re, -(a.im * b.im)), a.re.fma(b.im, a.im * b.re))
 
 
-def plus_product(c: Number, a: Number, b: Number) -> Any:
+def plus_product(c: Any, a: Any, b: Any) -> Any:
     """Return ``c + a * b``."""
-    if isinstance(a, Vec) and isinstance(b, Vec):
-        return a.fma(b, real(c))
-    assert isinstance(a, Complex)
-    assert isinstance(b, Complex)
-    assert isinstance(c, Complex)
+    if isinstance(a, Vec):
+        return a.fma(b, c)
     return Complex(
         (-a.im).fma(b.im, a.re.fma(b.re, c.re)),
         a.im.fma(b.re, a.re.fma(b.im, c.im)),
