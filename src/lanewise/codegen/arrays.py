@@ -128,13 +128,7 @@ class Within:
 
 
 class Lazy(Array):
-    """An element is computed when it is read.
-
-    Attributes
-    ----------
-    within
-        Where it is known to be one number but between two ends.
-    """
+    """An element is computed when it is read."""
 
     __slots__ = ("_at", "buffers", "depth", "is_ready", "may_fail", "of", "within", "work")
 
@@ -150,6 +144,7 @@ class Lazy(Array):
         work: int = 1,
     ) -> None:
         self.dtype, self.shape, self._at = dtype, shape, at
+        #: Where it is known to be one number but between two ends.
         self.within: Within | None = None
         #: About how many operations an element takes.
         self.work = work
@@ -251,13 +246,7 @@ def _variable(k: Any, type_: str, first: str) -> str:
 
 
 class Stored(Array):
-    """Elements in a buffer, row-major.
-
-    Attributes
-    ----------
-    strides
-        The distance between neighbours along each axis, in elements.
-    """
+    """Elements in a buffer, row-major; `strides` count elements."""
 
     __slots__ = ("active", "buffer", "buffers", "e", "strides", "varies")
 
@@ -327,14 +316,8 @@ class Stored(Array):
 class Given(Array):
     """An array that a kernel is called with: a pointer, and strides in bytes.
 
-    Parameters
-    ----------
-    lead
-        Indices of the axes that the kernel runs over, which are not axes of this array.
-    strides
-        In bytes, those of the leading axes first.
-    active
-        Gives the mask under which lanes may be read.
+    It stands at the indices `lead` of axes that the kernel runs over, whose strides come first.
+    `active` gives the mask under which lanes may be read.
     """
 
     __slots__ = ("active", "e", "lead", "pointer", "strides", "varies")
@@ -370,15 +353,10 @@ class Given(Array):
         (number,) = vecs(value)
         assert isinstance(offset, Affine)
         assert offset.step == size_of(number.kind)
-        past, through, after = e.label("past"), e.label("through"), e.label("after")
-        e.branch(aligned, past, through)
-        e.begin(past)
-        stream(e, self.pointer, offset, number)
-        e.jump(after)
-        e.begin(through)
-        store(e, self.pointer, offset, number, None)
-        e.jump(after)
-        e.begin(after)
+        with e.when(aligned):
+            stream(e, self.pointer, offset, number)
+        with e.when(~aligned):
+            store(e, self.pointer, offset, number, None)
 
     def slice(self, *lead: Index) -> Given:
         """Return the sub-array at indices of the first axes."""

@@ -43,7 +43,6 @@ from lanewise.codegen.vector import Vec
 MOST_ACROSS = 4 << 20
 #: So many bytes ahead of what is read of a column is fetched; more of many would not be kept.
 AHEAD = 512
-_ARGUMENTS = ["ptr %rows", "i64 %stride", "i64 %last", "ptr %columns", "i64 %step", "i64 %count"]
 
 
 def is_columns(x: Given) -> bool:
@@ -54,18 +53,10 @@ def is_columns(x: Given) -> bool:
 def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Array:
     """Return the examples of a block as an array in lanes.
 
-    Parameters
-    ----------
-    x
-        One example: columns, or a row without gaps.
-    row
-        The numbers of the examples, one in each lane.
-    stop
-        The number behind the last example. Of rows, lanes from there on get that of the last; of
-        columns, they get zeros.
-    uses
-        How many operations use them. Elements of columns lie far apart, so each is loaded once: at
-        its place in the only operation, or to registers or local memory.
+    An example is columns, or a row without gaps; `row` are their numbers, one in each lane, and
+    `stop` that behind the last: lanes from there on get anything. Elements of columns lie far
+    apart, so each is loaded once: at its place in the only operation, or where there are more
+    `uses`, to registers or local memory.
     """
     if is_columns(x):
         # Of many columns those of the examples to come are fetched ahead, which processors do by
@@ -225,7 +216,8 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     with e.when(rest > 0):
         move(whole, rest)
     e.do("ret void")
-    arguments = [*_ARGUMENTS, *["ptr %others"][: width - 1]]
+    arguments = ["ptr %rows", "i64 %stride", "i64 %last", "ptr %columns", "i64 %step", "i64 %count"]
+    arguments += ["ptr %others"][: width - 1]
     module.functions[name] = e.finish(name, "void", arguments, "nounwind")
     return module.text()
 

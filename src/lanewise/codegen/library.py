@@ -191,14 +191,8 @@ def ufunc_call(
 ) -> list[Array]:
     """Return the results of a ufunc, whose loop is called for all elements at once.
 
-    Parameters
-    ----------
-    parts
-        For each operand, what reads it at an index of the results.
-    nanoseconds
-        What it takes for an element, about.
-    is_locked
-        Whether it is called under Python's lock, and may raise.
+    For each operand `parts` has what reads it at an index of the results. The `nanoseconds` are
+    those of an element, all else is as for `gufunc_call`.
     """
     shape = types[0].shape
     loop = _known(k, fn, dtypes, [shape])

@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 class Arena(Array):
     """The memory of the lists that began as one.
 
-    Attributes
-    ----------
-    element
-        The dtype and shape of an element, once there was one.
-
-    Parameters
-    ----------
-    k
-        What writes the kernel.
-    is_checked
-        Whether numbers are looked at before they are used as lists and places.
+    With `is_checked` numbers are looked at before they are used as lists and places.
     """
 
     __slots__ = ("_heap", "_is_checked", "_k", "_tangents", "_wide", "element")
@@ -50,6 +40,7 @@ class Arena(Array):
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
         self._k, self._wide = k, k.in_lanes
+        #: The dtype and shape of an element, once there was one.
         self.element: tuple[np.dtype, tuple[int, ...]] | None = None
         self._heap: Heap | None = None
         self._tangents: dict[int, Arena] = {}

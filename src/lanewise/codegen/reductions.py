@@ -304,19 +304,18 @@ class Reductions(Lowering):
         start = self.constant(wide, -0.0 if wide.kind in "fc" and inner else 0)
 
         def block(i: Index, height: int, j: Index, width: int) -> None:
-            sums = [[self.variable(wide) for _ in range(width)] for _ in range(height)]
-            for variable in (v for row in sums for v in row):
-                variable.set(start)
+            sums = {place: self.variable(wide) for place in np.ndindex(height, width)}
+            for total in sums.values():
+                total.set(start)
             for p in self.range(inner, unroll=False):
                 factors = [self.convert(right(p, plus(j, c)), wide) for c in range(width)]
-                for r, row in enumerate(sums):
+                for r in range(height):
                     factor = self.convert(left(plus(i, r), p), wide)
-                    for variable, other in zip(row, factors, strict=True):
-                        variable.set(_added_product(variable.get(), factor, other))
-            for r, row in enumerate(sums):
-                for c, variable in enumerate(row):
-                    item = self.convert(variable.get(), dtype)
-                    result.put((plus(i, r), plus(j, c)), item, self.tail(result))
+                    for c, other in enumerate(factors):
+                        sums[r, c].set(_added_product(sums[r, c].get(), factor, other))
+            for (r, c), total in sums.items():
+                item = self.convert(total.get(), dtype)
+                result.put((plus(i, r), plus(j, c)), item, self.tail(result))
 
         breadth = BLOCK if rows > 1 else 2 * BLOCK
 
@@ -361,7 +360,7 @@ class Reductions(Lowering):
             return self.elements(dtype, type_.shape, [edge(i) for i in range(total)])
         result = self.local(dtype, type_.shape)
         inside = size - count + 1
-        for i in range(before):
+        for i in (*range(before), *range(before + inside, total)):
             result.store(i, edge(i), None)
 
         def put(i: Index) -> None:
@@ -369,8 +368,6 @@ class Reductions(Lowering):
             result.store(place, product(place, 0, count), self.tail(result))
 
         self.each([inside], put)
-        for i in range(before + inside, total):
-            result.store(i, edge(i), None)
         return result
 
 

@@ -51,17 +51,7 @@ def fits(k: Lowering, x: Given) -> bool:
 
 
 def load(k: Lowering, x: Given, row: Affine, stop: Vec) -> list[Number]:
-    """Return the elements of a block's examples.
-
-    Parameters
-    ----------
-    x
-        One example.
-    row
-        The numbers of the examples, one in each lane.
-    stop
-        The number behind the last example; lanes from there on get anything.
-    """
+    """Return the elements of a block's examples; see `blocks.packed`."""
     e, rows = k.e, _Rows(k, x)
     first, near, whole, spare = rows.place(x, row, stop)
     with e.when(~whole):
@@ -80,7 +70,7 @@ def load(k: Lowering, x: Given, row: Affine, stop: Vec) -> list[Number]:
 
 
 def store(k: Lowering, items: Sequence[Number], target: Given, row: Affine, stop: Vec) -> None:
-    """Write the elements of a block's examples; see `load`."""
+    """Write the elements of a block's examples."""
     e, rows = k.e, _Rows(k, target)
     first, near, whole, spare = rows.place(target, row, stop)
     start = e.write(f"select i1 {whole.parts[0]}, ptr {near}, ptr {spare}")

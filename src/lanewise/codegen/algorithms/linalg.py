@@ -9,7 +9,7 @@ say. Where it is so close, and where a number is not finite, the run ends: NumPy
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +37,6 @@ from lanewise.codegen.numbers import COMPLEX, Number, choose, constant, of_vecs,
 from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
-
-if TYPE_CHECKING:
-    from lanewise.codegen.algorithms.vocabulary import Algorithms
 
 #: A pivot that cancellation left so many roundings large may be zero as well.
 ROUNDINGS = 4
@@ -80,7 +77,7 @@ class Known:
 # --- Cholesky -----------------------------------------------------------------------------------
 
 
-def cholesky(k: Algorithms, type_: Any, x: Array, upper: bool) -> Array:
+def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
     n, dtype = type_.shape[-1], type_.dtype
     check_size(n)
@@ -98,7 +95,7 @@ def cholesky(k: Algorithms, type_: Any, x: Array, upper: bool) -> Array:
             _factor_column(t, c)
         found = t.finish()
         if n:
-            k.factors.add(found)
+            known.add(found)
         return [found]
 
     return stacked(k, [type_], dtype, core, x)[0]
@@ -225,11 +222,11 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Algorithms, type_: Any, a: Array, b: Array) -> Array:
+def solve(k: Rules, known: Known, type_: Any, a: Array, b: Array) -> Array:
     """Return the solutions of linear systems."""
     *lead, n, columns = type_.shape
     check_size(n)
-    triangle = k.factors.triangle(a) if not lead else None
+    triangle = known.triangle(a) if not lead else None
 
     def core(left: Callable[..., Number], right: Callable[..., Number]) -> list[Array]:
         return [_solved(k, type_.dtype, n, columns, left, right, triangle)]

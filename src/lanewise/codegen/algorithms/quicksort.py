@@ -198,18 +198,14 @@ class _Sort:
         e = self.e
         last = end - begin - self.lanes
 
-        def sample(number: int, of: int) -> Vec:
-            at = (last * number).quotient(of)
-            return self.load(self.keys[:1], begin + at)[0]
+        def median(count: int) -> Vec:
+            places = [begin + (last * i).quotient(count - 1) for i in range(count)]
+            rows = [self.load(self.keys[:1], place)[0] for place in places]
+            while len(rows) > 1:
+                rows = [_median(*rows[i : i + 3]) for i in range(0, len(rows), 3)]
+            return rows[0]
 
-        def of_three() -> Vec:
-            return _median(*[sample(i, 2) for i in range(3)])
-
-        def of_nine() -> Vec:
-            rows = [sample(i, 8) for i in range(9)]
-            return _median(*[_median(*rows[i : i + 3]) for i in (0, 3, 6)])
-
-        found = e.choose(end - begin < LONG, of_three, of_nine)
+        found = e.choose(end - begin < LONG, lambda: median(3), lambda: median(9))
         for step in (1, 3):
             found = _median(*[rotated(found, step * i) for i in range(3)])
         text = f"extractelement {e.type(found.kind, True)} {found.parts[0]}, i32 0"

@@ -8,7 +8,9 @@ is gathered.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -152,10 +154,7 @@ class Tile:
     def finish(self) -> Array:
         """Return it as an array, after the checks that were put off until now."""
         if self._failing:
-            failing, *rest = self._failing
-            for other in rest:
-                failing = failing | other
-            self.k.fail(failing)
+            self.k.fail(reduce(operator.or_, self._failing))
             self._failing = []
         if self._memory is not None:
             return self._memory

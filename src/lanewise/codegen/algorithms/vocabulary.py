@@ -24,13 +24,18 @@ class Algorithms(Rules):
         super().__init__(e)
         self.factors = linalg.Known()
 
-    cholesky, solve, inv = linalg.cholesky, linalg.solve, linalg.inv
-    det, slogdet = linalg.det, linalg.slogdet
+    inv, det, slogdet = linalg.inv, linalg.det, linalg.slogdet
     qr, eigvalsh, svdvals = orthogonal.qr, orthogonal.eigvalsh, orthogonal.svdvals
     sorted_along, places_of = sorting.sorted_along, places.places_of
     searchsorted, interp = sorting.searchsorted, sorting.interp
     gufunc_call, ufunc_call = library.gufunc_call, library.ufunc_call
     python_call = python_calls.python_call
+
+    def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
+        return linalg.cholesky(self, self.factors, type_, x, upper)
+
+    def solve(self, type_: Any, a: Array, b: Array) -> Array:
+        return linalg.solve(self, self.factors, type_, a, b)
 
     def list_arena(self, is_checked: bool) -> Array:
         return lists.Arena(self, is_checked)
