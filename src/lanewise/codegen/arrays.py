@@ -272,18 +272,19 @@ class Stored(Array):
         return plus(lanes, row)
 
     def at(self, *index: Index) -> Number:
-        place, is_data = self._place(linear(index, self.strides))
-        return self.load(place, self.active() if is_data else None)
+        return self.load(linear(index, self.strides))
 
-    def _place(self, place: Index) -> tuple[Index, bool]:
-        """Return a place, and whether lanes that are not active may ask for any."""
+    def _masked(self, place: Index, mask: Vec | None) -> tuple[Index, Vec | None]:
+        """Return a place, and a mask if lanes that are not active may ask for any."""
         if isinstance(place, Dim):
             place = as_index(self.e, place)
-        return place, isinstance(place, Vec) and place.varying
+        is_data = isinstance(place, Vec) and place.varying
+        return place, self.active() if is_data and mask is None else mask
 
     def load(self, place: Index, mask: Vec | None = None) -> Number:
         """Return the element at a place of the row-major order, which must be within bounds."""
         buffer = self.buffer
+        place, mask = self._masked(place, mask)
         if buffer.beside > 1:  # as NumPy has them
             where = self._offset(place, buffer.kinds[0])
             return load_number(self.e, buffer.pointers[0], where, self.dtype, mask)
@@ -301,9 +302,7 @@ class Stored(Array):
     def store(self, place: Index, value: Number, mask: Vec | None) -> None:
         """Write the element at a place of the row-major order, in the lanes of the mask."""
         buffer = self.buffer
-        place, is_data = self._place(place)
-        if is_data and mask is None:
-            mask = self.active()
+        place, mask = self._masked(place, mask)
         if buffer.beside > 1:
             where = self._offset(place, buffer.kinds[0])
             store_number(self.e, buffer.pointers[0], where, value, mask)

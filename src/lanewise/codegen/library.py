@@ -161,10 +161,9 @@ def _room(k: Rules, dtype: np.dtype, type_: Any, target: Given | None) -> Stored
 
     Nothing is written there but by active lanes.
     """
-    is_same = target is not None and dtype == type_.dtype == target.dtype
-    if target is not None and is_same and _as_it_lies(target) is not None:
-        return target
-    return k.local(dtype, type_.shape, beside=True)
+    if target is None or not dtype == type_.dtype == target.dtype or _as_it_lies(target) is None:
+        return k.local(dtype, type_.shape, beside=True)
+    return target
 
 
 def _lead(

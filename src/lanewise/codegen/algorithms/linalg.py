@@ -68,10 +68,10 @@ class Known:
             return None
         if not all(real(item) in self.positive for item in x.items[:: n + 1]):
             return None  # a part of a factor that is none itself
-        zero = [all(part.value == 0 for part in vecs(item)) for item in x.items]
-        if all(zero[i * n + j] for i in range(n) for j in range(i + 1, n)):
+        filled = [any(part.value != 0 for part in vecs(item)) for item in x.items]
+        if not np.triu(np.reshape(filled, x.shape), 1).any():
             return "lower"
-        return "upper" if all(zero[j * n + i] for i in range(n) for j in range(i + 1, n)) else None
+        return None if np.tril(np.reshape(filled, x.shape), -1).any() else "upper"
 
 
 # --- Cholesky -----------------------------------------------------------------------------------

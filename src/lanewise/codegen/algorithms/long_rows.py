@@ -13,7 +13,7 @@ import numpy as np
 
 from lanewise.codegen.addresses import Index, address, linear, times
 from lanewise.codegen.algorithms import quicksort
-from lanewise.codegen.algorithms.networks import Form, real_form
+from lanewise.codegen.algorithms.networks import Form, form_of
 from lanewise.codegen.arrays import Array, Lazy, Stored
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
@@ -31,7 +31,7 @@ def columns_of(dtype: np.dtype, places: bool) -> Form:
     if dtype.kind == "c":
         raise CannotCompile("long rows of complex numbers are sorted by NumPy")
     (kind,) = kinds_of(dtype)
-    return real_form(kind, places, "i32" if BITS[kind] <= 32 else "i64", 32)
+    return form_of(dtype, places, 32, "i32" if BITS[kind] <= 32 else "i64")
 
 
 def sorted_rows(

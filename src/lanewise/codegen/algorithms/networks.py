@@ -15,8 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from lanewise.codegen.addresses import shuffled
-from lanewise.codegen.numbers import Complex, Number, vecs
+from lanewise.codegen.numbers import Complex, Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
 #: An element: what is compared first, and what is compared where that is equal.
@@ -37,17 +39,10 @@ def merge_exchange(size: int) -> list[tuple[int, int, int]]:
     [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
     """
     passes = []
-    top = 1 << max((size - 1).bit_length() - 1, 0)
-    run = top if size > 1 else 0
-    while run:
-        reach, first, distance = top, 0, run
-        while True:
-            passes.append((run, first, distance))
-            if reach == run:
-                break
-            distance, first = reach - run, run
-            reach //= 2
-        run //= 2
+    powers = [1 << bit for bit in reversed(range(max(size - 1, 0).bit_length()))]
+    for run in powers:
+        passes.append((run, 0, run))
+        passes += [(run, run, reach - run) for reach in powers if reach > run]
     return passes
 
 
@@ -87,22 +82,14 @@ class Form:
         return 2 if len(self.kinds) == 1 else 4 * self.count + 2 * len(self.kinds)
 
 
-def places_beside(keys: Callable[[Number], list[Vec]], *kinds: str) -> Form:
-    """Return the form for places, compared where keys of these kinds are equal."""
-    return Form(
-        lambda x, place: [*keys(x), place],
-        lambda found: found[-1],
-        len(kinds) + 1,
-        (*kinds, "i64"),
-    )
+def form_of(dtype: np.dtype, places: bool, digits: int, wide: str | None = None) -> Form:
+    """Return the form for sorting numbers, or their places, by keys of their own kind or another.
 
-
-def real_form(kind: str, places: bool, wide: str, digits: int) -> Form:
-    """Return the form for sorting real numbers, or their places, by keys of a kind.
-
-    A key of less than 64 bits and a place, of so many digits, fit into one integer.
+    A real key of less than 64 bits and a place, of so many digits, fit into one integer.
     """
-    own = key_kind(kind)
+    kind, *more = kinds_of(dtype)
+    own = f"i{BITS[kind]}" if is_float(kind) else "u8" if kind == "b" else kind
+    wide = wide or own
     # As signed integers, unsigned ones of as many bits order with their first bit turned.
     is_turned = is_signed(wide) and not is_signed(own) and BITS[wide] == BITS[own]
     turned = -(2 ** (BITS[wide] - 1)) if is_turned else 0
@@ -110,14 +97,24 @@ def real_form(kind: str, places: bool, wide: str, digits: int) -> Form:
     def enter(x: Vec) -> Vec:
         return x.to(wide) ^ turned if turned else x.to(wide)
 
+    def leave(found: Sequence[Vec]) -> Number:
+        return number((found[0] ^ turned if turned else found[0]).to(own), kind)
+
+    def beside(compared: Callable[[Number], list[Vec]], *kinds: str) -> Form:
+        with_place = (*kinds, "i64")
+        return Form(
+            lambda x, i: [*compared(x), i], lambda found: found[-1], len(kinds) + 1, with_place
+        )
+
+    if more and places:
+        return beside(keys, "i8", own, own)
+    if more:
+        kinds = ("i8", own, own, kind, kind)
+        return Form(lambda x, _: [*keys(x), *vecs(x)], lambda found: of_vecs(found[3:]), 3, kinds)
     if not places:
-
-        def leave(found: Sequence[Vec]) -> Number:
-            return number((found[0] ^ turned if turned else found[0]).to(own), kind)
-
         return Form(lambda x, _: [enter(key(vecs(x)[0]))], leave, 1, (wide,))
     if BITS[wide] == 64:
-        return places_beside(lambda x: [enter(*keys(x))], wide)
+        return beside(lambda x: [enter(*keys(x))], wide)
     both = "i64" if BITS[wide] == 32 else "i32"
     return Form(
         lambda x, place: [(enter(*keys(x)).to(both) << digits) | place.to(both)],
@@ -138,11 +135,6 @@ def keys(x: Number) -> list[Vec]:
         nan = parts[0].isnan().to("i8") * 2 + parts[1].isnan().to("i8")
         return [nan, key(parts[0]), key(parts[1])]
     return [key(parts[0])]
-
-
-def key_kind(kind: str) -> str:
-    """Return the kind of the key of a real number."""
-    return f"i{BITS[kind]}" if is_float(kind) else "u8" if kind == "b" else kind
 
 
 def key(x: Vec) -> Vec:

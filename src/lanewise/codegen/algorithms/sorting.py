@@ -19,27 +19,16 @@ from lanewise.codegen.algorithms.networks import (
     Form,
     before,
     exchange,
+    form_of,
     greatest,
     key,
-    key_kind,
     keys,
     merge_exchange,
     pairs,
-    places_beside,
-    real_form,
 )
 from lanewise.codegen.arrays import Array, Stored
 from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import (
-    Complex,
-    Number,
-    choose,
-    convert,
-    dtype_of,
-    kinds_of,
-    of_vecs,
-    vecs,
-)
+from lanewise.codegen.numbers import Complex, Number, choose, convert, dtype_of, of_vecs, vecs
 from lanewise.codegen.vector import NUMPY, Vec, is_float, select
 from lanewise.ir.dims import DimLike, bounds
 from lanewise.ops.sorting import LONGEST_ACROSS, LONGEST_IN_LANES
@@ -65,23 +54,11 @@ def sorts_before(a: Number, b: Number) -> Vec:
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def _form(dtype: np.dtype, places: bool) -> Form:
-    """Return the form for sorting numbers, or their places by them."""
-    kind, *more = kinds_of(dtype)
-    own = key_kind(kind)
-    if not more:
-        return real_form(kind, places, own, LONGEST_IN_LANES.bit_length() - 1)
-    if places:
-        return places_beside(keys, "i8", own, own)
-    kinds = ("i8", own, own, kind, kind)
-    return Form(lambda x, _: [*keys(x), *vecs(x)], lambda found: of_vecs(found[3:]), 3, kinds)
-
-
 def in_order(items: Sequence[Number]) -> list[Number]:
     """Return numbers in registers, sorted."""
     if not items:
         return []
-    form, no_place = _form(dtype_of(items[0]), False), vecs(items[0])[0]
+    form, no_place = form_of(dtype_of(items[0]), False, 0), vecs(items[0])[0]
     return _sorted_items(form, [form.enter(item, no_place) for item in items])
 
 
@@ -152,7 +129,7 @@ def sorted_along(
     most = LONGEST_IN_LANES if k.in_lanes or x.dtype.kind == "c" else LONGEST_ACROSS
     if size is None or size > most:
         return sorted_rows(k, type_, x, axis, places, kth)
-    form = _form(x.dtype, places)
+    form = form_of(x.dtype, places, LONGEST_IN_LANES.bit_length() - 1)
     # What is sorted behind the last element of a row is read, too: of memory that is there for it.
     is_known = isinstance(x.shape[axis], int)
     x = k.ready(x) if is_known or isinstance(x, Stored) else k.materialized(x)
