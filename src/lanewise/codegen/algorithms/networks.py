@@ -1,4 +1,4 @@
-"""Sorting networks: which places are compared, whatever the numbers are.
+"""Sorting networks: which places are compared, and the keys that stand for numbers there.
 
 Two of K. E. Batcher's ("Sorting networks and their applications", AFIPS Spring Joint Computer
 Conference, 1968): merge exchange, which sorts (D. E. Knuth, The Art of Computer Programming 3,
