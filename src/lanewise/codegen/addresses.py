@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ class Affine(Vec):
     only where somebody needs it.
     """
 
-    __slots__ = ("_parts", "base", "step")
+    __slots__ = ("base", "step")
 
     def __init__(self, e: Emitter, base: Vec, step: int) -> None:
         self.e, self.kind, self.varying, self.value = e, base.kind, True, None
@@ -89,18 +89,16 @@ def plus(left: Index, right: Index) -> Index:
         return right
     if isinstance(right, int):
         return left if right == 0 else left + right
-    if isinstance(left, Vec) and not isinstance(left, Affine) and isinstance(right, Affine):
+    if not isinstance(left, Vec) or isinstance(right, Affine):
         return right + left
-    return left + right if isinstance(left, Vec) else right + left
+    return left + right
 
 
 def times(left: Index, right: Index) -> Index:
     for one, other in ((left, right), (right, left)):
         if isinstance(one, int):
-            if one == 1:
-                return other
-            if one == 0:
-                return 0
+            if one in (0, 1):
+                return other if one else 0
             return other * one
     return left * right
 
@@ -118,12 +116,11 @@ def size_of(kind: str) -> int:
     return max(BITS[kind] // 8, 1)
 
 
-def _stored(kind: str) -> str:
-    return "u8" if kind == "b" else kind
-
-
-def _loaded(value: Vec, kind: str) -> Vec:
-    return value.ne(0) if kind == "b" else value
+def address(e: Emitter, pointer: str, offset: Index | Dim) -> str:
+    """Return the pointer that is so many bytes behind another one."""
+    if isinstance(offset, int) and offset == 0:
+        return pointer
+    return e.write(f"getelementptr i8, ptr {pointer}, i64 {as_index(e, offset).parts[0]}")
 
 
 def load(
@@ -136,53 +133,28 @@ def load(
     """
     if isinstance(offset, Dim):
         offset = as_index(e, offset)
-    memory = _stored(kind)
-    scalar, size = LLVM[memory], size_of(kind)
+    if kind == "b":
+        return load(e, pointer, offset, "u8", mask, ahead).ne(0)
+    size, type_ = size_of(kind), e.type(kind, True)
     if isinstance(offset, int) or not offset.varying:
-        where = _at(e, pointer, offset)
-        found = e.uniform(
-            memory, e.write(f"load {scalar}, ptr {where}, align {_align(offset, size)}")
-        )
-        return _loaded(found, kind)
-    type_ = e.type(memory, True)
-    parts = []
+        where = address(e, pointer, offset)
+        return e.uniform(kind, e.write(f"load {LLVM[kind]}, ptr {where}, align {size}"))
     if isinstance(offset, Affine) and offset.step == size:
-        for part in range(e.parts):
-            where = _at(e, pointer, plus(offset.base, part * e.group * size))
-            if ahead and part * e.group * size % LINE == 0:
-                fetch(e, where, ahead)
-            if mask is None:
-                text = f"load {type_}, ptr {where}, align {min(size, 8)}"
-            else:
-                suffix = f"v{e.group}{_suffix(memory)}"
-                name = f"llvm.masked.load.{suffix}.p0"
-                mask_type = e.type("b", True)
-                e.module.declare(name, type_, "ptr", "i32", mask_type, type_)
-                text = (
-                    f"call {type_} @{name}(ptr {where}, i32 {size}, "
-                    f"{mask_type} {mask.spread().parts[part]}, {type_} zeroinitializer)"
-                )
-            parts.append(e.write(text))
-        return _loaded(Vec(e, memory, True, tuple(parts)), kind)
-    mask_parts = (mask or e.constant("b", True)).spread().parts
-    mask_type, pointers_type = e.type("b", True), f"<{e.group} x ptr>"
-    name = f"llvm.masked.gather.v{e.group}{_suffix(memory)}.v{e.group}p0"
-    e.module.declare(name, type_, pointers_type, "i32", mask_type, type_)
-    for pointers, lanes in zip(_pointers(e, pointer, offset), mask_parts, strict=True):
-        parts.append(
-            e.write(
-                f"call {type_} @{name}({pointers_type} {pointers}, i32 {size}, "
-                f"{mask_type} {lanes}, {type_} zeroinitializer)"
-            )
-        )
-    return _loaded(Vec(e, memory, True, tuple(parts)), kind)
+        places = _rows(e, pointer, offset, mask, 1, ahead)
+        parts = [load_row(e, kind, e.group, where, lanes) for where, lanes in places]
+    else:
+        name = f"llvm.masked.gather.{_suffix(e.group, kind)}.v{e.group}p0"
+        parts = [
+            e.external(type_, name, where, ("i32", size), lanes, (type_, "zeroinitializer"))
+            for where, lanes in _scattered(e, pointer, offset, mask)
+        ]
+    return Vec(e, kind, True, tuple(parts))
 
 
 def fetch(e: Emitter, where: str, ahead: int) -> None:
     """Have the caches fetch what lies ahead of a place; that need not be memory of anybody's."""
-    e.module.declare("llvm.prefetch.p0", "void", "ptr", "i32", "i32", "i32")
-    at = e.write(f"getelementptr i8, ptr {where}, i64 {ahead}")
-    e.do(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
+    at = ("ptr", address(e, where, ahead))
+    e.external("void", "llvm.prefetch.p0", at, ("i32", 0), ("i32", 3), ("i32", 1))
 
 
 def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None) -> None:
@@ -192,181 +164,151 @@ def store(e: Emitter, pointer: str, offset: Index, value: Vec, mask: Vec | None)
     """
     if isinstance(offset, Dim):
         offset = as_index(e, offset)
-    kind = value.kind
-    size = size_of(kind)
-    if kind == "b":
+    if value.kind == "b":
         value = value.to("u8")
+    kind, size = value.kind, size_of(value.kind)
     if isinstance(offset, int) or not offset.varying:
         if value.varying:
             raise ValueError("numbers that vary need a place for each lane")
-        where = _at(e, pointer, offset)
-        e.do(
-            f"store {LLVM[value.kind]} {value.parts[0]}, ptr {where}, align {_align(offset, size)}"
-        )
+        where = address(e, pointer, offset)
+        e.do(f"store {LLVM[kind]} {value.parts[0]}, ptr {where}, align {size}")
         return
-    value = value.spread()
-    type_, mask_type = e.type(value.kind, True), e.type("b", True)
+    parts = value.spread().parts
     if isinstance(offset, Affine) and offset.step == size:
-        for part in range(e.parts):
-            where = _at(e, pointer, plus(offset.base, part * e.group * size))
-            if mask is None:
-                e.do(f"store {type_} {value.parts[part]}, ptr {where}, align {min(size, 8)}")
-                continue
-            name = f"llvm.masked.store.v{e.group}{_suffix(value.kind)}.p0"
-            e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
-            given = _held(e, value, value.parts[part])
-            e.do(
-                f"call void @{name}({type_} {given}, ptr {where}, i32 {size}, "
-                f"{mask_type} {mask.spread().parts[part]})"
-            )
+        for part, (where, lanes) in zip(parts, _rows(e, pointer, offset, mask, 1), strict=True):
+            store_row(e, kind, e.group, where, _held(e, kind, part) if lanes else part, lanes)
         return
-    mask_parts = (mask or e.constant("b", True)).spread().parts
-    pointers_type = f"<{e.group} x ptr>"
-    name = f"llvm.masked.scatter.v{e.group}{_suffix(value.kind)}.v{e.group}p0"
-    e.module.declare(name, "void", type_, pointers_type, "i32", mask_type)
-    rows = zip(_pointers(e, pointer, offset), value.parts, mask_parts, strict=True)
-    for pointers, part, lanes in rows:
-        e.do(
-            f"call void @{name}({type_} {part}, {pointers_type} {pointers}, i32 {size}, "
-            f"{mask_type} {lanes})"
-        )
+    name = f"llvm.masked.scatter.{_suffix(e.group, kind)}.v{e.group}p0"
+    for part, (where, lanes) in zip(parts, _scattered(e, pointer, offset, mask), strict=True):
+        e.external("void", name, (e.type(kind, True), part), where, ("i32", size), lanes)
 
 
-def _held(e: Emitter, value: Vec, part: str) -> str:
+def _scattered(
+    e: Emitter, pointer: str, offset: Vec, mask: Vec | None
+) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    """Give a place for each lane of each part of a Vec, and which lanes are used; with types."""
+    lanes = (mask or e.constant("b", True)).spread().parts
+    for part, own in zip(offset.spread().parts, lanes, strict=True):
+        at = e.write(f"getelementptr i8, ptr {pointer}, {e.type('i64', True)} {part}")
+        yield (f"<{e.group} x ptr>", at), (e.type("b", True), own)
+
+
+def _held(e: Emitter, kind: str, part: str) -> str:
     """Return what is stored under a mask so that LLVM keeps the store and what narrowed it apart.
 
     Where the mask turns out to have a single known lane, LLVM 22 writes all bytes of the wide lane
     that was narrowed, and so over what lies behind. (A row of 33 bytes, of integers of 32 bits.)
     """
-    if is_float(value.kind) or BITS[value.kind] == 64 or "+avx512f" not in machine().features:
+    if is_float(kind) or BITS[kind] == 64 or "+avx512f" not in machine().features:
         return part
-    scalar, lanes = LLVM[value.kind], e.group
-    room = max(lanes, 128 // BITS[value.kind])  # of a register
-    own, wide = f"<{lanes} x {scalar}>", f"<{room} x {scalar}>"
-    if room > lanes:
-        places = ", ".join([f"i32 {min(lane, lanes - 1)}" for lane in range(room)])
-        part = e.write(f"shufflevector {own} {part}, {own} poison, <{room} x i32> <{places}>")
+    lanes = e.group
+    room = max(lanes, 128 // BITS[kind])  # of a register
+    wide = f"<{room} x {LLVM[kind]}>"
+    part = shuffled(e, kind, lanes, [min(lane, lanes - 1) for lane in range(room)], part)
     part = e.write(f'call {wide} asm "", "=v,0"({wide} {part})')
-    if room > lanes:
-        places = ", ".join([f"i32 {lane}" for lane in range(lanes)])
-        part = e.write(f"shufflevector {wide} {part}, {wide} poison, <{lanes} x i32> <{places}>")
-    return part
+    return shuffled(e, kind, room, range(lanes), part)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _rows(
+    e: Emitter, pointer: str, offset: Affine, mask: Vec | None, width: int, ahead: int = 0
+) -> Iterator[tuple[str, str]]:
+    """Give where the row of each part of a Vec begins, of `width` numbers a lane, and its mask."""
+    twice = [lane // width for lane in range(width * e.group)]
+    for part in range(e.parts):
+        distance = part * e.group * offset.step
+        where = address(e, pointer, plus(offset.base, distance))
+        if ahead and distance % LINE == 0:
+            fetch(e, where, ahead)
+        lanes = ""
+        if mask is not None:
+            lanes = shuffled(e, "b", e.group, twice, mask.spread().parts[part])
+        yield where, lanes
+
+
+def load_row(e: Emitter, kind: str, count: int, where: str, lanes: str = "") -> str:
+    """Return a vector of so many numbers in a row, zeros where `lanes` are given and are not on."""
+    type_, size = f"<{count} x {LLVM[kind]}>", size_of(kind)
+    if not lanes:
+        return e.write(f"load {type_}, ptr {where}, align {size}")
+    given = ("ptr", where), ("i32", size), (f"<{count} x i1>", lanes), (type_, "zeroinitializer")
+    return e.external(type_, f"llvm.masked.load.{_suffix(count, kind)}.p0", *given)
+
+
+def store_row(e: Emitter, kind: str, count: int, where: str, row: str, lanes: str = "") -> None:
+    """Store a vector of so many numbers in a row; where `lanes` are given, only those."""
+    type_, size = f"<{count} x {LLVM[kind]}>", size_of(kind)
+    if not lanes:
+        e.do(f"store {type_} {row}, ptr {where}, align {size}")
+        return
+    given = (type_, row), ("ptr", where), ("i32", size), (f"<{count} x i1>", lanes)
+    e.external("void", f"llvm.masked.store.{_suffix(count, kind)}.p0", *given)
+
+
+def shuffled(
+    e: Emitter, kind: str, width: int, order: Sequence[int], a: str, b: str = "poison"
+) -> str:
+    """Return elements of two vectors of a width, those of the second counted behind the first's."""
+    if list(order) == list(range(width)):
+        return a
+    type_ = f"<{width} x {LLVM[kind]}>"
+    text = ", ".join([f"i32 {place}" for place in order])
+    return e.write(f"shufflevector {type_} {a}, {type_} {b}, <{len(order)} x i32> <{text}>")
 
 
 def stream(e: Emitter, pointer: str, offset: Affine, value: Vec) -> None:
     """Store a row of numbers past the caches; the place must be aligned to a vector."""
-    size = size_of(value.kind)
-    type_ = e.type(value.kind, True)
-    for part, vector in enumerate(value.spread().parts):
-        where = _at(e, pointer, plus(offset.base, part * e.group * size))
-        e.do(f"store {type_} {vector}, ptr {where}, align {e.group * size}, !nontemporal !1")
+    type_, size = e.type(value.kind, True), e.group * size_of(value.kind)
+    places = _rows(e, pointer, offset, None, 1)
+    for (where, _), vector in zip(places, value.spread().parts, strict=True):
+        e.do(f"store {type_} {vector}, ptr {where}, align {size}, !nontemporal !1")
+
+
+# --- real and complex numbers ---------------------------------------------------------------------
 
 
 def load_number(
-    e: Emitter,
-    pointer: str,
-    offset: Index,
-    dtype: np.dtype,
-    mask: Vec | None,
-    ahead: int = 0,
+    e: Emitter, pointer: str, offset: Index, dtype: np.dtype, mask: Vec | None, ahead: int = 0
 ) -> Number:
-    """Load numbers as NumPy has them, the parts of complex ones side by side; see `load`."""
+    """Load numbers as NumPy has them, the parts of complex ones side by side; see `load`.
+
+    A row of complex numbers is taken apart in registers.
+    """
     kinds = kinds_of(dtype)
-    if len(kinds) == 2 and isinstance(offset, Affine) and offset.step == dtype.itemsize:
-        return of_vecs(load_pairs(e, pointer, offset, kinds[0], mask, ahead))
-    places = [plus(offset, i * size_of(kind)) for i, kind in enumerate(kinds)]
-    parts = [
-        load(e, pointer, place, kind, mask, ahead)
-        for place, kind in zip(places, kinds, strict=True)
+    if len(kinds) == 1 or not isinstance(offset, Affine) or offset.step != dtype.itemsize:
+        places = [plus(offset, i * size_of(kind)) for i, kind in enumerate(kinds)]
+        return of_vecs([load(e, pointer, place, kinds[0], mask, ahead) for place in places])
+    kind, lanes = kinds[0], e.group
+    rows = [
+        load_row(e, kind, 2 * lanes, where, own)
+        for where, own in _rows(e, pointer, offset, mask, 2, ahead)
     ]
-    return of_vecs(parts)
+    return of_vecs(
+        [
+            Vec(e, kind, True, tuple([shuffled(e, kind, 2 * lanes, order, row) for row in rows]))
+            for order in (range(0, 2 * lanes, 2), range(1, 2 * lanes, 2))
+        ]
+    )
 
 
 def store_number(e: Emitter, pointer: str, offset: Index, value: Number, mask: Vec | None) -> None:
-    """Store numbers as NumPy has them in memory; see `store`."""
-    both = vecs(value)
-    is_row = isinstance(offset, Affine) and offset.step == 2 * size_of(both[0].kind)
-    if len(both) == 2 and is_row:
-        store_pairs(e, pointer, offset, both, mask)
+    """Store numbers as NumPy has them in memory; see `load_number` and `store`."""
+    parts = vecs(value)
+    kind, lanes = parts[0].kind, e.group
+    size = size_of(kind)
+    if len(parts) == 1 or not isinstance(offset, Affine) or offset.step != 2 * size:
+        for i, part in enumerate(parts):
+            store(e, pointer, plus(offset, i * size), part, mask)
         return
-    for i, part in enumerate(vecs(value)):
-        store(e, pointer, plus(offset, i * size_of(part.kind)), part, mask)
+    order = [lane + lanes * i for lane in range(lanes) for i in (0, 1)]
+    rows = zip(*[part.spread().parts for part in parts], strict=True)
+    for pair, (where, own) in zip(rows, _rows(e, pointer, offset, mask, 2), strict=True):
+        store_row(e, kind, 2 * lanes, where, shuffled(e, kind, lanes, order, *pair), own)
 
 
-def load_pairs(
-    e: Emitter, pointer: str, offset: Affine, kind: str, mask: Vec | None, ahead: int = 0
-) -> list[Vec]:
-    """Load a row of pairs of numbers, which are taken apart in registers; see `load`."""
-    size, row = size_of(kind), f"<{2 * e.group} x {LLVM[kind]}>"
-    evens, odds = [], []
-    for part in range(e.parts):
-        where = _at(e, pointer, plus(offset.base, 2 * part * e.group * size))
-        if ahead and 2 * part * e.group * size % LINE == 0:
-            fetch(e, where, ahead)
-        if mask is None:
-            both = e.write(f"load {row}, ptr {where}, align {size}")
-        else:
-            mask_type, twice = _twice(e, mask, part)
-            name = f"llvm.masked.load.v{2 * e.group}{_suffix(kind)}.p0"
-            e.module.declare(name, row, "ptr", "i32", mask_type, row)
-            given = f"ptr {where}, i32 {size}, {mask_type} {twice}, {row} zeroinitializer"
-            both = e.write(f"call {row} @{name}({given})")
-        for found, first in ((evens, 0), (odds, 1)):
-            order = _order(2 * lane + first for lane in range(e.group))
-            found.append(e.write(f"shufflevector {row} {both}, {row} poison, {order}"))
-    return [Vec(e, kind, True, tuple(parts)) for parts in (evens, odds)]
-
-
-def store_pairs(
-    e: Emitter, pointer: str, offset: Affine, pair: Sequence[Vec], mask: Vec | None
-) -> None:
-    """Store a row of pairs of numbers; see `store`."""
-    kind = pair[0].kind
-    type_, size, row = e.type(kind, True), size_of(kind), f"<{2 * e.group} x {LLVM[kind]}>"
-    order = _order(lane + e.group * i for lane in range(e.group) for i in (0, 1))
-    for part, (left, right) in enumerate(zip(*[x.spread().parts for x in pair], strict=True)):
-        where = _at(e, pointer, plus(offset.base, 2 * part * e.group * size))
-        both = e.write(f"shufflevector {type_} {left}, {type_} {right}, {order}")
-        if mask is None:
-            e.do(f"store {row} {both}, ptr {where}, align {size}")
-            continue
-        mask_type, twice = _twice(e, mask, part)
-        name = f"llvm.masked.store.v{2 * e.group}{_suffix(kind)}.p0"
-        e.module.declare(name, "void", row, "ptr", "i32", mask_type)
-        e.do(f"call void @{name}({row} {both}, ptr {where}, i32 {size}, {mask_type} {twice})")
-
-
-def _twice(e: Emitter, mask: Vec, part: int) -> tuple[str, str]:
-    """Return a part of a mask with each lane twice, and its type."""
-    type_, order = e.type("b", True), _order(lane // 2 for lane in range(2 * e.group))
-    text = f"shufflevector {type_} {mask.spread().parts[part]}, {type_} poison, {order}"
-    return f"<{2 * e.group} x i1>", e.write(text)
-
-
-def _order(lanes: Iterable[int]) -> str:
-    """Return which lanes a shuffle takes."""
-    places = [f"i32 {lane}" for lane in lanes]
-    return f"<{len(places)} x i32> <{', '.join(places)}>"
-
-
-def _at(e: Emitter, pointer: str, offset: Index) -> str:
-    if isinstance(offset, int) and offset == 0:
-        return pointer
-    text = str(offset) if isinstance(offset, int) else offset.parts[0]
-    return e.write(f"getelementptr i8, ptr {pointer}, i64 {text}")
-
-
-def _align(offset: Index, size: int) -> int:
-    return min(size, 8)
-
-
-def _suffix(kind: str) -> str:
-    return {"half": "f16", "float": "f32", "double": "f64"}.get(LLVM[kind], LLVM[kind])
-
-
-def _pointers(e: Emitter, pointer: str, offset: Vec) -> list[str]:
-    type_ = e.type("i64", True)
-    return [
-        e.write(f"getelementptr i8, ptr {pointer}, {type_} {part}")
-        for part in offset.spread().parts
-    ]
+def _suffix(count: int, kind: str) -> str:
+    """Return what an intrinsic's name has for a vector."""
+    scalar = {"half": "f16", "float": "f32", "double": "f64"}.get(LLVM[kind], LLVM[kind])
+    return f"v{count}{scalar}"

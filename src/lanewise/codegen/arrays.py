@@ -9,8 +9,10 @@ nobody else refers to its buffer; a `Buffer` counts who does.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -50,12 +52,8 @@ def row_major(shape: Iterable[Any]) -> tuple[Any, ...]:
     >>> row_major((2, 3, 4))
     (12, 4, 1)
     """
-    strides: list[DimLike] = []
-    step: DimLike = 1
-    for size in reversed(tuple(shape)):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+    sizes = accumulate(reversed(tuple(shape)), operator.mul, initial=1)
+    return tuple([*sizes][-2::-1])  # the last of them is that of the whole
 
 
 class Array:
@@ -65,6 +63,14 @@ class Array:
 
     dtype: np.dtype
     shape: Shape
+    #: What must stay as it is while somebody may still read this array.
+    buffers: frozenset[Buffer] = frozenset()
+    #: Whether reading an element twice costs no more than finding it twice.
+    is_ready: bool = True
+    #: Whether lanes may differ in it, as far as can be told without computing it.
+    varies: bool = True
+    #: Whether finding an element may end the run, so that each must be found.
+    may_fail: bool = False
 
     @property
     def size(self) -> Any:
@@ -75,26 +81,6 @@ class Array:
     def ndim(self) -> int:
         return len(self.shape)
 
-    @property
-    def buffers(self) -> frozenset[Buffer]:
-        """What must stay as it is while somebody may still read this array."""
-        return frozenset()
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether reading an element twice costs no more than finding it twice."""
-        return True
-
-    @property
-    def varies(self) -> bool:
-        """Whether lanes may differ in it, as far as can be told without computing it."""
-        return True
-
-    @property
-    def may_fail(self) -> bool:
-        """Whether finding an element may end the run, so that each must be found."""
-        return False
-
     def at(self, *index: Index) -> Number:
         """Return the element at an index."""
         raise NotImplementedError
@@ -103,21 +89,19 @@ class Array:
         return f"<{type(self).__name__} {self.dtype}{list(self.shape)}>"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Elements(Array):
-    """Each element in registers, in row-major order; read at known places."""
+    """Each element in registers, in row-major order; read at known places.
 
-    __slots__ = ("items", "scope", "spill", "stored")
+    If `spill` has put them into memory, they are `stored` there, in a scope of the code.
+    """
 
-    def __init__(
-        self,
-        dtype: np.dtype,
-        shape: Shape,
-        items: list[Number],
-        spill: Callable[[Elements], Stored] | None = None,
-    ) -> None:
-        self.dtype, self.shape, self.items, self.spill = dtype, shape, items, spill
-        self.stored: Stored | None = None
-        self.scope = 0
+    dtype: np.dtype
+    shape: Shape
+    items: list[Number]
+    spill: Callable[[Elements], Stored] | None = None
+    stored: Stored | None = None
+    scope: int = 0
 
     def at(self, *index: Index) -> Number:
         place = linear(index, row_major(self.shape))
@@ -144,15 +128,9 @@ class Within:
 
 
 class Lazy(Array):
-    """An element is computed when it is read.
+    """An element is computed when it is read."""
 
-    Attributes
-    ----------
-    within
-        Where it is known to be one number but between two ends.
-    """
-
-    __slots__ = ("_at", "_buffers", "_fails", "_ready", "depth", "of", "within", "work")
+    __slots__ = ("_at", "buffers", "depth", "is_ready", "may_fail", "of", "within", "work")
 
     def __init__(
         self,
@@ -166,6 +144,7 @@ class Lazy(Array):
         work: int = 1,
     ) -> None:
         self.dtype, self.shape, self._at = dtype, shape, at
+        #: Where it is known to be one number but between two ends.
         self.within: Within | None = None
         #: About how many operations an element takes.
         self.work = work
@@ -173,21 +152,9 @@ class Lazy(Array):
         self.of = of = tuple(of)
         #: Through how many others an element is computed.
         self.depth = 1 + max([x.depth for x in of if isinstance(x, Lazy)], default=0)
-        self._fails = fails or any([x.may_fail for x in of])
-        self._buffers = frozenset().union(*[x.buffers for x in of])
-        self._ready = ready and all(x.is_ready for x in of)
-
-    @property
-    def buffers(self) -> frozenset[Buffer]:
-        return self._buffers
-
-    @property
-    def is_ready(self) -> bool:
-        return self._ready
-
-    @property
-    def may_fail(self) -> bool:
-        return self._fails
+        self.may_fail = fails or any([x.may_fail for x in of])
+        self.buffers = frozenset().union(*[x.buffers for x in of])
+        self.is_ready = ready and all([x.is_ready for x in of])
 
     def at(self, *index: Index) -> Number:
         return self._at(*index)
@@ -254,11 +221,9 @@ class Heap:
             k.fail(size > MOST // max(elements, 1))
             count = (capacity * 2).greatest(FIRST).greatest(size)
             each = elements * (e.lanes if self._wide else 1)
-            e.module.declare("realloc", "ptr", "ptr", "i64")
             for name, kind in zip(self._pointers, self.kinds, strict=True):
-                old = e.write(f"load ptr, ptr {name}")
-                bytes_ = (count * (each * size_of(kind))).parts[0]
-                new = e.write(f"call ptr @realloc(ptr {old}, i64 {bytes_})")
+                old, bytes_ = e.write(f"load ptr, ptr {name}"), count * (each * size_of(kind))
+                new = e.external("ptr", "realloc", ("ptr", old), ("i64", bytes_.parts[0]))
                 # The old memory is still there where there is no more to be had.
                 k.fail(Vec(e, "b", False, (e.write(f"icmp eq ptr {new}, null"),)))
                 e.do(f"store ptr {new}, ptr {name}")
@@ -281,15 +246,9 @@ def _variable(k: Any, type_: str, first: str) -> str:
 
 
 class Stored(Array):
-    """Elements in a buffer, row-major.
+    """Elements in a buffer, row-major; `strides` count elements."""
 
-    Attributes
-    ----------
-    strides
-        The distance between neighbours along each axis, in elements.
-    """
-
-    __slots__ = ("active", "buffer", "e", "strides")
+    __slots__ = ("active", "buffer", "buffers", "e", "strides", "varies")
 
     def __init__(
         self,
@@ -301,14 +260,7 @@ class Stored(Array):
     ) -> None:
         self.e, self.dtype, self.shape, self.buffer, self.active = e, dtype, shape, buffer, active
         self.strides = row_major(spaced(shape, e.counted))
-
-    @property
-    def varies(self) -> bool:
-        return self.buffer.wide
-
-    @property
-    def buffers(self) -> frozenset[Buffer]:
-        return frozenset((self.buffer,))
+        self.varies, self.buffers = buffer.wide, frozenset((buffer,))
 
     def _offset(self, place: Index, kind: str) -> Index:
         """Return the byte offset of the element at a place of the row-major order."""
@@ -320,18 +272,19 @@ class Stored(Array):
         return plus(lanes, row)
 
     def at(self, *index: Index) -> Number:
-        place, is_data = self._place(linear(index, self.strides))
-        return self.load(place, self.active() if is_data else None)
+        return self.load(linear(index, self.strides))
 
-    def _place(self, place: Index) -> tuple[Index, bool]:
-        """Return a place, and whether lanes that are not active may ask for any."""
+    def _masked(self, place: Index, mask: Vec | None) -> tuple[Index, Vec | None]:
+        """Return a place, and a mask if lanes that are not active may ask for any."""
         if isinstance(place, Dim):
             place = as_index(self.e, place)
-        return place, isinstance(place, Vec) and place.varying
+        is_data = isinstance(place, Vec) and place.varying
+        return place, self.active() if is_data and mask is None else mask
 
     def load(self, place: Index, mask: Vec | None = None) -> Number:
         """Return the element at a place of the row-major order, which must be within bounds."""
         buffer = self.buffer
+        place, mask = self._masked(place, mask)
         if buffer.beside > 1:  # as NumPy has them
             where = self._offset(place, buffer.kinds[0])
             return load_number(self.e, buffer.pointers[0], where, self.dtype, mask)
@@ -342,12 +295,14 @@ class Stored(Array):
             ]
         )
 
+    def put(self, index: Sequence[Index], value: Number, mask: Vec | None) -> None:
+        """Write the element at an index, in the lanes of the mask."""
+        self.store(linear(index, self.strides), value, mask)
+
     def store(self, place: Index, value: Number, mask: Vec | None) -> None:
         """Write the element at a place of the row-major order, in the lanes of the mask."""
         buffer = self.buffer
-        place, is_data = self._place(place)
-        if is_data and mask is None:
-            mask = self.active()
+        place, mask = self._masked(place, mask)
         if buffer.beside > 1:
             where = self._offset(place, buffer.kinds[0])
             store_number(self.e, buffer.pointers[0], where, value, mask)
@@ -360,17 +315,11 @@ class Stored(Array):
 class Given(Array):
     """An array that a kernel is called with: a pointer, and strides in bytes.
 
-    Parameters
-    ----------
-    lead
-        Indices of the axes that the kernel runs over, which are not axes of this array.
-    strides
-        In bytes, those of the leading axes first.
-    active
-        Gives the mask under which lanes may be read.
+    It stands at the indices `lead` of axes that the kernel runs over, whose strides come first.
+    `active` gives the mask under which lanes may be read.
     """
 
-    __slots__ = ("active", "e", "lead", "pointer", "strides")
+    __slots__ = ("active", "e", "lead", "pointer", "strides", "varies")
 
     def __init__(
         self,
@@ -384,10 +333,7 @@ class Given(Array):
     ) -> None:
         self.e, self.dtype, self.shape = e, dtype, shape
         self.pointer, self.lead, self.strides, self.active = pointer, lead, strides, active
-
-    @property
-    def varies(self) -> bool:
-        return any([isinstance(i, Vec) and i.varying for i in self.lead])
+        self.varies = any([isinstance(i, Vec) and i.varying for i in lead])
 
     def offset(self, *index: Index) -> Index:
         indices = [as_index(self.e, i) if isinstance(i, int) and i else i for i in self.lead]
@@ -406,24 +352,12 @@ class Given(Array):
         (number,) = vecs(value)
         assert isinstance(offset, Affine)
         assert offset.step == size_of(number.kind)
-        past, through, after = e.label("past"), e.label("through"), e.label("after")
-        e.branch(aligned, past, through)
-        e.begin(past)
-        stream(e, self.pointer, offset, number)
-        e.jump(after)
-        e.begin(through)
-        store(e, self.pointer, offset, number, None)
-        e.jump(after)
-        e.begin(after)
+        with e.when(aligned):
+            stream(e, self.pointer, offset, number)
+        with e.when(~aligned):
+            store(e, self.pointer, offset, number, None)
 
     def slice(self, *lead: Index) -> Given:
         """Return the sub-array at indices of the first axes."""
-        return Given(
-            self.e,
-            self.dtype,
-            self.shape[len(lead) :],
-            self.pointer,
-            (*self.lead, *lead),
-            self.strides,
-            self.active,
-        )
+        shape, lead = self.shape[len(lead) :], (*self.lead, *lead)
+        return Given(self.e, self.dtype, shape, self.pointer, lead, self.strides, self.active)

@@ -13,27 +13,36 @@ A vector holds one element of many examples. An array has its examples in one of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 
 from llvmlite import binding
 
 from lanewise.codegen import rows
-from lanewise.codegen.addresses import Affine, as_index, load_number, size_of
+from lanewise.codegen.addresses import (
+    Affine,
+    Index,
+    address,
+    as_index,
+    load_number,
+    load_row,
+    shuffled,
+    size_of,
+    store_row,
+)
 from lanewise.codegen.arrays import Array, Given, Stored
 from lanewise.codegen.emitter import Emitter, Module
-from lanewise.codegen.llvm import Code, machine
+from lanewise.codegen.llvm import Code
 from lanewise.codegen.loops import Loops
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, kinds_of
-from lanewise.codegen.vector import LLVM, Vec
+from lanewise.codegen.vector import Vec
 
 #: Rows of at most so many bytes in all are moved to stand side by side.
 MOST_ACROSS = 4 << 20
 #: So many bytes ahead of what is read of a column is fetched; more of many would not be kept.
 AHEAD = 512
-_ARGUMENTS = ["ptr %rows", "i64 %stride", "i64 %last", "ptr %columns", "i64 %step", "i64 %count"]
 
 
 def is_columns(x: Given) -> bool:
@@ -44,21 +53,21 @@ def is_columns(x: Given) -> bool:
 def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Array:
     """Return the examples of a block as an array in lanes.
 
-    Parameters
-    ----------
-    x
-        One example: columns, or a row without gaps.
-    row
-        The numbers of the examples, one in each lane.
-    stop
-        The number behind the last example. Of rows, lanes from there on get that of the last; of
-        columns, they get zeros.
-    uses
-        How many operations use them. Elements of columns lie far apart, so each is loaded once: at
-        its place in the only operation, or to registers or local memory.
+    An example is columns, or a row without gaps; `row` are their numbers, one in each lane, and
+    `stop` that behind the last: lanes from there on get anything. Elements of columns lie far
+    apart, so each is loaded once: at its place in the only operation, or where there are more
+    `uses`, to registers or local memory.
     """
     if is_columns(x):
-        return k.settled(k.lazy(x.dtype, x.shape, _column(k, x), (x,)), uses)
+        # Of many columns those of the examples to come are fetched ahead, which processors do by
+        # themselves for some dozens only. Of few, not all may be read: loads of the others are
+        # dropped later, but what is fetched ahead is fetched.
+        ahead = 0 if k.is_small(x.shape) else AHEAD
+
+        def at(*i: Index) -> Number:
+            return load_number(k.e, x.pointer, x.offset(*i), x.dtype, x.active(), ahead)
+
+        return k.settled(k.lazy(x.dtype, x.shape, at, (x,)), uses)
     if rows.fits(k, x):
         return k.elements(x.dtype, x.shape, rows.load(k, x, row, stop))
     result = k.local(x.dtype, x.shape)
@@ -84,17 +93,6 @@ def unpack(k: Lowering, value: Array, target: Given, row: Affine, stop: Vec) -> 
     _move(k, "unpack", target, value, row, stop)
 
 
-def _column(k: Lowering, x: Given) -> Callable[..., Number]:
-    """Return what loads an element of columns.
-
-    Of many columns those of the examples to come are fetched ahead, which processors do by
-    themselves for some dozens only. Of few, not all may be read: loads of the others are dropped
-    later, but what is fetched ahead is fetched.
-    """
-    ahead = 0 if k.is_small(x.shape) else AHEAD
-    return lambda *i: load_number(k.e, x.pointer, x.offset(*i), x.dtype, x.active(), ahead)
-
-
 def across(k: Lowering, x: Array) -> Array:
     """Return an array whose rows stand side by side in memory, so that lanes can read across them.
 
@@ -102,61 +100,54 @@ def across(k: Lowering, x: Array) -> Array:
     """
     e = k.e
     kinds = kinds_of(x.dtype)
-    rows, length = x.shape[0], x.size // max(x.shape[0], 1)
+    count, length = x.shape[0], x.size // max(x.shape[0], 1)
     if not isinstance(x, Given) or length < 2 or len(kinds) == 2 or x.varies:
         return x
-    size = size_of(kinds[0])
-    side = min(e.group, machine().register_bits // (8 * size))
-    width = -(-rows // side) * side
+    size, side = size_of(kinds[0]), rows.side_of(e, kinds[0])
+    width = -(-count // side) * side
     if width * length * size > MOST_ACROSS:
         return x
     with k.ahead(not x.lead):
         columns = k.local(x.dtype, (*x.shape[1:], width))
-        name = require("pack", 8 * size, side)
-        e.module.declare(name, "void", "ptr", "i64", "i64", "ptr", "i64", "i64")
-        start = as_index(e, x.offset(*(0,) * x.ndim)).parts[0]
-        source = e.write(f"getelementptr i8, ptr {x.pointer}, i64 {start}")
+        source = address(e, x.pointer, x.offset(*(0,) * x.ndim))
         for first in k.range(0, width, side):
             at = as_index(e, first)
-            row = e.write(f"getelementptr i8, ptr {source}, i64 {(at * (length * size)).parts[0]}")
-            place = e.write(
-                f"getelementptr i8, ptr {columns.buffer.pointers[0]}, i64 {(at * size).parts[0]}"
-            )
-            behind = (rows - 1 - at).parts[0]
-            e.do(
-                f"call void @{name}(ptr {row}, i64 {length * size}, i64 {behind}, ptr {place}, "
-                f"i64 {width * size}, i64 {length})"
-            )
+            row = address(e, source, at * (length * size)), length * size
+            place = [address(e, columns.buffer.pointers[0], at * size)]
+            _call(e, "pack", kinds[0], row, count - 1 - at, place, width * size, length)
     return k.lazy(x.dtype, x.shape, lambda j, *i: columns.at(*i, j), (columns,), ready=True)
 
 
 def _move(k: Lowering, verb: str, x: Given, columns: Stored, row: Affine, stop: Vec) -> None:
     """Call what moves a block between its rows in memory and its columns in lanes."""
     e = k.e
-    kinds = kinds_of(x.dtype)
-    size = size_of(kinds[0])
-    length = x.size * x.dtype.itemsize
-    side = min(e.group, machine().register_bits // (8 * size))
-    if len(kinds) == 2:  # real and imaginary parts go to memory of their own
-        verb += "2"
-    name = require(verb, 8 * size, side)
-    extra = ["ptr"] * (len(kinds) - 1)
-    e.module.declare(name, "void", "ptr", "i64", "i64", "ptr", "i64", "i64", *extra)
-    for lane in range(0, e.lanes, side):
+    kind = kinds_of(x.dtype)[0]
+    size, length = size_of(kind), x.size * x.dtype.itemsize
+    for lane in range(0, e.lanes, rows.side_of(e, kind)):
         first = as_index(e, row.base) + lane
         last = stop - 1
         # Rows behind the last are not read: the last is, again and again. Nor are they written.
-        start = first.least(last) if verb[0] == "p" else first
-        at = (start * length).parts[0]
-        pointer = e.write(f"getelementptr i8, ptr {x.pointer}, i64 {at}")
-        places = [
-            e.write(f"getelementptr i8, ptr {where}, i64 {lane * size}")
-            for where in columns.buffer.pointers
-        ]
-        behind = (last - start).parts[0]
-        given = f"ptr {pointer}, i64 {length}, i64 {behind}, ptr {places[0]}, i64 {e.lanes * size}"
-        more = "".join([f", ptr {place}" for place in places[1:]])
-        e.do(f"call void @{name}({given}, i64 {x.size}{more})")
+        start = first.least(last) if verb == "pack" else first
+        place = address(e, x.pointer, start * length), length
+        pointers = [address(e, pointer, lane * size) for pointer in columns.buffer.pointers]
+        _call(e, verb, kind, place, last - start, pointers, e.lanes * size, x.size)
+
+
+def _call(
+    e: Emitter,
+    verb: str,
+    kind: str,
+    row: tuple[str, int],
+    last: Vec,
+    columns: Sequence[str],
+    step: int,
+    count: int,
+) -> None:
+    """Call a function of this module; see `library`. The first row is a place and its bytes."""
+    name = require(f"{verb}{'2' * (len(columns) - 1)}", 8 * size_of(kind), rows.side_of(e, kind))
+    given = [("ptr", row[0]), ("i64", row[1]), ("i64", last.parts[0]), ("ptr", columns[0])]
+    given += [("i64", step), ("i64", count), *[("ptr", column) for column in columns[1:]]]
+    e.external("void", name, *given)
 
 
 @cache
@@ -180,146 +171,70 @@ def library(verb: str, bits: int, side: int, name: str) -> str:
     the columns of the imaginary parts begin.
     """
     module = Module()
-    e = Emitter(module, side, 1)
-    k = Loops(e)
-    packs = verb.startswith("pack")
-    width = 2 if verb.endswith("2") else 1
+    e, kind = Emitter(module, side, 1), f"i{bits}"
+    columns = ("%columns", "%others")[: 2 if verb.endswith("2") else 1]
+    width, size = len(columns), size_of(kind)
     count = e.uniform("i64", "%count") * width
     last = e.uniform("i64", "%last")
     stride, step = e.uniform("i64", "%stride"), e.uniform("i64", "%step")
-    rows = []
-    for lane in range(side):
-        number = last.least(lane) if packs else e.constant("i64", lane)
-        rows.append(e.write(f"getelementptr i8, ptr %rows, i64 {(stride * number).parts[0]}"))
-    block = _Block(e, f"i{bits}", tuple(rows), ("%columns", "%others")[:width], step, last)
-    move = block.pack if packs else block.unpack
+    packs = verb.startswith("pack")
+    numbers = [last.least(lane) if packs else e.constant("i64", lane) for lane in range(side)]
+    rows = [address(e, "%rows", stride * number) for number in numbers]
+
+    def column(first: Vec, j: int, rest: Vec | None = None) -> str:
+        """Return where the column stands that is `j` behind `first`, a multiple of the lanes.
+
+        With `rest`, the number of those that are there, it is one of them.
+        """
+        behind = e.constant("i64", j // width)
+        if rest is not None:
+            behind = behind.least((rest if width == 1 else rest >> 1) - 1)
+        number = (first if width == 1 else first >> 1) + behind
+        return address(e, columns[j % width], number * step)
+
+    def pack(first: Vec, rest: Vec | None) -> None:
+        lanes = "" if rest is None else (e.lane_index() < rest).parts[0]
+        found = [load_row(e, kind, side, address(e, row, first * size), lanes) for row in rows]
+        for j, moved in enumerate(transposed(e, kind, found)):
+            with nullcontext() if rest is None else e.when(rest > j):
+                store_row(e, kind, side, column(first, j), moved)
+
+    def unpack(first: Vec, rest: Vec | None) -> None:
+        # What is read beyond the end, again of the last columns, is not written.
+        found = [load_row(e, kind, side, column(first, j, rest)) for j in range(side)]
+        inside = None if rest is None else e.lane_index() < rest
+        for lane, moved in enumerate(transposed(e, kind, found)):
+            valid = last >= lane
+            lanes = (valid.spread() if inside is None else inside & valid).parts[0]
+            store_row(e, kind, side, address(e, rows[lane], first * size), moved, lanes)
+
+    move = pack if packs else unpack
     whole = count - (count & (side - 1))
-    for first in k.range(0, whole, side):
+    for first in Loops(e).range(0, whole, side):
         move(first, None)
     rest = count - whole
     with e.when(rest > 0):
         move(whole, rest)
     e.do("ret void")
-    arguments = [*_ARGUMENTS, *["ptr %others"][: width - 1]]
+    arguments = ["ptr %rows", "i64 %stride", "i64 %last", "ptr %columns", "i64 %step", "i64 %count"]
+    arguments += ["ptr %others"][: width - 1]
     module.functions[name] = e.finish(name, "void", arguments, "nounwind")
     return module.text()
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Rows of memory, as many as a vector has lanes, and the columns of their elements.
-
-    Attributes
-    ----------
-    kind
-        Of the elements.
-    rows
-        Where each row begins.
-    columns
-        Where the first column begins; of complex numbers, that of the real and of the imaginary
-        parts, which take turns in the rows.
-    step
-        Bytes from a column to the next.
-    last
-        The number of the last row that is valid.
-    """
-
-    e: Emitter
-    kind: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    step: Vec
-    last: Vec
-
-    @property
-    def type(self) -> str:
-        """LLVM's type of a row or a column of the block."""
-        return self.e.type(self.kind, True)
-
-    def pack(self, first: Vec, rest: Vec | None) -> None:
-        """Write the move to columns of the elements from `first` on: all that fit, or the rest."""
-        e, type_, size = self.e, self.type, size_of(self.kind)
-        mask_type = e.type("b", True)
-        name = f"llvm.masked.load.v{e.group}{self.kind}.p0"
-        e.module.declare(name, type_, "ptr", "i32", mask_type, type_)
-        lanes = None if rest is None else (e.lane_index() < rest).parts[0]
-        found = []
-        for row in self.rows:
-            where = e.write(f"getelementptr {LLVM[self.kind]}, ptr {row}, i64 {first.parts[0]}")
-            text = f"load {type_}, ptr {where}, align {size}"
-            if lanes is not None:
-                taken = f"ptr {where}, i32 {size}, {mask_type} {lanes}"
-                text = f"call {type_} @{name}({taken}, {type_} zeroinitializer)"
-            found.append(e.write(text))
-        for j, column in enumerate(transposed(e, self.kind, found)):
-
-            def write(j: int = j, column: str = column) -> None:
-                e.do(f"store {type_} {column}, ptr {self._column(first, j)}, align {size}")
-
-            self._within(rest, j, write)
-
-    def unpack(self, first: Vec, rest: Vec | None) -> None:
-        """Write the move to rows of the elements from `first` on: all that fit, or the rest."""
-        e, type_, size = self.e, self.type, size_of(self.kind)
-        mask_type = e.type("b", True)
-        name = f"llvm.masked.store.v{e.group}{self.kind}.p0"
-        e.module.declare(name, "void", type_, "ptr", "i32", mask_type)
-        found = []
-        for j in range(e.group):
-            number = e.constant("i64", j)
-            if rest is not None:  # what is read beyond the end is not written
-                number = number.least(rest - 1)
-            where = self._column(first, j) if rest is None else self._some_column(first + number)
-            found.append(e.write(f"load {type_}, ptr {where}, align {size}"))
-        inside = None if rest is None else e.lane_index() < rest
-        for lane, row in enumerate(transposed(e, self.kind, found)):
-            where = e.write(
-                f"getelementptr {LLVM[self.kind]}, ptr {self.rows[lane]}, i64 {first.parts[0]}"
-            )
-            valid = self.last >= lane
-            mask = (valid.spread() if inside is None else inside & valid).parts[0]
-            e.do(f"call void @{name}({type_} {row}, ptr {where}, i32 {size}, {mask_type} {mask})")
-
-    def _column(self, first: Vec, j: int) -> str:
-        """Return where the column stands that is `j` behind `first`, a multiple of the lanes."""
-        width = len(self.columns)
-        number = (first if width == 1 else first >> 1) + j // width
-        at = (number * self.step).parts[0]
-        return self.e.write(f"getelementptr i8, ptr {self.columns[j % width]}, i64 {at}")
-
-    def _some_column(self, number: Vec) -> str:
-        """Return where a column stands, by its number among all."""
-        e, base = self.e, self.columns[0]
-        if len(self.columns) == 2:
-            odd = (number & 1).ne(0).parts[0]
-            base = e.write(f"select i1 {odd}, ptr {self.columns[1]}, ptr {base}")
-            number = number >> 1
-        return e.write(f"getelementptr i8, ptr {base}, i64 {(number * self.step).parts[0]}")
-
-    def _within(self, rest: Vec | None, j: int, write: Callable[[], None]) -> None:
-        if rest is None:
-            write()
-            return
-        with self.e.when(rest > j):
-            write()
 
 
 def transposed(e: Emitter, kind: str, rows: Sequence[str]) -> list[str]:
     """Return the columns of a square block, given its rows: as many vectors as each has lanes."""
     count = len(rows)
-    type_ = f"<{count} x {LLVM[kind]}>"
-    index = f"<{count} x i32>"
     blocks = list(rows)
     half = count // 2
     while half:
         # Elements whose place has the bit `half` change places with those of the partner row.
         low = [j if not j & half else count + (j ^ half) for j in range(count)]
         high = [j + half if not j & half else count + j for j in range(count)]
-        masks = [f"{index} <{', '.join(f'i32 {j}' for j in order)}>" for order in (low, high)]
         for i in range(count):
             if not i & half:
-                pair = f"{type_} {blocks[i]}, {type_} {blocks[i | half]}"
-                blocks[i] = e.write(f"shufflevector {pair}, {masks[0]}")
-                blocks[i | half] = e.write(f"shufflevector {pair}, {masks[1]}")
+                pair = blocks[i], blocks[i | half]
+                blocks[i] = shuffled(e, kind, count, low, *pair)
+                blocks[i | half] = shuffled(e, kind, count, high, *pair)
         half //= 2
     return blocks

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -106,6 +106,19 @@ class Emitter:
     def do(self, instruction: str) -> None:
         """Write an instruction that gives nothing."""
         self.lines.append(f"  {instruction}")
+
+    def external(self, result: str, name: str, *arguments: tuple[str, Any]) -> str:
+        """Write a call of what is not of the module; return the name of its result, if any.
+
+        Arguments are types and values.
+        """
+        self.module.declare(name, result, *[type_ for type_, _ in arguments])
+        given = ", ".join([f"{type_} {value}" for type_, value in arguments])
+        text = f"call {result} @{name}({given})"
+        if result != "void":
+            return self.write(text)
+        self.do(text)
+        return ""
 
     def check_length(self) -> None:
         """Raise `TooLong` as soon as there is more than may be compiled."""

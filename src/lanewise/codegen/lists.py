@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lanewise.codegen.addresses import linear
-from lanewise.codegen.arrays import Array, Heap, Stored, row_major
+from lanewise.codegen.arrays import Array, Heap, Stored
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import choose, convert, vecs
 from lanewise.codegen.vector import Vec, select
@@ -29,25 +29,18 @@ if TYPE_CHECKING:
 class Arena(Array):
     """The memory of the lists that began as one.
 
-    Attributes
-    ----------
-    element
-        The dtype and shape of an element, once there was one.
-
-    Parameters
-    ----------
-    k
-        What writes the kernel.
-    is_checked
-        Whether numbers are looked at before they are used as lists and places.
+    With `is_checked` numbers are looked at before they are used as lists and places.
     """
 
     __slots__ = ("_heap", "_is_checked", "_k", "_tangents", "_wide", "element")
+
+    varies = False
 
     def __init__(self, k: Lowering, is_checked: bool) -> None:
         self._is_checked = is_checked
         self.dtype, self.shape = np.dtype(object), ()
         self._k, self._wide = k, k.in_lanes
+        #: The dtype and shape of an element, once there was one.
         self.element: tuple[np.dtype, tuple[int, ...]] | None = None
         self._heap: Heap | None = None
         self._tangents: dict[int, Arena] = {}
@@ -57,10 +50,6 @@ class Arena(Array):
         if order not in self._tangents:
             self._tangents[order] = Arena(self._k, self._is_checked)
         return self._tangents[order]
-
-    @property
-    def varies(self) -> bool:
-        return False
 
     def whole(self, dtype: np.dtype, shape: Sequence[int]) -> Stored:
         """Return all elements as one array, as they lie now."""
@@ -72,7 +61,7 @@ class Arena(Array):
             raise CannotCompile("elements of a list differ in dtype or shape")
         return Stored(k.e, dtype, (1 << 62, *shape), self._heap.buffer(), lambda: k.mask)
 
-    def check(self, size: Vec, place: Vec | None = None) -> None:
+    def _check(self, size: Vec, place: Vec | None = None) -> None:
         """Fail where a number cannot be a list of this arena's, or a place in one."""
         if self._is_checked:
             k, e = self._k, self._k.e
@@ -82,164 +71,127 @@ class Arena(Array):
             if place is not None:
                 k.fail(place < 0)
 
-    def reserve(self, size: Vec, dtype: np.dtype, shape: Sequence[int]) -> None:
-        """Make room for so many elements, in the lanes that are active."""
+    def _reserved(self, size: Vec, dtype: np.dtype, shape: Sequence[int]) -> Stored:
+        """Return all elements, with room for so many in the lanes that are active."""
         self.whole(dtype, shape)
         assert self._heap is not None
         self._heap.reserve(size, shape)
+        return self.whole(dtype, shape)
+
+    def _list(self, size: Vec) -> Array:
+        return self._k.elements(INTP, (), [size])
+
+    # --- lists --------------------------------------------------------------------------------
+
+    def append(self, lists: Array, value: Array) -> Array:
+        """Return lists with a value appended."""
+        k, value = self._k, self._k.ready(value)
+        (size,) = vecs(lists.at())
+        self._check(size)
+        whole = self._reserved(size + 1, value.dtype, value.shape)
+        k.each(value.shape, lambda *i: whole.put((size, *i), value.at(*i), k.mask))
+        return self._list(size + 1)
+
+    def item(self, lists: Array, index: Array, dtype: np.dtype, shape: Sequence[int]) -> Array:
+        """Return the elements of lists at an index, which is checked."""
+        k = self._k
+        (size,), (place,) = vecs(lists.at()), vecs(convert(index.at(), INTP))
+        self._check(size)
+        place = select(place < 0, place + size, place)
+        k.fail((place < 0) | (place >= size))
+        whole = self.whole(dtype, shape)
+        found = k.lazy(dtype, tuple(shape), lambda *i: whole.at(place, *i))
+        return k.ready(found)  # now, as the memory may move
+
+    def cut(self, lists: Array, size: Array) -> Array:
+        """Return the first elements of lists."""
+        (length,), (kept,) = vecs(lists.at()), vecs(convert(size.at(), INTP))
+        self._check(length, kept)
+        self._check(kept)
+        return self._list(kept)
+
+    def begun_with(self, values: Array) -> Array:
+        """Return lists of the elements of an array, in the place of all others."""
+        k, values = self._k, self._k.ready(values)
+        size = k.index(values.shape[0])
+        whole = self._reserved(size, values.dtype, values.shape[1:])
+        k.each(values.shape, lambda *i: whole.put(i, values.at(*i), k.mask))
+        return self._list(size)
+
+    def items(self, lists: Array, dtype: np.dtype, shape: Sequence[Any]) -> Array:
+        """Return the elements of lists as an array: a copy, as the memory may change and move."""
+        k = self._k
+        (size,) = vecs(lists.at())
+        self._check(size)
+        self._check(size - k.index(shape[0]))
+        return k.materialized(k.lazy(dtype, tuple(shape), self.whole(dtype, shape[1:]).at))
+
+    # --- tables, which are their lengths, too -------------------------------------------------
+
+    def table_changed(self, tables: Array, place: Array, value: Array, adding: bool) -> Array:
+        """Return tables with a value added at a place, or put there."""
+        k, e, value = self._k, self._k.e, self._k.ready(value)
+        (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+        self._check(size, place_)
+        zero = k.constant(value.dtype, 0)
+        length = e.slot("i64", size.varying or place_.varying)
+        length.set(size)
+
+        def is_short() -> Vec:
+            short = length.get() <= place_
+            return k.both(short) if short.varying else short
+
+        def extend() -> None:
+            short, known = is_short(), length.get()
+            with k.masked(short if short.varying else k.mask):
+                into = self._reserved(known + 1, value.dtype, value.shape)
+                k.each(value.shape, lambda *i: into.put((known, *i), zero, k.mask))
+            length.set(select(short, known + 1, known) if short.varying else known + 1)
+
+        e.repeat(is_short, extend)
+        into = self.whole(value.dtype, value.shape)
+
+        def change(*i: Any) -> None:
+            new = value.at(*i)
+            if adding:
+                new = k.ufunc(np.add, into.at(place_, *i), new)
+            into.put((place_, *i), new, k.mask)
+
+        k.each(value.shape, change)
+        return self._list(length.get())
+
+    def table_item(
+        self, tables: Array, place: Array, dtype: np.dtype, shape: Sequence[int]
+    ) -> Array:
+        """Return the elements of tables at a place; zero behind their length."""
+        k, e, shape = self._k, self._k.e, tuple(shape)
+        (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+        self._check(size, place_)
+        whole = self.whole(dtype, shape)
+        inside = place_ < size
+        there = k.both(inside) if inside.varying else inside
+        mask = there if inside.varying else k.mask
+        zero = k.constant(dtype, 0)
+        if k.is_small(shape):
+            found = [k.variable(dtype) for _ in np.ndindex(*shape)]
+            for one in found:
+                one.set(zero)
+            with e.when(e.any(there)), k.masked(mask):
+                for one, i in zip(found, np.ndindex(*shape), strict=True):
+                    new = whole.at(place_, *i)
+                    one.set(choose(inside, new, zero) if inside.varying else new)
+            return k.elements(dtype, shape, [one.get() for one in found])
+        result = k.local(dtype, shape)
+        k.each(shape, lambda *i: k.write(result, linear(i, result.strides), zero))
+        with e.when(e.any(there)), k.masked(mask):
+            k.each(shape, lambda *i: result.put(i, whole.at(place_, *i), k.mask))
+        return result
 
 
 def release(k: Lowering) -> None:
     """Write what gives back all memory of lists, where the kernel ends."""
-    e = k.e
-    if k.arenas:
-        e.module.declare("free", "void", "ptr")
     for name in k.arenas:
-        memory = e.write(f"load ptr, ptr {name}")
-        e.do(f"call void @free(ptr {memory})")
-
-
-def append(k: Lowering, arena: Array, lists: Array, value: Array) -> Array:
-    """Return lists with a value appended."""
-    assert isinstance(arena, Arena)
-    value = k.ready(value)
-    (size,) = vecs(lists.at())
-    arena.check(size)
-    arena.reserve(size + 1, value.dtype, value.shape)
-    whole = arena.whole(value.dtype, value.shape)
-    strides = row_major(whole.shape)
-    k.each(
-        value.shape,
-        lambda *i: whole.store(linear((size, *i), strides), value.at(*i), k.mask),
-    )
-    return k.elements(INTP, (), [size + 1])
-
-
-def element(
-    k: Lowering, arena: Array, lists: Array, index: Array, dtype: np.dtype, shape: Sequence[int]
-) -> Array:
-    """Return the elements of lists at an index, which is checked."""
-    assert isinstance(arena, Arena)
-    (size,) = vecs(lists.at())
-    (place,) = vecs(convert(index.at(), INTP))
-    arena.check(size)
-    place = select(place < 0, place + size, place)
-    k.fail((place < 0) | (place >= size))
-    whole = arena.whole(dtype, shape)
-    found = k.lazy(dtype, tuple(shape), lambda *i: whole.at(place, *i))
-    # Now, as the memory may move.
-    if k.is_small(shape):
-        return k.elements(dtype, tuple(shape), k.items(found))
-    return k.materialized(found)
-
-
-def cut(k: Lowering, arena: Array, lists: Array, size: Array) -> Array:
-    """Return the first elements of lists."""
-    assert isinstance(arena, Arena)
-    (length,), (kept,) = vecs(lists.at()), vecs(convert(size.at(), INTP))
-    arena.check(length, kept)
-    arena.check(kept)
-    return k.elements(INTP, (), [kept])
-
-
-def begun_with(k: Lowering, arena: Array, values: Array) -> Array:
-    """Return lists of the elements of an array, in the place of all others."""
-    assert isinstance(arena, Arena)
-    values = k.ready(values)
-    size, shape = k.index(values.shape[0]), values.shape[1:]
-    arena.reserve(size, values.dtype, shape)
-    whole = arena.whole(values.dtype, shape)
-    strides = row_major(whole.shape)
-    k.each(values.shape, lambda *i: whole.store(linear(i, strides), values.at(*i), k.mask))
-    return k.elements(INTP, (), [size])
-
-
-def elements(
-    k: Lowering, arena: Array, lists: Array, dtype: np.dtype, shape: Sequence[Any]
-) -> Array:
-    """Return the elements of lists as an array: a copy, as the memory may change and move."""
-    assert isinstance(arena, Arena)
-    (size,) = vecs(lists.at())
-    arena.check(size)
-    arena.check(size - k.index(shape[0]))
-    whole = arena.whole(dtype, shape[1:])
-    return k.materialized(k.lazy(dtype, tuple(shape), whole.at))
-
-
-def changed(
-    k: Lowering, store: Array, tables: Array, place: Array, value: Array, adding: bool
-) -> Array:
-    """Return tables with a value added at a place, or put there: a table is its length, too."""
-    assert isinstance(store, Arena)
-    e, value = k.e, k.ready(value)
-    (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
-    store.check(size, place_)
-    whole = store.whole(value.dtype, value.shape)
-    zero = k.constant(value.dtype, 0)
-    strides = row_major(whole.shape)
-    length = e.slot("i64", size.varying or place_.varying)
-    length.set(size)
-
-    def is_short() -> Vec:
-        short = length.get() <= place_
-        return k.both(short) if short.varying else short
-
-    def extend() -> None:
-        short = is_short()
-        known = length.get()
-        with k.masked(short if short.varying else k.mask):
-            store.reserve(known + 1, value.dtype, value.shape)
-            into = store.whole(value.dtype, value.shape)
-            k.each(value.shape, lambda *i: into.store(linear((known, *i), strides), zero, k.mask))
-        length.set(select(short, known + 1, known) if short.varying else known + 1)
-
-    e.repeat(is_short, extend)
-    into = store.whole(value.dtype, value.shape)
-
-    def change(*i: Any) -> None:
-        new = value.at(*i)
-        if adding:
-            new = k.ufunc(np.add, into.at(place_, *i), new)
-        into.store(linear((place_, *i), strides), new, k.mask)
-
-    k.each(value.shape, change)
-    return k.elements(INTP, (), [length.get()])
-
-
-def table_element(
-    k: Lowering, store: Array, tables: Array, place: Array, dtype: np.dtype, shape: Sequence[int]
-) -> Array:
-    """Return the elements of tables at a place; zero behind their length."""
-    assert isinstance(store, Arena)
-    e = k.e
-    (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
-    store.check(size, place_)
-    whole = store.whole(dtype, shape)
-    inside = place_ < size
-    there = k.both(inside) if inside.varying else inside
-    mask = there if inside.varying else k.mask
-    zero = k.constant(dtype, 0)
-    if k.is_small(shape):
-        found = [k.variable(dtype) for _ in np.ndindex(*shape)]
-        for one in found:
-            one.set(zero)
-
-        def take(item: int, *i: int) -> None:
-            new = whole.at(place_, *i)
-            found[item].set(choose(inside, new, zero) if inside.varying else new)
-
-        with e.when(e.any(there) if inside.varying else inside), k.masked(mask):
-            for item, i in enumerate(np.ndindex(*shape)):
-                take(item, *i)
-        return k.elements(dtype, tuple(shape), [one.get() for one in found])
-    result = k.local(dtype, tuple(shape))
-    k.each(tuple(shape), lambda *i: k.write(result, linear(i, row_major(shape)), zero))
-    with e.when(e.any(there)), k.masked(mask):
-        k.each(
-            tuple(shape),
-            lambda *i: result.store(linear(i, row_major(shape)), whole.at(place_, *i), k.mask),
-        )
-    return result
+        k.e.external("void", "free", ("ptr", k.e.write(f"load ptr, ptr {name}")))
 
 
 def check(graph: Graph) -> None:
@@ -265,30 +217,29 @@ def _advanced(graph: Graph) -> list[_Advance]:
     """Return the lists of stores from outside that go on in a graph."""
     stores: dict[Value, tuple[Value, tuple[int, ...]]] = {}
     constants = {v for op in graph.operations if not op.operands for v in op.results}
-    #: Of each store, the list that the others come of, those that come of it, whether they change.
+    #: Of each store, the list that the others come of, those that may go on, whether they change.
     roots: dict[tuple[Value, tuple[int, ...]], Any] = {}
-    later: dict[tuple[Value, tuple[int, ...]], set[Value]] = {}
+    latest: dict[tuple[Value, tuple[int, ...]], set[Value]] = {}
     changing: set[tuple[Value, tuple[int, ...]]] = set()
-    ended: set[tuple[Any, Any]] = set()
     gone: set[Value] = set()
     for op in graph.operations:
         if not gone.isdisjoint(op.operands):
             raise CannotCompile("a table is used after it was changed")
         for one in _advances(op, stores):
             store = one.base, one.orders
-            begun = object() if one.whole is None or one.whole in constants else one.whole
-            if (store, begun) in ended:
+            begun = None if one.whole in constants else one.whole
+            known = latest.setdefault(store, set())
+            if begun in known:
+                known.remove(begun)
+            elif store in roots:
                 raise CannotCompile("a list goes on in more than one way")
-            ended.add((store, begun))
-            if begun not in later.setdefault(store, set()):
-                if store in roots:
-                    raise CannotCompile("a list goes on in more than one way")
-                roots[store] = None if one.whole in constants else one.whole
+            else:
+                roots[store] = begun
             if one.changes:
                 changing.add(store)
-                if one.whole is not None and one.whole not in constants:
-                    gone.add(one.whole)
-            later[store].update(op.results)
+                if begun is not None:
+                    gone.add(begun)
+            known.update(op.results)
         if op.primitive is list_tangents:
             base, orders = stores.get(op.operands[0], (op.operands[0], ()))
             stores[op.results[0]] = base, (*orders, op.params["order"])

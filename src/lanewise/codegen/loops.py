@@ -283,14 +283,15 @@ class Loops:
         shape: Sequence[int],
         within: Ends = NOWHERE,
         *,
-        unroll: Sequence[bool | None] | None = None,
+        unroll: bool | Sequence[bool | None] | None = None,
         rolled: bool = False,
         in_lanes: bool = False,
-    ) -> Generator[tuple[Index, ...]]:
+    ) -> Generator[tuple[Any, ...]]:
         """Write a nest of loops: ``for index in k.indices(shape): ...``.
 
         Along the axes that `within` names, only from one to before another place. `unroll` and
-        `rolled` are as for `range`, for each axis. With `in_lanes` the last axis runs in lanes.
+        `rolled` are as for `range`; `unroll` may be given for each axis. With `in_lanes` the last
+        axis runs in lanes.
         """
 
         def level(index: tuple[Index, ...]) -> Generator[tuple[Index, ...]]:
@@ -303,9 +304,8 @@ class Loops:
                 with self.lane_loop(*ends) as i:
                     yield (*index, i)
                 return
-            for i in self.range(
-                *ends, unroll=None if unroll is None else unroll[axis], rolled=rolled
-            ):
+            is_out = unroll[axis] if isinstance(unroll, Sequence) else unroll
+            for i in self.range(*ends, unroll=is_out, rolled=rolled):
                 yield from level((*index, i))
 
         return level(())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lanewise.codegen import numbers
-from lanewise.codegen.addresses import Index, linear, plus, times
+from lanewise.codegen.addresses import Index, plus, times
 from lanewise.codegen.arrays import Array, Lazy, Stored
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
@@ -26,6 +26,9 @@ RUN = 128
 #: Products of matrices keep blocks of so many rows and columns of sums in registers.
 BLOCK = 4
 
+#: Combines two numbers.
+Step: TypeAlias = Callable[[Number, Number], Number]
+
 
 class Reductions(Lowering):
     """What takes an array to fewer numbers."""
@@ -35,10 +38,13 @@ class Reductions(Lowering):
 
     def at(self, x: Array, axes: Sequence[int], index: Sequence[Index]) -> Number:
         """Return the element at an index of ``x.transpose(axes)``."""
-        source: list[Index] = [0] * len(axes)
-        for axis, i in zip(axes, index, strict=True):
-            source[axis] = i
-        return x.at(*source)
+        return x.at(*[index[list(axes).index(axis)] for axis in range(len(axes))])
+
+    def converted(self, x: Array, dtype: np.dtype) -> Array:
+        """Return an array as one of a dtype, each element converted where it is read."""
+        if x.dtype == dtype:
+            return x
+        return self.lazy(dtype, x.shape, lambda *i: self.convert(x.at(*i), dtype), (x,))
 
     def reduced(self, type_: Any, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> Array:
         """Return the reduction of an array by a ufunc over some axes, which go."""
@@ -46,18 +52,12 @@ class Reductions(Lowering):
         # NumPy sums halves in single precision; along axes before the last, it rounds each sum.
         if fn is np.add and type_.dtype == np.float16 and not is_behind:
             wide = array_type(np.dtype(np.float32), type_.shape)
-            total = self.reduced(wide, x, fn, axes)
-            return self.lazy(
-                type_.dtype,
-                type_.shape,
-                lambda *i: self.convert(total.at(*i), type_.dtype),
-                (total,),
-            )
+            return self.converted(self.reduced(wide, x, fn, axes), type_.dtype)
         dtype = type_.dtype
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         inner = [x.shape[axis] for axis in axes]
         order = (*kept, *axes)
-        combine, loop = self._steps(fn, dtype)
+        loop = self._loop(fn, dtype)
         neutral = _neutral(fn, dtype)
 
         part, ends = self._within(x, axes, neutral)
@@ -65,8 +65,7 @@ class Reductions(Lowering):
 
         def at(*i: Index) -> Number:
             def element(j: Sequence[Index]) -> Number:
-                item = self.at(part, order, (*i, *j))
-                return self.truth(item) if dtype.kind == "b" else self.convert(item, dtype)
+                return self.convert(self.at(part, order, (*i, *j)), dtype)
 
             if is_empty(inner):
                 return self.constant(dtype, fn.identity)
@@ -75,15 +74,11 @@ class Reductions(Lowering):
             is_sum = fn is np.add and dtype.kind in "fc"
             is_rounded = is_sum and dtype == np.float16  # one after the other
             if is_sum and not is_rounded and is_long(product(inner), 2 * RUN + 1):
-                return self._long_sum(dtype, inner, element, combine, ends)
+                return self._long_sum(self.constant(dtype, 0.0), inner, element, loop, ends)
             if neutral is None or not row_of(fn).is_associative:
                 return self._in_sequence(fn, dtype, inner, element, loop)
             start = self.constant(dtype, neutral)
-
-            def step(j: Sequence[Index], a: Number) -> list[Number]:
-                return [loop(a, element(j))]
-
-            return self.fold(inner, [start], step, None if is_rounded else combine, ends, each)[0]
+            return self._folded(loop, inner, start, element, is_rounded, ends, each)
 
         return self.lazy(dtype, type_.shape, at, (x,), work=each * max(usual(inner), 1))
 
@@ -100,41 +95,51 @@ class Reductions(Lowering):
             return x, {}
         return known.of, {list(axes).index(known.axis): (known.low, known.high)}
 
-    def _steps(self, fn: np.ufunc, dtype: np.dtype) -> tuple[Any, Any]:
-        """Return how sets of numbers are combined, and how two numbers are."""
+    def _loop(self, fn: np.ufunc, dtype: np.dtype) -> Step:
+        """Return what combines two numbers."""
+        return lambda a, b: self.convert(self.ufunc(fn, a, b), dtype)
 
-        def loop(a: Number, b: Number) -> Number:
-            return self.convert(self.ufunc(fn, a, b), dtype)
+    def _folded(
+        self,
+        loop: Step,
+        shape: Sequence[int],
+        start: Number,
+        element: Callable[[Sequence[Index]], Number],
+        in_order: bool = False,
+        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        work: int = 1,
+    ) -> Number:
+        """Return what elements at all indices of a shape combine to; see `fold`."""
 
-        return (lambda a, b: [loop(a[0], b[0])]), loop
+        def combine(a: Sequence[Number], b: Sequence[Number]) -> list[Number]:
+            return [loop(a[0], b[0])]
+
+        def step(j: Sequence[Index], a: Number) -> list[Number]:
+            return [loop(a, element(j))]
+
+        return self.fold(shape, [start], step, None if in_order else combine, within, work)[0]
 
     def _in_sequence(
-        self, fn: np.ufunc, dtype: np.dtype, inner: Sequence[int], element: Any, loop: Any
+        self, fn: np.ufunc, dtype: np.dtype, inner: Sequence[int], element: Any, loop: Step
     ) -> Number:
         if is_unknown(inner) and fn.identity is not None:  # there may be no first element
             start = self.constant(dtype, fn.identity)
-            return self.fold(inner, [start], lambda j, a: [loop(a, element(j))])[0]
+            return self._folded(loop, inner, start, element, in_order=True)
         first = element([0] * len(inner))
         if self.is_small(inner):
-            found = first
             for j in list(np.ndindex(*inner))[1:]:
-                found = loop(found, element(j))
-            return found
+                first = loop(first, element(j))
+            return first
         if len(inner) > 1:
             raise CannotCompile("this reduction over several axes has no native form")
-        variable, outer = self.variable(numbers.dtype_of(first)), self.mask
-        variable.set(first)
-        for j in self.range(1, inner[0]):
-            old = variable.get()
-            variable.set(self.changed(outer, old, loop(old, element([j]))))
-        return variable.get()
+        return self._folded(loop, inner, first, element, True, {0: (1, inner[0])})
 
     def _long_sum(
         self,
-        dtype: np.dtype,
+        start: Number,
         inner: Sequence[int],
         element: Any,
-        combine: Any,
+        add: Step,
         ends: Mapping[int, tuple[Index, Index]],
     ) -> Number:
         """Return a sum in runs, so that rounding errors do not pile up.
@@ -143,76 +148,54 @@ class Reductions(Lowering):
         """
         axis = max([k for k in range(len(inner)) if is_long(product(inner[k:]), 2 * RUN + 1)])
         outer, size, short = inner[:axis], inner[axis], inner[axis + 1 :]
-        start = self.constant(dtype, 0.0)
-
-        def add(a: Number, b: Number) -> Number:
-            return combine([a], [b])[0]
-
         if axis in ends and not short:
-            return self._sum_between(dtype, inner, element, combine, *ends[axis])
+            return self._sum_between(start, inner, element, add, *ends[axis])
         if axis in ends:
-            return self.fold(inner, [start], lambda j, a: [add(a, element(j))], combine, ends)[0]
+            return self._folded(add, inner, start, element, within=ends)
         each = max(RUN // usual(short), 1)
         runs, rest = size // each, size % each
         around = {k: end for k, end in ends.items() if k < axis}
         within = {k - axis: end for k, end in ends.items() if k > axis}
 
         def run(lead: Sequence[Index], first: Index, count: int) -> Number:
-            return self.fold(
-                [count, *short],
-                [start],
-                lambda j, a: [add(a, element((*lead, plus(j[0], first), *j[1:])))],
-                combine,
-                within,
-            )[0]
+            def item(j: Sequence[Index]) -> Number:
+                return element((*lead, plus(j[0], first), *j[1:]))
 
-        def row(i: Sequence[Index], total: Number) -> Number:
-            lead, block = i[:-1], i[-1]
-            return add(total, run(lead, times(block, each), each))
+            return self._folded(add, [count, *short], start, item, within=within)
 
-        (total,) = self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=around)
+        def row(i: Sequence[Index]) -> Number:
+            return run(i[:-1], times(i[-1], each), each)
+
+        total = self._folded(add, [*outer, runs], start, row, True, around)
         if isinstance(rest, Dim) or rest:
-            (total,) = self.fold(
-                outer, [total], lambda i, a: [add(a, run(i, runs * each, rest))], within=around
+            total = self._folded(
+                add, outer, total, lambda i: run(i, runs * each, rest), True, around
             )
         return total
 
     def _sum_between(
-        self,
-        dtype: np.dtype,
-        inner: Sequence[int],
-        element: Any,
-        combine: Any,
-        low: Index,
-        high: Index,
+        self, start: Number, inner: Sequence[int], element: Any, add: Step, low: Index, high: Index
     ) -> Number:
         """Return a sum in runs of what lies between two ends of the last axis."""
         *outer, size = inner
-        start = self.constant(dtype, 0.0)
         count = (self.index(high) - low + (RUN - 1)).greatest(0).quotient(RUN)
 
-        def row(i: Sequence[Index], total: Number) -> Number:
+        def row(i: Sequence[Index]) -> Number:
             lead, first = i[:-1], plus(low, times(i[-1], RUN))
-            behind = (self.index(first) + RUN).least(high)
+            ends = {0: (first, (self.index(first) + RUN).least(high))}
+            return self._folded(add, [RUN], start, lambda j: element((*lead, *j)), within=ends)
 
-            def step(j: Sequence[Index], a: Number) -> list[Number]:
-                return combine([a], [element((*lead, *j))])
-
-            (found,) = self.fold([RUN], [start], step, combine, {0: (first, behind)})
-            return combine([total], [found])[0]
-
-        runs = -(-size // RUN)
-        within = {len(outer): (0, count)}
-        return self.fold([*outer, runs], [start], lambda i, a: [row(i, a)], within=within)[0]
+        return self._folded(
+            add, [*outer, -(-size // RUN)], start, row, True, {len(outer): (0, count)}
+        )
 
     def accumulated(self, type_: Any, x: Array, fn: np.ufunc, axis: int) -> Array:
         """Return the running reduction of an array by a ufunc along an axis."""
         dtype, shape = type_.dtype, x.shape
-        _, loop = self._steps(fn, dtype)
+        loop = self._loop(fn, dtype)
 
         def element(i: Sequence[Index]) -> Number:
-            item = x.at(*i)
-            return self.truth(item) if dtype.kind == "b" else self.convert(item, dtype)
+            return self.convert(x.at(*i), dtype)
 
         if self.is_small(shape):
             found: dict[tuple[int, ...], Number] = {}
@@ -221,25 +204,15 @@ class Reductions(Lowering):
                 found[i] = loop(found[before], element(i)) if i[axis] else element(i)
             return self.elements(dtype, shape, list(found.values()))
         result = self.local(dtype, shape)
-
-        def level(index: tuple[Index, ...]) -> None:
-            if len(index) < len(shape) - 1:
-                others = [size for other, size in enumerate(shape) if other != axis]
-                for i in self.range(others[len(index)]):
-                    level((*index, i))
-                return
+        for index in self.indices((*shape[:axis], *shape[axis + 1 :])):
             running = self.variable(dtype)
             for i in self.range(shape[axis], unroll=False):
                 where = (*index[:axis], i, *index[axis:])
-                if isinstance(i, int):
-                    item = element(where)
-                else:
-                    item = element(where)
+                item = element(where)
+                if not isinstance(i, int):
                     item = numbers.choose(i.eq(0), item, loop(running.get(), item))
                 running.set(item)
-                result.store(linear(where, result.strides), item, self.tail(result))
-
-        level(())
+                result.put(where, item, self.tail(result))
         return result
 
     def found_best(self, type_: Any, x: Array, greatest: bool, axis: int) -> Array:
@@ -289,7 +262,7 @@ class Reductions(Lowering):
             start = numbers.choose(is_none, self.constant(wide, 0), start)
 
         def step(j: Sequence[Index], total: Number) -> list[Number]:
-            return [_added_product(self, total, *factors(j))]
+            return [_added_product(total, *factors(j))]
 
         def combine(a: Any, b: Any) -> list[Number]:
             return [self.ufunc(np.add, a[0], b[0])]
@@ -331,19 +304,18 @@ class Reductions(Lowering):
         start = self.constant(wide, -0.0 if wide.kind in "fc" and inner else 0)
 
         def block(i: Index, height: int, j: Index, width: int) -> None:
-            sums = [[self.variable(wide) for _ in range(width)] for _ in range(height)]
-            for variable in (v for row in sums for v in row):
-                variable.set(start)
+            sums = {place: self.variable(wide) for place in np.ndindex(height, width)}
+            for total in sums.values():
+                total.set(start)
             for p in self.range(inner, unroll=False):
                 factors = [self.convert(right(p, plus(j, c)), wide) for c in range(width)]
-                for r, row in enumerate(sums):
+                for r in range(height):
                     factor = self.convert(left(plus(i, r), p), wide)
-                    for variable, other in zip(row, factors, strict=True):
-                        variable.set(_added_product(self, variable.get(), factor, other))
-            for r, row in enumerate(sums):
-                for c, variable in enumerate(row):
-                    place = linear((plus(i, r), plus(j, c)), (columns, 1))
-                    result.store(place, self.convert(variable.get(), dtype), self.tail(result))
+                    for c, other in enumerate(factors):
+                        sums[r, c].set(_added_product(sums[r, c].get(), factor, other))
+            for (r, c), total in sums.items():
+                item = self.convert(total.get(), dtype)
+                result.put((plus(i, r), plus(j, c)), item, self.tail(result))
 
         breadth = BLOCK if rows > 1 else 2 * BLOCK
 
@@ -388,28 +360,22 @@ class Reductions(Lowering):
             return self.elements(dtype, type_.shape, [edge(i) for i in range(total)])
         result = self.local(dtype, type_.shape)
         inside = size - count + 1
-        for i in range(before):
+        for i in (*range(before), *range(before + inside, total)):
             result.store(i, edge(i), None)
-        self.each(
-            [inside],
-            lambda i: result.store(
-                plus(i, before), product(plus(i, before), 0, count), self.tail(result)
-            ),
-        )
-        for i in range(before + inside, total):
-            result.store(i, edge(i), None)
+
+        def put(i: Index) -> None:
+            place = plus(i, before)
+            result.store(place, product(place, 0, count), self.tail(result))
+
+        self.each([inside], put)
         return result
 
 
-def _added_product(k: Lowering, total: Number, a: Number, b: Number) -> Number:
+def _added_product(total: Any, a: Any, b: Any) -> Number:
     if isinstance(total, Complex):
-        assert isinstance(a, Complex)
-        assert isinstance(b, Complex)
         re = a.re.fma(b.re, (-a.im).fma(b.im, total.re))
         im = a.re.fma(b.im, a.im.fma(b.re, total.im))
         return Complex(re, im)
-    assert isinstance(a, Vec)
-    assert isinstance(b, Vec)
     if total.kind == "b":
         return total | (a & b)
     if total.kind[0] == "f":

@@ -7,13 +7,16 @@ loop's iterations is of a size that is computed of their number, where it is nee
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.dims import (
+    Atom,
     Call,
     Dim,
     DimLike,
@@ -52,7 +55,7 @@ def is_empty(shape: Sequence[DimLike]) -> bool:
 
 def is_counted(size: DimLike, counted: Container[str]) -> bool:
     """Whether a size depends on what the kernel counts itself."""
-    return isinstance(size, Dim) and any([name in counted for name in symbols(size)])
+    return any([name in counted for name in symbols(size)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,6 @@ def room(shape: Sequence[DimLike], counted: Mapping[str, Counted]) -> list[DimLi
 
 def varies(size: DimLike, counted: Mapping[str, Counted]) -> bool:
     """Whether a size may differ between lanes."""
-    if not counted or not isinstance(size, Dim):
-        return False
     return any([name in counted and counted[name].count.varying for name in symbols(size)])
 
 
@@ -133,34 +134,29 @@ def computed(e: Any, size: DimLike, counted: Mapping[str, Counted]) -> Vec:
     """Write what computes a size of what the kernel counts; `e` is its `Emitter`."""
     if not isinstance(size, Dim):
         return e.constant("i64", size)
-    total: Vec | None = None
+    terms = []
     for monomial, coefficient in size.terms:
-        factors = []
-        for atom in monomial:
-            if isinstance(atom, Call):
-                factors.append(_call(e, atom, counted))
-            else:
-                factors.append(counted[atom].count if atom in counted else e.size(Dim.symbol(atom)))
-        part = e.constant("i64", coefficient) if coefficient != 1 or not factors else factors.pop()
-        for factor in factors:
-            part = part * factor
-        total = part if total is None else total + part
-    assert total is not None
-    return total
+        factors = [_computed_atom(e, atom, counted) for atom in monomial]
+        if coefficient != 1 or not factors:
+            factors.append(e.constant("i64", coefficient))
+        terms.append(reduce(operator.mul, factors))
+    return reduce(operator.add, terms)
 
 
-def _call(e: Any, call: Call, counted: Mapping[str, Counted]) -> Vec:
-    args = [computed(e, arg, counted) for arg in call.args]
-    match call.name:
+def _computed_atom(e: Any, atom: Atom, counted: Mapping[str, Counted]) -> Vec:
+    if isinstance(atom, str):
+        return counted[atom].count if atom in counted else e.size(Dim.symbol(atom))
+    args = [computed(e, arg, counted) for arg in atom.args]
+    match atom.name:
         case "max":
             return args[0].greatest(args[1])
         case "negative":
             return select(args[0] < 0, args[1], args[2])
-        case "floordiv" | "mod" if isinstance(by := call.args[1], int) and by > 0:
+        case "floordiv" | "mod" if isinstance(by := atom.args[1], int) and by > 0:
             rest = args[0].rest(by)
             rest = select(rest < 0, rest + by, rest)
-            return rest if call.name == "mod" else (args[0] - rest).quotient(by)
-    raise CannotCompile(f"the size {call} is known only when it runs")
+            return rest if atom.name == "mod" else (args[0] - rest).quotient(by)
+    raise CannotCompile(f"the size {atom} is known only when it runs")
 
 
 def check_sizes(k: Any, op: Operation) -> None:

@@ -53,12 +53,7 @@ def key_of(*parts: str) -> str:
     >>> len(key_of("text", "processor")), key_of("ab", "c") == key_of("a", "bc")
     (64, False)
     """
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-    return digest.hexdigest()
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def folder() -> Path | None:
@@ -114,7 +109,7 @@ def save(key: str, code: bytes) -> None:
     if root is None or len(code) + _HEAD > MOST_BYTES // _FOLDERS:
         return
     path = _place(root, key)
-    try:
+    with contextlib.suppress(OSError):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         # Python makes temporary files that only their user may read and write.
@@ -129,8 +124,6 @@ def save(key: str, code: bytes) -> None:
             raise
         if key[1] == "0":  # one write of sixteen
             _remove_oldest(path.parent, MOST_BYTES // _FOLDERS)
-    except OSError:
-        return
 
 
 def entries() -> list[Path]:

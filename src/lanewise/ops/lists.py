@@ -298,7 +298,7 @@ class list_append:
         return list_append(arena, *repeated_lists(b, lists, value))
 
     def lanes(k, types, arena, lists, value):
-        return k.list_append(arena, lists, value)
+        return arena.append(lists, value)
 
     def jvp(d, tangents, results, arena, lists, value):
         known = d.zeros(lists) if tangents[1] is None else tangents[1]
@@ -328,7 +328,7 @@ class list_cut:
         return list_cut(arena, *repeated_lists(b, lists, size))
 
     def lanes(k, types, arena, lists, size):
-        return k.list_cut(arena, lists, size)
+        return arena.cut(lists, size)
 
     def jvp(d, tangents, results, arena, lists, size):
         return tangents[1]  # what is behind the end of a list is put there before it is read
@@ -357,7 +357,7 @@ class list_of:
         return list_of(arena, *repeat_unmapped(Batch(b.size, b.mapped[1:]), values), lead=lead + 1)
 
     def lanes(k, types, arena, values, *, lead):
-        return k.list_of(arena, values)
+        return arena.begun_with(values)
 
     def jvp(d, tangents, results, arena, values, *, lead):
         return d.emit(table_of, tangents_of(d, arena), tangents[1], values, rank=lead)
@@ -385,7 +385,7 @@ class list_array:
     batch = absent("each example takes an array of its own size out")
 
     def lanes(k, types, arena, lists, *, dtype, shape):
-        return k.list_array(arena, lists, dtype, shape)
+        return arena.items(lists, dtype, shape)
 
     def jvp(d, tangents, results, arena, lists, **params):
         return d.emit(table_rows, tangents_of(d, arena), tangents[1], results)
@@ -463,7 +463,7 @@ class list_read:
         return list_read(arena, *repeated_lists(b, lists, index), dtype=dtype, shape=shape)
 
     def lanes(k, types, arena, lists, index, *, dtype, shape):
-        return k.list_element(arena, lists, index, dtype, shape)
+        return arena.item(lists, index, dtype, shape)
 
     def jvp(d, tangents, results, arena, lists, index, *, dtype, shape):
         place = _counted(d, arena, lists, index)

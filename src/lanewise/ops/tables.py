@@ -243,7 +243,7 @@ class list_tangents:
     batch = absent("an arena is never mapped")
 
     def lanes(k, types, arena, *, order):
-        return k.list_tangents(arena, order)
+        return arena.tangents(order)
 
     jvp = flat
     samples = absent(_NO_SAMPLES)
@@ -269,7 +269,7 @@ class table_get:
         return table_get(store, *repeated_lists(b, tables, place), dtype=dtype, shape=shape)
 
     def lanes(k, types, store, tables, place, *, dtype, shape):
-        return k.table_element(store, tables, place, dtype, shape)
+        return store.table_item(tables, place, dtype, shape)
 
     def jvp(d, tangents, results, store, tables, place, **params):
         return d.emit(table_get, tangents_of(d, store), tangents[1], place, **params)
@@ -301,7 +301,7 @@ class table_add:
         return table_add(store, *repeated_lists(b, tables, place, value))
 
     def lanes(k, types, store, tables, place, value):
-        return k.table_changed(store, tables, place, value, adding=True)
+        return store.table_changed(tables, place, value, adding=True)
 
     def jvp(d, tangents, results, store, tables, place, value):
         if tangents[3] is None:
@@ -341,7 +341,7 @@ class table_put:
         return table_put(store, *repeated_lists(b, tables, place, value))
 
     def lanes(k, types, store, tables, place, value):
-        return k.table_changed(store, tables, place, value, adding=False)
+        return store.table_changed(tables, place, value, adding=False)
 
     def jvp(d, tangents, results, store, tables, place, value):
         given = _zero(d, tables, tangents[1]), place, _zero(d, value, tangents[3])

@@ -8,34 +8,34 @@ say. Where it is so close, and where a number is not finite, the run ends: NumPy
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, plus
+from lanewise.codegen.addresses import plus
 from lanewise.codegen.algorithms.tiles import (
     Tile,
     as_number,
     conjugate,
     epsilon,
+    identity,
     less_product,
     magnitude,
+    polar,
     product,
-    reader,
     real,
     real_dtype,
     scaled,
-    squared,
     stacked,
 )
 from lanewise.codegen.arrays import Array, Elements
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
-from lanewise.codegen.numbers import Complex, Number, choose, constant, vecs
-from lanewise.codegen.vector import Vec, select
+from lanewise.codegen.numbers import COMPLEX, Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.rules import Rules
+from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
 
 #: A pivot that cancellation left so many roundings large may be zero as well.
@@ -68,24 +68,22 @@ class Known:
             return None
         if not all(real(item) in self.positive for item in x.items[:: n + 1]):
             return None  # a part of a factor that is none itself
-        zero = [all(part.value == 0 for part in vecs(item)) for item in x.items]
-        if all(zero[i * n + j] for i in range(n) for j in range(i + 1, n)):
+        filled = [any(part.value != 0 for part in vecs(item)) for item in x.items]
+        if not np.triu(np.reshape(filled, x.shape), 1).any():
             return "lower"
-        return "upper" if all(zero[j * n + i] for i in range(n) for j in range(i + 1, n)) else None
+        return None if np.tril(np.reshape(filled, x.shape), -1).any() else "upper"
 
 
 # --- Cholesky -----------------------------------------------------------------------------------
 
 
-def cholesky(k: Lowering, known: Known, type_: Any, x: Array, upper: bool) -> Array:
+def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
-    *lead, n, _ = type_.shape
+    n, dtype = type_.shape[-1], type_.dtype
     check_size(n)
-    dtype = type_.dtype
     zero = constant(k.e, dtype, 0)
 
-    def core(*i: Index) -> list[Array]:
-        read = reader(x, i, dtype)
+    def core(read: Callable[..., Number]) -> list[Array]:
         # The upper factor is the lower one's conjugate transpose: so it is written.
         t = Tile(k, dtype, n, n, is_adjoint=upper)
         for row in t.range(n):
@@ -100,14 +98,14 @@ def cholesky(k: Lowering, known: Known, type_: Any, x: Array, upper: bool) -> Ar
             known.add(found)
         return [found]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 def _factor_column(t: Tile, c: Any) -> None:
     """Compute a column of the factor from those before it."""
     n = t.shape[0]
     diagonal = real(t[c, c])
-    rest = t.total(t.range(c), -diagonal, lambda p, s: squared(t[c, p], s))
+    rest = t.squares(((c, p) for p in t.range(c)), -diagonal)
     # NaN and infinity fail here as well.
     t.require(-rest > diagonal * (ROUNDINGS * epsilon(t.dtype)))
     root = (-rest).sqrt()
@@ -136,7 +134,7 @@ class Elimination:
         rounding errors decide, ends the run.
     """
 
-    def __init__(self, k: Lowering, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
+    def __init__(self, k: Rules, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
         self.k, self.a, self.b = k, a, b
         n = a.shape[0]
         dtype = real_dtype(a.dtype)
@@ -145,15 +143,11 @@ class Elimination:
         self.inverses = Tile(k, a.dtype, 1, n, **kept)
         self.odd = Tile(k, np.dtype(bool), 1, 1, **kept)
         self.odd[0, 0] = k.e.constant("b", False)
-        none = constant(k.e, dtype, 0)
         for c in a.range(n):
-            sums[0, c] = a.total(a.range(n), none, lambda i, s, c=c: magnitude(a[i, c]) + s)
+            sums[0, c] = a.sizes(a.column(c))
         least, tiny = ROUNDINGS * epsilon(dtype) / max(n, 1), float(np.finfo(dtype).tiny)
         for c in a.range(n):
-            if a.in_registers:
-                self._exchange_in_registers(c)
-            else:
-                self._exchange_in_memory(c)
+            self._exchange(c)
             pivot, whole = a[c, c], sums[0, c]
             # Not what is NaN or infinite either: it makes the bound so.
             ok = magnitude(pivot) > whole.fma(least, tiny)
@@ -161,74 +155,60 @@ class Elimination:
             self.inverses[0, c] = inverse = reciprocal(pivot)
             for i in a.range(plus(c, 1), n):
                 factor = product(a[i, c], inverse)
-                for j in a.range(plus(c, 1), n):
-                    a[i, j] = less_product(a[i, j], factor, a[c, j])
-                if b is not None:
-                    for j in b.range(b.shape[1]):
-                        b[i, j] = less_product(b[i, j], factor, b[c, j])
+                for tile, j in self._row(plus(c, 1)):
+                    tile[i, j] = less_product(tile[i, j], factor, tile[c, j])
 
-    def _rows(self, c: Any) -> list[tuple[Tile, Any]]:
-        """Return what a row consists of, from a column on: tiles, and loops over their columns."""
-        both: list[tuple[Tile, Any]] = [(self.a, lambda: self.a.range(c, self.a.shape[1]))]
-        if (b := self.b) is not None:
-            both.append((b, lambda: b.range(b.shape[1])))
-        return both
+    def _row(self, c: Any) -> Iterator[tuple[Tile, Any]]:
+        """Write loops over what a row consists of, from a column on: tiles, and their columns."""
+        for j in self.a.range(c, self.a.shape[1]):
+            yield self.a, j
+        if self.b is not None:
+            for j in self.b.range(self.b.shape[1]):
+                yield self.b, j
 
-    def _exchange_in_registers(self, c: int) -> None:
+    def _exchange(self, c: Any) -> None:
         """Bring the row with the first largest entry of a column up."""
-        a, n = self.a, self.a.shape[0]
-        best = magnitude(a[c, c])
-        larger: list[Vec] = []
-        for i in range(c + 1, n):
+        k, a, n = self.k, self.a, self.a.shape[0]
+        first = magnitude(a[c, c])
+        kind = f"i{BITS[first.kind]}"
+
+        def larger(i: Any, found: Sequence[Number]) -> list[Number]:
+            best, where = map(real, found)
             entry = magnitude(a[i, c])
-            larger.append(entry > best)
-            best = select(larger[-1], entry, best)
-        if not larger:
-            return
-        # The row that is taken is the last that was larger than those before it.
-        taken = larger[-1]
-        chosen = [taken]
-        for one in larger[-2::-1]:
-            chosen.insert(0, one & ~taken)
-            taken = taken | one
-        self.odd[0, 0] = self.odd[0, 0] ^ taken
-        for tile, columns in self._rows(c):
-            for j in columns():
+            is_larger = entry > best
+            return [select(is_larger, x, y) for x, y in ((entry, best), (number(i), where))]
+
+        def number(i: Any) -> Vec:
+            return k.index(i).to(kind)
+
+        _, row = a.totals(a.range(plus(c, 1), n), [first, number(c)], larger)
+        moved = row.ne(number(c))
+        self.odd[0, 0] = self.odd[0, 0] ^ moved
+        if a.in_registers:
+            chosen = [(i, row.eq(i)) for i in range(c + 1, n)]
+            for tile, j in self._row(c):
                 top = new = tile[c, j]
-                for i, here in enumerate(chosen, c + 1):
+                for i, here in chosen:
                     old = tile[i, j]
                     new = choose(here, old, new)
                     tile[i, j] = choose(here, top, old)
                 tile[c, j] = new
-
-    def _exchange_in_memory(self, c: Any) -> None:
-        k, a, n = self.k, self.a, self.a.shape[0]
-        best, where = k.variable(real_dtype(a.dtype)), k.variable(np.dtype(np.int64))
-        best.set(magnitude(a[c, c]))
-        where.set(k.index(c))
-        for i in a.range(plus(c, 1), n):
-            entry, before = magnitude(a[i, c]), real(best.get())
-            larger = entry > before
-            best.set(select(larger, entry, before))
-            where.set(select(larger, k.index(i), real(where.get())))
-        row = real(where.get())
-        moved = row.ne(k.index(c))
-        self.odd[0, 0] = self.odd[0, 0] ^ moved
+            return
+        row = row.to("i64")
         with k.e.when(k.e.any(moved)), k.scope():
-            for tile, columns in self._rows(c):
-                for j in columns():
-                    top, new = tile[c, j], tile[row, j]
-                    tile[row, j] = top
-                    tile[c, j] = new
+            for tile, j in self._row(c):
+                top, new = tile[c, j], tile[row, j]
+                tile[row, j] = top
+                tile[c, j] = new
 
 
 def reciprocal(x: Number) -> Any:
     if isinstance(x, Vec):
         return 1.0 / x
-    loop = lookup(np.divide, (np.dtype(f"c{2 * int(x.kind[1:]) // 8}"),) * 3)
+    dtype = COMPLEX[x.kind]
+    loop = lookup(np.divide, (dtype,) * 3)
     assert loop is not None
-    one = Complex(x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0))
-    return loop(one, x)
+    return loop(constant(x.e, dtype, 1), x)
 
 
 def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
@@ -242,23 +222,20 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Lowering, known: Known, type_: Any, a: Array, b: Array) -> Array:
+def solve(k: Rules, known: Known, type_: Any, a: Array, b: Array) -> Array:
     """Return the solutions of linear systems."""
     *lead, n, columns = type_.shape
     check_size(n)
-
     triangle = known.triangle(a) if not lead else None
-    dtype = type_.dtype
 
-    def core(*i: Index) -> list[Array]:
-        left, right = reader(a, i, dtype), reader(b, i, dtype)
-        return [_solved(k, dtype, n, columns, left, right, triangle)]
+    def core(left: Callable[..., Number], right: Callable[..., Number]) -> list[Array]:
+        return [_solved(k, type_.dtype, n, columns, left, right, triangle)]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
+    return stacked(k, [type_], type_.dtype, core, a, b)[0]
 
 
 def _solved(
-    k: Lowering,
+    k: Rules,
     dtype: np.dtype,
     n: int,
     columns: int,
@@ -284,36 +261,28 @@ def _solved(
     return b.finish()
 
 
-def inv(k: Lowering, type_: Any, x: Array) -> Array:
+def inv(k: Rules, type_: Any, x: Array) -> Array:
     """Return the inverses of matrices: as NumPy finds them, by solving for a unit matrix."""
-    *lead, n, _ = type_.shape
+    n, dtype = type_.shape[-1], type_.dtype
     check_size(n)
-    dtype = type_.dtype
-    one, zero = constant(k.e, dtype, 1), constant(k.e, dtype, 0)
 
-    def unit(i: Any, j: Any) -> Number:
-        if isinstance(i, int) and isinstance(j, int):
-            return one if i == j else zero
-        return choose(k.index(i).eq(k.index(j)), one, zero)
+    def core(read: Callable[..., Number]) -> list[Array]:
+        return [_solved(k, dtype, n, n, read, identity(k, dtype))]
 
-    return stacked(
-        k, [type_], tuple(lead), lambda *i: [_solved(k, dtype, n, n, reader(x, i, dtype), unit)]
-    )[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 # --- determinants -------------------------------------------------------------------------------
 
 
-def det(k: Lowering, type_: Any, x: Array) -> Array:
+def det(k: Rules, type_: Any, x: Array) -> Array:
     """Return the determinants of matrices."""
 
-    def core(*i: Index) -> list[Array]:
-        value, exponent = _determinant(k, type_.dtype, reader(x, i, type_.dtype), x.shape[-1])
-        parts = [_raised(part, exponent) for part in vecs(value)]
-        found = Complex(*parts) if isinstance(value, Complex) else parts[0]
-        return [k.scalar(found)]
+    def core(read: Callable[..., Number]) -> list[Array]:
+        value, exponent = _determinant(k, type_.dtype, read, x.shape[-1])
+        return [k.scalar(of_vecs([_raised(part, exponent) for part in vecs(value)]))]
 
-    return stacked(k, [type_], type_.shape, core)[0]
+    return stacked(k, [type_], type_.dtype, core, x)[0]
 
 
 def _raised(x: Vec, exponent: Vec) -> Vec:
@@ -322,62 +291,46 @@ def _raised(x: Vec, exponent: Vec) -> Vec:
     most = limit * 1.9
     exponent = exponent.greatest(-most).least(most)
     half = (exponent * 0.5).rint()
-    unit = x.e.constant(x.kind, 1.0)
-    return (
-        x
-        * scale(unit.spread_if(half.varying), half)
-        * scale(unit.spread_if(half.varying), exponent - half)
-    )
+    unit = x.e.constant(x.kind, 1.0).spread_if(half.varying)
+    return x * scale(unit, half) * scale(unit, exponent - half)
 
 
-def slogdet(k: Lowering, types: Any, x: Array) -> list[Array]:
+def slogdet(k: Rules, types: Any, x: Array) -> list[Array]:
     """Return the signs of determinants, and the logarithms of their absolute values."""
-    dtype, wide = types[0].dtype, types[1].dtype
-    log = lookup(np.log, (wide, wide))
-    assert log is not None
+    dtype = types[0].dtype
 
-    def core(*i: Index) -> list[Array]:
-        value, exponent = _determinant(k, dtype, reader(x, i, dtype), x.shape[-1])
-        if isinstance(value, Complex):
-            zero = value.re.e.constant(value.kind, 0.0)
-            size = squared(value, zero).sqrt()
-            inverse = 1.0 / select(size.eq(0.0), 1.0, size)
-            sign: Any = scaled(value, inverse)
-        else:
-            size = value.abs()
-            one = value.e.constant(value.kind, 1.0)
-            sign = select(size.eq(0.0), value, one.copysign(value))
+    def core(read: Callable[..., Number]) -> list[Array]:
+        value, exponent = _determinant(k, dtype, read, x.shape[-1])
+        size, sign = polar(value)
         m, more = mantissa_exponent(size)
         whole = exponent + more
-        logarithm = whole.fma(float(np.log(2.0)), real(log(m)))
-        found = select(size.eq(0.0), -np.inf, logarithm)
-        return [k.scalar(sign), k.scalar(found)]
+        logarithm = whole.fma(float(np.log(2.0)), real(k.ufunc(np.log, m)))
+        is_zero = size.eq(0.0)
+        found = select(is_zero, -np.inf, logarithm)
+        return [k.scalar(choose(is_zero, value, sign)), k.scalar(found)]
 
-    return stacked(k, types, types[0].shape, core)
+    return stacked(k, types, dtype, core, x)
 
 
-def _determinant(
-    k: Lowering, dtype: np.dtype, read: Callable[..., Number], n: int
-) -> tuple[Any, Vec]:
+def _determinant(k: Rules, dtype: np.dtype, read: Callable[..., Number], n: int) -> tuple[Any, Vec]:
     """Return a determinant as ``m`` and ``n`` with ``m * 2**n``: a product may be out of range."""
     check_size(n)
     t = Tile(k, dtype, n, n)
     t.fill(read)
     done = Elimination(k, t, None, allows_zero=True)
     wide = real_dtype(dtype)
-    kept = {"in_registers": t.in_registers}
-    value, exponent = Tile(k, dtype, 1, 1, **kept), Tile(k, wide, 1, 1, **kept)
-    odd = done.odd[0, 0]
     one = k.e.constant("f64" if wide.itemsize == 8 else "f32", 1.0)
-    value[0, 0] = as_number(select(odd, -one, one), dtype)
-    exponent[0, 0] = constant(k.e, wide, 0)
-    for c in t.range(n):
+
+    def step(c: Any, found: Sequence[Number]) -> list[Number]:
+        value, exponent = found
         pivot = t[c, c]
         _, more = mantissa_exponent(magnitude(pivot), subnormal=False)
         # A zero has no exponent of its own, and needs none.
         more = select(magnitude(pivot).eq(0.0), 0.0, more)
         down = scale(one.spread_if(more.varying), -more)
-        value[0, 0] = product(value[0, 0], scaled(pivot, down))
-        exponent[0, 0] = real(exponent[0, 0]) + more
+        return [product(value, scaled(pivot, down)), real(exponent) + more]
+
+    sign = as_number(select(done.odd[0, 0], -one, one), dtype)
+    value, exponent = t.totals(t.range(n), [sign, constant(k.e, wide, 0)], step)
     t.finish()
-    return value[0, 0], real(exponent[0, 0])
+    return value, real(exponent)

@@ -1,4 +1,4 @@
-"""Sorting networks: which places are compared, whatever the numbers are.
+"""Sorting networks: which places are compared, and the keys that stand for numbers there.
 
 Two of K. E. Batcher's ("Sorting networks and their applications", AFIPS Spring Joint Computer
 Conference, 1968): merge exchange, which sorts (D. E. Knuth, The Art of Computer Programming 3,
@@ -11,9 +11,14 @@ which is in the mirrored row and lane. So it goes on in the halves, down to sing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
+from lanewise.codegen.addresses import shuffled
+from lanewise.codegen.numbers import Complex, Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
 #: An element: what is compared first, and what is compared where that is equal.
@@ -34,23 +39,102 @@ def merge_exchange(size: int) -> list[tuple[int, int, int]]:
     [(0, 2), (1, 3), (0, 1), (2, 3), (1, 2)]
     """
     passes = []
-    top = 1 << max((size - 1).bit_length() - 1, 0)
-    run = top if size > 1 else 0
-    while run:
-        reach, first, distance = top, 0, run
-        while True:
-            passes.append((run, first, distance))
-            if reach == run:
-                break
-            distance, first = reach - run, run
-            reach //= 2
-        run //= 2
+    powers = [1 << bit for bit in reversed(range(max(size - 1, 0).bit_length()))]
+    for run in powers:
+        passes.append((run, 0, run))
+        passes += [(run, run, reach - run) for reach in powers if reach > run]
     return passes
 
 
 def pairs(size: int, run: int, first: int, distance: int) -> list[tuple[int, int]]:
     """Return the places that a pass compares."""
     return [(i, i + distance) for i in range(size - distance) if i & run == first]
+
+
+# --- elements -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What stands for an element while rows are sorted.
+
+    Attributes
+    ----------
+    enter
+        Gives the Vecs that stand for an element, of itself and its place.
+    leave
+        Gives the result of these Vecs.
+    count
+        How many of them, from the first, are compared. If it is the only one, exchanging is taking
+        the lesser and the greater.
+    kinds
+        Their kinds.
+    """
+
+    enter: Callable[[Number, Vec], list[Vec]]
+    leave: Callable[[Sequence[Vec]], Number]
+    count: int
+    kinds: tuple[str, ...]
+
+    @property
+    def cost(self) -> int:
+        """About how many instructions an exchange is."""
+        return 2 if len(self.kinds) == 1 else 4 * self.count + 2 * len(self.kinds)
+
+
+def form_of(dtype: np.dtype, places: bool, digits: int, wide: str | None = None) -> Form:
+    """Return the form for sorting numbers, or their places, by keys of their own kind or another.
+
+    A real key of less than 64 bits and a place, of so many digits, fit into one integer.
+    """
+    kind, *more = kinds_of(dtype)
+    own = f"i{BITS[kind]}" if is_float(kind) else "u8" if kind == "b" else kind
+    wide = wide or own
+    # As signed integers, unsigned ones of as many bits order with their first bit turned.
+    is_turned = is_signed(wide) and not is_signed(own) and BITS[wide] == BITS[own]
+    turned = -(2 ** (BITS[wide] - 1)) if is_turned else 0
+
+    def enter(x: Vec) -> Vec:
+        return x.to(wide) ^ turned if turned else x.to(wide)
+
+    def leave(found: Sequence[Vec]) -> Number:
+        return number((found[0] ^ turned if turned else found[0]).to(own), kind)
+
+    def beside(compared: Callable[[Number], list[Vec]], *kinds: str) -> Form:
+        with_place = (*kinds, "i64")
+        return Form(
+            lambda x, i: [*compared(x), i], lambda found: found[-1], len(kinds) + 1, with_place
+        )
+
+    if more and places:
+        return beside(keys, "i8", own, own)
+    if more:
+        kinds = ("i8", own, own, kind, kind)
+        return Form(lambda x, _: [*keys(x), *vecs(x)], lambda found: of_vecs(found[3:]), 3, kinds)
+    if not places:
+        return Form(lambda x, _: [enter(key(vecs(x)[0]))], leave, 1, (wide,))
+    if BITS[wide] == 64:
+        return beside(lambda x: [enter(*keys(x))], wide)
+    both = "i64" if BITS[wide] == 32 else "i32"
+    return Form(
+        lambda x, place: [(enter(*keys(x)).to(both) << digits) | place.to(both)],
+        lambda found: (found[0] & ((1 << digits) - 1)).to("i64"),
+        1,
+        (both,),
+    )
+
+
+def keys(x: Number) -> list[Vec]:
+    """Return the integers by which a number sorts, compared one after the other.
+
+    A complex number sorts by which of its parts are NaN, then by the real part, then by the
+    imaginary one. Zeros of both signs are equal.
+    """
+    parts = [part + 0.0 if is_float(part.kind) else part for part in vecs(x)]
+    if isinstance(x, Complex):
+        nan = parts[0].isnan().to("i8") * 2 + parts[1].isnan().to("i8")
+        return [nan, key(parts[0]), key(parts[1])]
+    return [key(parts[0])]
 
 
 def key(x: Vec) -> Vec:
@@ -103,6 +187,11 @@ def lesser(a: Vec, b: Vec) -> Vec:
 def greater(a: Vec, b: Vec) -> Vec:
     """Return the greater of two integers."""
     return a.e.intrinsic("smax" if is_signed(a.kind) else "umax", a, b)
+
+
+def greatest(kind: str) -> int:
+    """Return the greatest integer of a kind."""
+    return 2 ** (BITS[kind] - is_signed(kind)) - 1
 
 
 # --- matrices -----------------------------------------------------------------------------------
@@ -158,16 +247,15 @@ def _merged_lanes(row: Item, width: int) -> Item:
 
 def rotated(x: Vec, by: int) -> Vec:
     """Return a vector whose lanes have gone round to the left."""
-    return _shuffled(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
+    return _moved(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
 
 
 def _flipped(x: Vec, flip: int) -> Vec:
     """Return a vector with lanes at the places that differ from theirs in some bits."""
-    return _shuffled(x, [lane ^ flip for lane in range(x.e.group)])
+    return _moved(x, [lane ^ flip for lane in range(x.e.group)])
 
 
-def _shuffled(x: Vec, sources: Sequence[int]) -> Vec:
-    wide = x.e.type(x.kind, True)
-    places = ", ".join([f"i32 {lane}" for lane in sources])
-    text = f"shufflevector {wide} {{}}, {wide} poison, <{len(sources)} x i32> <{places}>"
-    return x.e.map(x.kind, (x,), text.format)
+def _moved(x: Vec, sources: Sequence[int]) -> Vec:
+    """Return a vector with other lanes in the places of its own."""
+    parts = [shuffled(x.e, x.kind, x.e.group, sources, part) for part in x.parts]
+    return Vec(x.e, x.kind, True, tuple(parts))

@@ -8,12 +8,12 @@ lanes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, plus
+from lanewise.codegen.addresses import plus
 from lanewise.codegen.algorithms.linalg import ROUNDINGS, check_size, reciprocal
 from lanewise.codegen.algorithms.sorting import in_order
 from lanewise.codegen.algorithms.tiles import (
@@ -21,11 +21,11 @@ from lanewise.codegen.algorithms.tiles import (
     as_number,
     conjugate,
     epsilon,
+    identity,
     less_product,
-    magnitude,
     plus_product,
+    polar,
     product,
-    reader,
     real,
     real_dtype,
     scaled,
@@ -34,8 +34,8 @@ from lanewise.codegen.algorithms.tiles import (
 )
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.errors import CannotCompile
-from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import Complex, Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.numbers import Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import Vec, select
 from lanewise.ops.lapack import VALUES_IN_LANES
 
@@ -64,27 +64,23 @@ def _in_range(squares: Vec, size: Vec) -> Vec:
 # --- QR -----------------------------------------------------------------------------------------
 
 
-def qr(k: Lowering, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
+def qr(k: Rules, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
     """Return QR factors of matrices in one of NumPy's modes."""
-    *lead, m, n = x.shape
+    m, n = x.shape[-2:]
     check_size(m, n)
     dtype = types[0].dtype
     count = min(m, n)
-    wide = real_dtype(dtype)
-    zero, one, none = [constant(k.e, d, v) for d, v in ((dtype, 0), (dtype, 1), (wide, 0))]
 
-    def core(*i: Index) -> list[Array]:
+    def core(read: Callable[..., Number]) -> list[Array]:
         height = m if mode == "complete" else count
         kept = {"in_registers": k.is_small((m, n)) and k.is_small((m, height))}
         t = Tile(k, dtype, m, n, **kept)
-        t.fill(reader(x, i, dtype))
-        factors, sizes = Tile(k, dtype, 1, count, **kept), Tile(k, wide, 1, count, **kept)
+        t.fill(read)
+        factors = Tile(k, dtype, 1, count, **kept)
+        sizes = Tile(k, real_dtype(dtype), 1, count, **kept)
         for c in t.range(count):
-            sizes[0, c] = whole = t.total(
-                t.range(m), none, lambda i, s, c=c: squared(t[i, c], real(s))
-            )
-            size = t.total(t.range(m), none, lambda i, s, c=c: magnitude(t[i, c]) + real(s))
-            t.require(_in_range(whole, size))
+            sizes[0, c] = whole = t.squares(t.column(c))
+            t.require(_in_range(whole, t.sizes(t.column(c))))
         for c in t.range(count):
             _reflect(t, factors, sizes[0, c], c)
         t.finish()
@@ -93,34 +89,20 @@ def qr(k: Lowering, types: Sequence[Any], x: Array, mode: str) -> list[Array]:
             raw.fill(lambda a, b: t[b, a])
             return [raw.finish(), factors.finish()]
         r = Tile(k, dtype, height, n, **kept)
-        for row in r.range(height):
-            for column in r.range(n):
-                r[row, column] = _where(k, row, column, lambda a, b: t[a, b], zero)
+        r.fill(lambda a, b: constant(k.e, dtype, 0))
+        for row in r.range(count):
+            for column in r.range(row, n):
+                r[row, column] = t[row, column]
         if mode == "r":
             return [r.finish()]
         q = Tile(k, dtype, m, height, **kept)
-        q.fill(lambda a, b: _choose_equal(k, a, b, one, zero))
+        q.fill(identity(k, dtype))
         for c in q.range(count - 1, -1, -1):
             for j in q.range(c, height):
                 _apply(t, c, q, j, factors[0, c])
         return [q.finish(), r.finish()]
 
-    return stacked(k, types, tuple(lead), core)
-
-
-def _where(
-    k: Lowering, row: Any, column: Any, found: Callable[..., Number], otherwise: Number
-) -> Number:
-    """Return an element of the upper triangle, another number below it."""
-    if isinstance(row, int) and isinstance(column, int):
-        return found(row, column) if row <= column else otherwise
-    return choose(k.index(row) <= k.index(column), found(row, column), otherwise)
-
-
-def _choose_equal(k: Lowering, i: Any, j: Any, then: Number, otherwise: Number) -> Number:
-    if isinstance(i, int) and isinstance(j, int):
-        return then if i == j else otherwise
-    return choose(k.index(i).eq(k.index(j)), then, otherwise)
+    return stacked(k, types, dtype, core, x)
 
 
 def _reflect(t: Tile, factors: Tile, whole: Vec, c: Any) -> None:
@@ -130,15 +112,11 @@ def _reflect(t: Tile, factors: Tile, whole: Vec, c: Any) -> None:
     """
     k = t.k
     m, n = t.shape
-    alpha, nothing = t[c, c], constant(k.e, real_dtype(t.dtype), 0)
-
-    def total(step: Callable[[Number, Any], Vec]) -> Vec:
-        return real(t.total(t.range(plus(c, 1), m), nothing, lambda i, s: step(t[i, c], s)))
-
-    below = total(squared)
+    alpha = t[c, c]
+    below = t.squares(t.column(c, plus(c, 1)))
     first, *rest = vecs(alpha)
     # A column that is real above zeros stays as it is.
-    stays = total(lambda x, s: magnitude(x) + s).eq(0.0)
+    stays = t.sizes(t.column(c, plus(c, 1))).eq(0.0)
     for part in rest:
         stays = stays & part.eq(0.0)
     squares = squared(alpha, below)
@@ -179,13 +157,7 @@ def _rotation(gap: Vec, apart: Number) -> tuple[Vec, Any]:
 
     They are ``[[p, apart], [conj(apart), p + gap]]``. The sine has the phase of `apart`.
     """
-    e, kind = gap.e, gap.kind
-    one = e.constant(kind, 1.0)
-    if isinstance(apart, Complex):
-        size = squared(apart, e.constant(kind, 0.0)).sqrt()
-        phase: Any = scaled(apart, 1.0 / select(size.eq(0.0), 1.0, size))
-    else:
-        size, phase = apart.abs(), one.copysign(apart)
+    size, phase = polar(apart)
     twice = size + size
     whole = gap.abs() + gap.fma(gap, twice * twice).sqrt()
     tangent = (twice / select(whole.eq(0.0), 1.0, whole)).copysign(gap)
@@ -201,33 +173,35 @@ def _rotated(p: Number, q: Number, cosine: Vec, sine: Number) -> tuple[Any, Any]
     )
 
 
-def _sweeps(k: Lowering, dtype: np.dtype, sweep: Callable[[], Vec]) -> None:
+def _sweeps(k: Rules, sweep: Callable[[], Vec]) -> None:
     """Write sweeps until none says in an active lane that it has to be followed by another."""
     e = k.e
-    going = k.variable(np.dtype(bool))
+    going, turns = e.slot("b", k.in_lanes), e.slot("i64", False)
     going.set(e.constant("b", True))
-    turns = e.slot("i64", False)
     turns.set(e.constant("i64", 0))
 
     def turn() -> None:
         turns.set(turns.get() + 1)
         going.set(sweep())
-        k.fail(real(going.get()) & (turns.get() >= SWEEPS))
+        k.fail(going.get() & (turns.get() >= SWEEPS))
 
     with k.scope():
-        e.repeat(lambda: k.both(real(going.get())), turn)
+        e.repeat(lambda: k.both(going.get()), turn)
 
 
-def eigvalsh(k: Lowering, type_: Any, x: Array, uplo: str) -> Array:
+def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
+    """Write loops over pairs of numbers below `n`, the second greater by at least `first`."""
+    return ((p, q) for p in t.range(n) for q in t.range(plus(p, first), n))
+
+
+def eigvalsh(k: Rules, type_: Any, x: Array, uplo: str) -> Array:
     """Return the eigenvalues of Hermitian matrices, ascending; one triangle is read."""
     n = x.shape[-1]
     _check_rotated(n)
-    wide = type_.dtype
-    dtype = np.result_type(wide, x.dtype) if x.dtype.kind == "c" else wide
+    wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
     lower = uplo.upper() == "L"
 
-    def core(*i: Index) -> list[Array]:
-        read = reader(x, i, dtype)
+    def core(read: Callable[..., Number]) -> list[Array]:
         t = Tile(k, dtype, n, n, is_kept=True)  # of which the upper triangle counts
         for p in t.range(n):
             t[p, p] = as_number(real(read(p, p)), dtype)
@@ -238,32 +212,23 @@ def eigvalsh(k: Lowering, type_: Any, x: Array, uplo: str) -> Array:
         items = [real(t[p, p]) for p in range(n)]
         return [k.elements(wide, (n,), in_order(items))]
 
-    return stacked(k, [type_], x.shape[:-2], core)[0]
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
-def _diagonalize(k: Lowering, t: Tile) -> None:
+def _diagonalize(k: Rules, t: Tile) -> None:
     n, wide = t.shape[0], real_dtype(t.dtype)
-    nothing = constant(k.e, wide, 0)
 
-    def off(p: Any, s: Any) -> Any:
-        return t.total(t.range(plus(p, 1), n), s, lambda q, r: squared(t[p, q], real(r)))
-
-    def sizes(p: Any, s: Any) -> Any:
-        return t.total(t.range(p, n), s, lambda q, r: real(r) + magnitude(t[p, q]))
-
-    apart = real(t.total(t.range(n), nothing, off))
-    squares = real(t.total(t.range(n), apart + apart, lambda p, s: squared(t[p, p], real(s))))
-    size = real(t.total(t.range(n), nothing, sizes))
-    k.fail(~_in_range(squares, size))
+    apart = t.squares(_pairs(t, n))
+    squares = t.squares(((p, p) for p in t.range(n)), apart + apart)
+    k.fail(~_in_range(squares, t.sizes(_pairs(t, n, 0))))
     enough = squares * (epsilon(wide) / 4) ** 2
 
     def sweep() -> Vec:
-        for p in t.range(n - 1):
-            for q in t.range(plus(p, 1), n):
-                _rotate(t, p, q)
-        return real(t.total(t.range(n), nothing, off)) > enough
+        for p, q in _pairs(t, n):
+            _rotate(t, p, q)
+        return t.squares(_pairs(t, n)) > enough
 
-    _sweeps(k, wide, sweep)
+    _sweeps(k, sweep)
 
 
 def _rotate(t: Tile, p: Any, q: Any) -> None:
@@ -287,49 +252,37 @@ def _rotate(t: Tile, p: Any, q: Any) -> None:
         t[p, r], t[q, r] = conjugate(left), conjugate(right)
 
 
-def svdvals(k: Lowering, type_: Any, x: Array) -> Array:
+def svdvals(k: Rules, type_: Any, x: Array) -> Array:
     """Return the singular values of matrices, descending."""
-    *lead, m, n = x.shape
+    m, n = x.shape[-2:]
     _check_rotated(m, n)
-    wide = type_.dtype
-    dtype = np.result_type(wide, x.dtype) if x.dtype.kind == "c" else wide
+    wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
     flipped = m < n
     rows, columns = (n, m) if flipped else (m, n)
 
-    def core(*i: Index) -> list[Array]:
-        read = reader(x, i, dtype)
+    def core(read: Callable[..., Number]) -> list[Array]:
         t = Tile(k, dtype, rows, columns, is_kept=True)
         t.fill(lambda a, b: conjugate(read(b, a)) if flipped else read(a, b))
         if columns:
             _make_orthogonal(k, t)
-        items: list[Number] = [_length(t, c).sqrt() for c in range(columns)]
+        items: list[Number] = [t.squares(t.column(c)).sqrt() for c in range(columns)]
         return [k.elements(wide, (columns,), in_order(items)[::-1])]
 
-    return stacked(k, [type_], tuple(lead), core)[0]
-
-
-def _length(t: Tile, c: Any) -> Vec:
-    """Return the sum of squares of a column."""
-    nothing = constant(t.k.e, real_dtype(t.dtype), 0)
-    return real(t.total(t.range(t.shape[0]), nothing, lambda i, s: squared(t[i, c], real(s))))
+    return stacked(k, [type_], dtype, core, x)[0]
 
 
 def _products(p: Number, q: Number, a: Vec, b: Vec, dot: Number) -> list[Number]:
     return [squared(p, a), squared(q, b), plus_product(dot, conjugate(p), q)]
 
 
-def _make_orthogonal(k: Lowering, t: Tile) -> None:
+def _make_orthogonal(k: Rules, t: Tile) -> None:
     rows, columns = t.shape
     wide = real_dtype(t.dtype)
     nothing = constant(k.e, wide, 0)
-    squares = real(t.total(t.range(columns), nothing, lambda c, s: real(s) + _length(t, c)))
-    size = real(
-        t.total(
-            t.range(columns),
-            nothing,
-            lambda c, s: t.total(t.range(rows), s, lambda i, r: real(r) + magnitude(t[i, c])),
-        )
+    squares = real(
+        t.total(t.range(columns), nothing, lambda c, s: real(s) + t.squares(t.column(c)))
     )
+    size = t.sizes(k.indices(t.shape, unroll=t.in_registers))
     k.fail(~_in_range(squares, size))
     if columns == 1:
         return
@@ -338,21 +291,20 @@ def _make_orthogonal(k: Lowering, t: Tile) -> None:
     least = squares * (epsilon(wide) / 4) ** 2
 
     def sweep() -> Vec:
-        more = k.variable(np.dtype(bool))
+        more = k.e.slot("b", k.in_lanes)
         more.set(k.e.constant("b", False))
-        for p in t.range(columns - 1):
-            for q in t.range(plus(p, 1), columns):
-                a, b, dot = t.totals(
-                    t.range(rows),
-                    [nothing, nothing, constant(k.e, t.dtype, 0)],
-                    lambda i, s, p=p, q=q: _products(t[i, p], t[i, q], *s),
-                )
-                square = squared(dot, k.e.constant(a.kind, 0.0))
-                skewed = (square > a * b * slack) & (square > least * least)
-                more.set(real(more.get()) | skewed)
-                cosine, sine = _rotation(b - a, dot)
-                for i in t.range(rows):
-                    t[i, p], t[i, q] = _rotated(t[i, p], t[i, q], cosine, sine)
-        return real(more.get())
+        for p, q in _pairs(t, columns):
+            a, b, dot = t.totals(
+                t.range(rows),
+                [nothing, nothing, constant(k.e, t.dtype, 0)],
+                lambda i, s, p=p, q=q: _products(t[i, p], t[i, q], *s),
+            )
+            square = squared(dot, k.e.constant(a.kind, 0.0))
+            skewed = (square > a * b * slack) & (square > least * least)
+            more.set(more.get() | skewed)
+            cosine, sine = _rotation(b - a, dot)
+            for i in t.range(rows):
+                t[i, p], t[i, q] = _rotated(t[i, p], t[i, q], cosine, sine)
+        return more.get()
 
-    _sweeps(k, wide, sweep)
+    _sweeps(k, sweep)

@@ -25,13 +25,12 @@ def places_of(k: Lowering, mask: Array, length: DimLike) -> Array:
     """
     mask = k.ready(mask)
     found = k.local(_INTP, (length + 1,))
-    count = k.variable(_INTP)
-    count.set(k.constant(_INTP, 0))
-    (limit,) = numbers.vecs(k.index(length))
+    count = k.e.slot("i64", k.in_lanes)
+    count.set(k.index(0))
     for i in k.range(mask.shape[0], unroll=False):
         (holds,) = numbers.vecs(mask.at(i))
-        (behind,) = numbers.vecs(count.get())
+        behind = count.get()
         # As many were counted; memory is for no more, whatever happens.
-        k.write(found, behind.least(limit), k.index(i))
+        k.write(found, behind.least(k.index(length)), k.index(i))
         count.set(select(k.both(holds), behind + 1, behind))
     return k.lazy(_INTP, (length,), lambda i: found.at(i), (found,), ready=True)

@@ -86,21 +86,21 @@ def _power_modulo(k: Lowering, base: Vec, exponent: Vec, modulus: Vec) -> Vec:
     remainder = k.loop(np.remainder, (integer,) * 3)
     # Lanes that are not active compute with numbers that do no harm.
     modulus = modulus.greatest(1)
-    square, left, found = [k.variable(integer) for _ in range(3)]
+    square, left, found = [k.e.slot("i64", k.in_lanes) for _ in range(3)]
     square.set(remainder(base, modulus))
     left.set(exponent)
     found.set(remainder(k.e.constant("i64", 1), modulus))
 
     def turn() -> None:
-        (bits,), (factor,), (result,) = [vecs(v.get()) for v in (left, square, found)]
+        bits, factor, result = left.get(), square.get(), found.get()
         odd = (bits & 1).ne(0)
         found.set(select(odd, remainder(result * factor, modulus), result))
         square.set(remainder(factor * factor, modulus))
         left.set(bits >> 1)
 
     with k.scope():
-        k.e.repeat(lambda: k.both(vecs(left.get())[0] > 0), turn)
-    return vecs(found.get())[0]
+        k.e.repeat(lambda: k.both(left.get() > 0), turn)
+    return found.get()
 
 
 def _fma(k: Lowering, x: Vec, y: Vec, z: Vec) -> Vec:

@@ -8,27 +8,28 @@ sorting is stable. Longer rows are sorted one after the other; see long_rows.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.addresses import Index, load
 from lanewise.codegen.algorithms.long_rows import sorted_rows
 from lanewise.codegen.algorithms.networks import (
+    Form,
     before,
     exchange,
+    form_of,
+    greatest,
     key,
+    keys,
     merge_exchange,
-    number,
     pairs,
 )
 from lanewise.codegen.arrays import Array, Stored
-from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import Complex, Number, convert, dtype_of, of_vecs, vecs
-from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
+from lanewise.codegen.numbers import Complex, Number, choose, convert, dtype_of, of_vecs, vecs
+from lanewise.codegen.vector import NUMPY, Vec, is_float, select
 from lanewise.ir.dims import DimLike, bounds
 from lanewise.ops.sorting import LONGEST_ACROSS, LONGEST_IN_LANES
 
@@ -39,19 +40,6 @@ COMPARED = 16
 
 
 # --- keys ---------------------------------------------------------------------------------------
-
-
-def keys(x: Number) -> list[Vec]:
-    """Return the integers by which a number sorts, compared one after the other.
-
-    A complex number sorts by which of its parts are NaN, then by the real part, then by the
-    imaginary one. Zeros of both signs are equal.
-    """
-    parts = [part + 0.0 if is_float(part.kind) else part for part in vecs(x)]
-    if isinstance(x, Complex):
-        nan = parts[0].isnan().to("i8") * 2 + parts[1].isnan().to("i8")
-        return [nan, key(parts[0]), key(parts[1])]
-    return [key(parts[0])]
 
 
 def sorts_before(a: Number, b: Number) -> Vec:
@@ -66,95 +54,12 @@ def sorts_before(a: Number, b: Number) -> Vec:
 # --- rows ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What stands for an element while rows are sorted.
-
-    Attributes
-    ----------
-    enter
-        Gives the Vecs that stand for an element, of itself and its place.
-    leave
-        Gives the result of these Vecs.
-    count
-        How many of them, from the first, are compared. If it is the only one, exchanging is taking
-        the lesser and the greater.
-    kinds
-        Their kinds.
-    """
-
-    enter: Callable[[Number, Index], list[Vec]]
-    leave: Callable[[Sequence[Vec]], Number]
-    count: int
-    kinds: tuple[str, ...]
-
-    @property
-    def cost(self) -> int:
-        """About how many instructions an exchange is."""
-        return 2 if len(self.kinds) == 1 else 4 * self.count + 2 * len(self.kinds)
-
-
-def _values(dtype: np.dtype) -> Form:
-    """Return the form for sorting numbers."""
-    if dtype.kind == "c":
-        kind = "f32" if dtype.itemsize == 8 else "f64"
-        bits = f"i{BITS[kind]}"
-        return Form(
-            lambda x, _: [*keys(x), *vecs(x)],
-            lambda found: of_vecs(found[3:]),
-            3,
-            ("i8", bits, bits, kind, kind),
-        )
-    kind = _kind(dtype)
-    whole = f"i{BITS[kind]}" if is_float(kind) else "u8" if kind == "b" else kind
-    return Form(lambda x, _: [key(vecs(x)[0])], lambda found: number(found[0], kind), 1, (whole,))
-
-
-def _places(dtype: np.dtype) -> Form:
-    """Return the form for sorting places by their numbers."""
-
-    def index(e: Emitter, place: Index, kind: str) -> Vec:
-        return (e.constant(kind, place) if isinstance(place, int) else place).to(kind)
-
-    if dtype.kind == "c":
-        bits = "i32" if dtype.itemsize == 8 else "i64"
-        return Form(
-            lambda x, place: [*keys(x), index(x.e, place, "i64")],
-            lambda found: found[3],
-            4,
-            ("i8", bits, bits, "i64"),
-        )
-    kind = _kind(dtype)
-    width = max(BITS[kind], 8)
-    if width == 64:
-        whole = "u64" if kind == "u64" else "i64"
-        return Form(
-            lambda x, place: [*keys(x), index(x.e, place, "i64")],
-            lambda found: found[1],
-            2,
-            (whole, "i64"),
-        )
-    # A key and a place fit into one integer.
-    wide = "i64" if width == 32 else "i32"
-    digits = LONGEST_IN_LANES.bit_length() - 1
-
-    def enter(x: Number, place: Index) -> list[Vec]:
-        (one,) = keys(x)
-        return [(one.to(wide) << digits) | index(x.e, place, wide)]
-
-    return Form(enter, lambda found: (found[0] & ((1 << digits) - 1)).to("i64"), 1, (wide,))
-
-
-def _kind(dtype: np.dtype) -> str:
-    return "b" if dtype.kind == "b" else f"{dtype.kind}{8 * dtype.itemsize}"
-
-
 def in_order(items: Sequence[Number]) -> list[Number]:
     """Return numbers in registers, sorted."""
     if not items:
         return []
-    form = _values(dtype_of(items[0]))
-    return _sorted_items(form, [form.enter(item, place) for place, item in enumerate(items)])
+    form, no_place = form_of(dtype_of(items[0]), False, 0), vecs(items[0])[0]
+    return _sorted_items(form, [form.enter(item, no_place) for item in items])
 
 
 def _sorted_items(form: Form, rows: list[list[Vec]]) -> list[Number]:
@@ -169,7 +74,7 @@ def _sorted_memory(
     k: Lowering, form: Form, size: int, enter: Callable[[Index], list[Vec]]
 ) -> Callable[[Index], Number]:
     """Sort a row in local memory; return what reads it."""
-    columns = [k.local(np.dtype(_NAMES[kind]), (size,)) for kind in form.kinds]
+    columns = [k.local(NUMPY[kind], (size,)) for kind in form.kinds]
 
     def put(place: Index, row: Sequence[Vec]) -> None:
         for column, part in zip(columns, row, strict=True):
@@ -190,38 +95,21 @@ def _sorted_memory(
 
 
 def _passes(k: Lowering, size: int, exchange: Callable[[Index, Index], None]) -> None:
-    """Write the passes of `merge_exchange` as loops that run."""
-    e = k.e
-    run, first, distance, reach, start = [e.slot("i64", False) for _ in range(5)]
-    top = 1 << (size - 1).bit_length() - 1
-    for slot, value in ((run, top), (first, 0), (distance, top), (reach, top)):
-        slot.set(e.constant("i64", value))
-
-    def runs() -> None:
-        far, end = distance.get(), size - distance.get()
-
-        def one() -> None:
-            at = start.get()
-            for i in k.range(at, (at + run.get()).least(end)):
-                exchange(i, i + far)
-            start.set(at + run.get() * 2)
-
-        start.set(first.get())
-        with k.scope():
-            e.repeat(lambda: start.get() < end, one)
-        old, far = run.get(), reach.get()
-        is_last = far.eq(old)
-        new = old >> 1
-        run.set(select(is_last, new, old))
-        first.set(select(is_last, 0, old))
-        distance.set(select(is_last, new, far - old))
-        reach.set(select(is_last, top, far >> 1))
-
-    e.repeat(lambda: run.get() > 0, runs)
-
-
-_NAMES = {f"{sign}{bits}": f"{sign}{bits // 8}" for sign in "iuf" for bits in (8, 16, 32, 64)
-          if bits > 8 or sign != "f"}  # fmt: skip
+    """Write the passes of `merge_exchange` as loops that run, over a table of what they are."""
+    e, rows = k.e, []
+    for run, first, distance in merge_exchange(size):
+        runs = -(-(size - distance - first) // (2 * run))
+        rows.append((run, first, distance, runs))
+    table, numbers = f"@lw_passes_{size}", ", ".join([f"i64 {n}" for row in rows for n in row])
+    text = f"{table} = internal constant [{4 * len(rows)} x i64] [{numbers}]"
+    e.module.declarations[table] = text
+    for row in k.range(len(rows), unroll=False):
+        places = [row * 32 + 8 * i for i in range(4)]
+        run, first, distance, runs = [load(e, table, place, "i64", None) for place in places]
+        for number in k.range(runs):
+            start = first + number * run * 2
+            for i in k.range(start, (start + run).least(size - distance)):
+                exchange(i, i + distance)
 
 
 def sorted_along(
@@ -241,7 +129,7 @@ def sorted_along(
     most = LONGEST_IN_LANES if k.in_lanes or x.dtype.kind == "c" else LONGEST_ACROSS
     if size is None or size > most:
         return sorted_rows(k, type_, x, axis, places, kth)
-    form = _places(x.dtype) if places else _values(x.dtype)
+    form = form_of(x.dtype, places, LONGEST_IN_LANES.bit_length() - 1)
     # What is sorted behind the last element of a row is read, too: of memory that is there for it.
     is_known = isinstance(x.shape[axis], int)
     x = k.ready(x) if is_known or isinstance(x, Stored) else k.materialized(x)
@@ -253,40 +141,31 @@ def sorted_along(
         return (*i[:axis], j, *i[axis:])
 
     def enter(i: Sequence[Index], j: Index) -> list[Vec]:
-        row = form.enter(x.at(*at(i, j)), j)
+        row = form.enter(x.at(*at(i, j)), k.index(j))
         if is_known:
             return row
         inside = k.index(x.shape[axis]) > j
-        compared = [select(inside, part, _greatest(part.kind)) for part in row[: form.count]]
+        compared = [select(inside, part, greatest(part.kind)) for part in row[: form.count]]
         return [*compared, *row[form.count :]]
 
+    def sorted_row(i: Sequence[Index]) -> Callable[[Any], Number]:
+        if in_registers:
+            return _sorted_items(form, [enter(i, j) for j in range(size)]).__getitem__
+        return _sorted_memory(k, form, size, partial(enter, i))
+
     if in_registers and k.is_small(shape):
-        found: dict[Any, Number] = {}
-        for i in np.ndindex(*others):
-            row = _sorted_items(form, [enter(i, j) for j in range(size)])
-            found.update((at(i, j), item) for j, item in enumerate(row))
-        return k.elements(type_.dtype, shape, [found[i] for i in np.ndindex(*shape)])
+        rows = {i: sorted_row(i) for i in np.ndindex(*others)}
+        found = [rows[*i[:axis], *i[axis + 1 :]](i[axis]) for i in np.ndindex(*shape)]
+        return k.elements(type_.dtype, shape, found)
     result = k.local(type_.dtype, shape)
 
-    def put(i: Sequence[Index], j: Index, item: Number) -> None:
-        result.store(linear(at(i, j), result.strides), item, k.tail(result))
-
     def body(*i: Index) -> None:
-        if in_registers:
-            row = _sorted_items(form, [enter(i, j) for j in range(size)])
-            for j, item in enumerate(row):
-                put(i, j, item)
-            return
-        read = _sorted_memory(k, form, size, partial(enter, i))
-        for j in k.range(size, unroll=False):
-            put(i, j, read(j))
+        read = sorted_row(i)
+        for j in k.range(size, unroll=in_registers):
+            result.put(at(i, j), read(j), k.tail(result))
 
     k.each(others, body, unroll=False)
     return result
-
-
-def _greatest(kind: str) -> int:
-    return 2 ** (BITS[kind] - is_signed(kind)) - 1
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -359,18 +238,13 @@ def interp(
                 _between(value, x0, x1, *ends, dtype.kind == "c")
                 for ends in zip(vecs(y0), vecs(y1), strict=True)
             ])  # fmt: skip
-            inside = _choose(value.eq(x0), y0, _choose(value.eq(last), high, inside))
-        found = _choose(below, outside[0], _choose(above, outside[1], inside))
+            inside = choose(value.eq(x0), y0, choose(value.eq(last), high, inside))
+        found = choose(below, outside[0], choose(above, outside[1], inside))
         if size > 1 or dtype.kind == "c":
-            found = _choose(value.isnan(), convert(value, dtype), found)
+            found = choose(value.isnan(), convert(value, dtype), found)
         return found
 
     return k.lazy(dtype, type_.shape, at, (x, xp, fp, left, right), work=20 + _work(size))
-
-
-def _choose(condition: Vec, then: Number, otherwise: Number) -> Number:
-    rows = zip(vecs(then), vecs(otherwise), strict=True)
-    return of_vecs([select(condition, a, b) for a, b in rows])
 
 
 def _between(x: Vec, x0: Vec, x1: Vec, y0: Vec, y1: Vec, by_inverse: bool) -> Vec:

@@ -8,17 +8,30 @@ is gathered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
-from lanewise.codegen.arrays import Array, Elements, Stored, row_major
+from lanewise.codegen.arrays import Array, Stored, row_major
 from lanewise.codegen.loops import Variable
 from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import COMPLEX, Complex, Number, convert, dtype_of, of_vecs, vecs
-from lanewise.codegen.vector import Vec
+from lanewise.codegen.numbers import (
+    COMPLEX,
+    Complex,
+    Number,
+    choose,
+    constant,
+    convert,
+    dtype_of,
+    of_vecs,
+    vecs,
+)
+from lanewise.codegen.rules import Rules
+from lanewise.codegen.vector import Vec, select
 
 
 class Tile:
@@ -86,10 +99,23 @@ class Tile:
 
     def fill(self, element: Callable[[Any, Any], Number]) -> None:
         """Set every element, by a function of its indices."""
-        rows, columns = self.shape[::-1] if self.is_adjoint else self.shape
-        for i in self.range(rows):
-            for j in self.range(columns):
-                self[i, j] = element(i, j)
+        shape = self.shape[::-1] if self.is_adjoint else self.shape
+        for at in self.k.indices(shape, unroll=self.in_registers):
+            self[at] = element(*at)
+
+    def column(self, c: Any, first: Index = 0) -> Iterator[tuple[Any, Any]]:
+        """Write a loop over the places of a column, from a row on."""
+        return ((i, c) for i in self.range(first, self.shape[0]))
+
+    def squares(self, places: Iterable[tuple[Any, Any]], start: Number | None = None) -> Vec:
+        """Return the sum of squares of elements, and of a number."""
+        start = constant(self.k.e, real_dtype(self.dtype), 0) if start is None else start
+        return real(self.total(places, start, lambda at, s: squared(self[at], real(s))))
+
+    def sizes(self, places: Iterable[tuple[Any, Any]]) -> Vec:
+        """Return the sum of magnitudes of elements."""
+        none = constant(self.k.e, real_dtype(self.dtype), 0)
+        return real(self.total(places, none, lambda at, s: magnitude(self[at]) + real(s)))
 
     def total(
         self, indices: Iterable[Any], start: Number, step: Callable[[Any, Any], Number]
@@ -128,10 +154,7 @@ class Tile:
     def finish(self) -> Array:
         """Return it as an array, after the checks that were put off until now."""
         if self._failing:
-            failing, *rest = self._failing
-            for other in rest:
-                failing = failing | other
-            self.k.fail(failing)
+            self.k.fail(reduce(operator.or_, self._failing))
             self._failing = []
         if self._memory is not None:
             return self._memory
@@ -139,29 +162,33 @@ class Tile:
         return self.k.elements(self.dtype, self.shape, items)
 
 
-def reader(x: Array, lead: tuple[Index, ...], dtype: np.dtype) -> Callable[..., Any]:
-    """Return the function that reads the core of `x` as `dtype`, where its stack has this index.
-
-    Leading axes of `x` broadcast against `lead`.
-    """
-    missing = len(lead) - (x.ndim - 2)
-    own = [0 if d == 1 else j for d, j in zip(x.shape[:-2], lead[missing:], strict=True)]
-    return lambda *index: convert(x.at(*own, *index), dtype)
-
-
 def stacked(
-    k: Lowering, types: Iterable[Any], lead: tuple[int, ...], core: Callable[..., Iterable[Array]]
+    k: Rules,
+    types: Sequence[Any],
+    dtype: np.dtype,
+    core: Callable[..., Iterable[Array]],
+    *operands: Array,
 ) -> list[Array]:
-    """Return arrays of results of ``core(*index)`` for each index of leading axes."""
-    types = list(types)
+    """Return arrays of results of `core` for each of the matrices that are stacked in operands.
+
+    `core` gets what reads each operand's matrix, its elements of a dtype.
+    """
+    lead = types[0].shape[: max([x.ndim for x in operands]) - 2]
     shapes = [type_.shape[len(lead) :] for type_ in types]
+
+    def reader(x: Array, index: tuple[Index, ...]) -> Callable[..., Number]:
+        missing = len(lead) - (x.ndim - 2)
+        own = [0 if d == 1 else j for d, j in zip(x.shape[:-2], index[missing:], strict=True)]
+        return lambda *i: convert(x.at(*own, *i), dtype)
+
+    def at(*index: Index) -> list[Array]:
+        found = core(*[reader(x, index) for x in operands])
+        return [k.reshaped(x, shape) for x, shape in zip(found, shapes, strict=True)]
+
     if not lead:
-        return [
-            _reshaped(k, x, shape) if x.shape != shape else x
-            for x, shape in zip(core(), shapes, strict=True)
-        ]
+        return at()
     if all(k.is_small(type_.shape) for type_ in types):
-        rows = [[k.items(x) for x in core(*index)] for index in np.ndindex(*lead)]
+        rows = [[k.items(x) for x in at(*index)] for index in np.ndindex(*lead)]
         return [
             k.elements(type_.dtype, type_.shape, [item for row in rows for item in row[n]])
             for n, type_ in enumerate(types)
@@ -169,25 +196,27 @@ def stacked(
     results = [k.local(type_.dtype, type_.shape) for type_ in types]
 
     def turn(*index: Index) -> None:
-        for result, x, shape in zip(results, core(*index), shapes, strict=True):
-            part = x if x.shape == shape else _reshaped(k, x, shape)
-            strides = row_major(result.shape)
-            k.each(
-                shape,
-                lambda *i, r=result, p=part, s=strides: r.store(
-                    linear((*index, *i), s), p.at(*i), k.tail(r)
-                ),
-            )
+        for result, part in zip(results, at(*index), strict=True):
+
+            def put(*i: Index, result: Stored = result, part: Array = part) -> None:
+                result.put((*index, *i), part.at(*i), k.tail(result))
+
+            k.each(part.shape, put)
 
     k.each(lead, turn, unroll=False)
     return list(results)
 
 
-def _reshaped(k: Lowering, x: Array, shape: tuple[int, ...]) -> Array:
-    if isinstance(x, Elements):
-        return k.elements(x.dtype, shape, x.items)
-    assert isinstance(x, Stored)
-    return Stored(x.e, x.dtype, shape, x.buffer, x.active)
+def identity(k: Lowering, dtype: np.dtype) -> Callable[[Any, Any], Number]:
+    """Return what gives the elements of a unit matrix."""
+    one, zero = constant(k.e, dtype, 1), constant(k.e, dtype, 0)
+
+    def at(i: Any, j: Any) -> Number:
+        if isinstance(i, int) and isinstance(j, int):
+            return one if i == j else zero
+        return choose(k.index(i).eq(k.index(j)), one, zero)
+
+    return at
 
 
 # --- numbers, real or complex -------------------------------------------------------------------
@@ -214,26 +243,30 @@ def squared(x: Number, plus: Vec) -> Vec:
     return plus
 
 
+def polar(x: Number) -> tuple[Vec, Any]:
+    """Return |x|, and a number of size 1 with the sign or the direction of x, if it has any."""
+    one = x.e.constant(x.kind, 1.0)
+    if isinstance(x, Vec):
+        return x.abs(), one.copysign(x)
+    size = squared(x, x.e.constant(x.kind, 0.0)).sqrt()
+    return size, scaled(x, one / select(size.eq(0.0), 1.0, size))
+
+
 def scaled(x: Number, factor: Vec) -> Any:
     """Return a number times a real one."""
     return of_vecs([part * factor for part in vecs(x)])
 
 
-def product(a: Number, b: Number) -> Any:
-    if isinstance(a, Vec) and isinstance(b, Vec):
+def product(a: Any, b: Any) -> Any:
+    if isinstance(a, Vec):
         return a * b
-    assert isinstance(a, Complex)
-    assert isinstance(b, Complex)
     return Complex(a.re.fma(b.re, -(a.im * b.im)), a.re.fma(b.im, a.im * b.re))
 
 
-def plus_product(c: Number, a: Number, b: Number) -> Any:
+def plus_product(c: Any, a: Any, b: Any) -> Any:
     """Return ``c + a * b``."""
-    if isinstance(a, Vec) and isinstance(b, Vec):
-        return a.fma(b, real(c))
-    assert isinstance(a, Complex)
-    assert isinstance(b, Complex)
-    assert isinstance(c, Complex)
+    if isinstance(a, Vec):
+        return a.fma(b, c)
     return Complex(
         (-a.im).fma(b.im, a.re.fma(b.re, c.re)),
         a.im.fma(b.re, a.re.fma(b.im, c.im)),

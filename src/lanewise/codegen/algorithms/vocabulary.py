@@ -31,10 +31,6 @@ class Algorithms(Rules):
     searchsorted, interp = sorting.searchsorted, sorting.interp
     gufunc_call, ufunc_call = library.gufunc_call, library.ufunc_call
     python_call = python_calls.python_call
-    list_append, list_cut, list_of = lists.append, lists.cut, lists.begun_with
-    list_array, list_element = lists.elements, lists.element
-    list_tangents = staticmethod(lists.Arena.tangents)
-    table_changed, table_element = lists.changed, lists.table_element
 
     def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
         return linalg.cholesky(self, self.factors, type_, x, upper)
