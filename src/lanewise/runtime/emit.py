@@ -261,7 +261,8 @@ class Source:
 
     def _elsewhere(self, expression: str, place: Place) -> str:
         """Return the call of a function that is an expression, at a place in another file."""
-        used = sorted(set(re.findall(r"\b[vkn]\d+\b|\bsizes\b", expression)))
+        code = re.sub(r"'[^']*'", "''", expression)  # symbols have names like variables'
+        used = sorted(set(re.findall(r"\b[vkn]\d+\b|\bsizes\b", code)))
         names = {name: self.names[name] for name in used if name in self.names}
         arguments = [name for name in used if name not in names]
         made = spelled(expression, arguments, names, place)
