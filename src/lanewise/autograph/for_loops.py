@@ -161,12 +161,13 @@ class For:
         if not isinstance(length, int):
             yield from self._record(sequence, 0, length)
             return
-        may_record = length > FEWEST and sequence.can_roll
+        # Asking makes tensors of a list's arrays, so of few it is asked once they are too heavy.
+        may_record = length > FEWEST and (length <= SHORT or sequence.can_roll)
         rolled, site = _rolled(trace), here()
         #: What the variables held when the recording failed: they may settle, as histories fill.
         failed: Any = None
         position = -1
-        if may_record and site in rolled:  # in a loop around: it needs no iteration of its own
+        if may_record and site in rolled and sequence.can_roll:  # in a loop around
             self._is_exact = True
             position = yield from self._try(sequence, 0, length)
             self._is_exact = False
@@ -192,6 +193,9 @@ class For:
                 most = HEAVY if rest >= SHORT else TOO_HEAVY
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= most
                 if rest < LONG - 1 and not is_heavy and not (has_left and rest >= SHORT):
+                    continue
+                if not sequence.can_roll:
+                    may_record = False
                     continue
                 position = yield from self._try(sequence, position + 1, sequence.length)
                 if position == sequence.length - 1:

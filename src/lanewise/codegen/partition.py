@@ -364,6 +364,8 @@ def _refused(
         kernel_of(body, in_dims, kernels, split.op.params.get("fastmath", False))
     except CannotCompile as error:
         origin = dict(zip(body.operations, inner, strict=True))
+        # Whoever keeps an error keeps the frames of its traceback, and so the arguments of a call.
+        error = error.with_traceback(None)
         return error, origin.get(error.trail[-1]) if error.trail else None
     return None, None
 
