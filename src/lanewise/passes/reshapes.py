@@ -1,8 +1,9 @@
 """Reshapes behind elementwise operations, rather than before them.
 
 ``z[mask] = f(z[mask])`` of a matrix goes through a mask of one dimension, and so does all that is
-computed under it. An elementwise operation on reshapes of arrays of one shape is one on the arrays,
-reshaped. So what is made of a matrix stays a matrix, and what belongs together has one shape.
+computed under it, up to where it is reshaped again. An elementwise operation on reshapes of arrays
+of one shape is one on the arrays, reshaped. So what is made of a matrix for a matrix stays one, and
+what belongs together has one shape.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ from lanewise.passes.simplify import eliminate_dead
 
 def reshape_late(graph: Graph) -> Graph:
     """Return the graph with elementwise operations on what is reshaped before it is."""
+    moved = _moved(graph)
     #: By what a reshape gives, the array that it is of.
     origins: dict[Value, Value] = {}
-    has_moved = False
 
     def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | Operation:
-        nonlocal has_moved
         operands = [values[value] for value in op.operands]
         if op.primitive is reshape:
             source = origins.get(operands[0], operands[0])
@@ -32,38 +32,59 @@ def reshape_late(graph: Graph) -> Graph:
             if result is not source:
                 origins[result] = source
             return [result]
-        sources = _sources(op, operands, origins)
-        if sources is None:
+        if op not in moved:
             return op.map_regions(reshape_late)
-        has_moved = True
+        shape = op.results[0].type.shape
+        sources = [origins[x] if x.type.shape == shape else x for x in operands]
         (found,) = current_builder().emit(op.primitive, tuple(sources), op.params)
-        result = _shaped(found, op.results[0].type.shape)
+        result = _shaped(found, shape)
         origins[result] = found
         return [result]
 
     found = graph.rewritten(rule)
-    return eliminate_dead(found) if has_moved else found
+    return eliminate_dead(found) if moved else found
 
 
-def _sources(
-    op: Operation, operands: Sequence[Value], origins: dict[Value, Value]
-) -> list[Value] | None:
-    """Return what to compute an operation of instead; None if it stays as it is."""
+def _moved(graph: Graph) -> set[Operation]:
+    """Return the operations of which none but reshapes take what they give, if these are late."""
+    users: dict[Value, list[Operation]] = {}
+    for op in graph.operations:
+        for value in op.operands:
+            users.setdefault(value, []).append(op)
+    stays = set(graph.outputs)
+    while True:
+        #: By value that is a reshape of an array, or will be one, that array's shape.
+        shapes: dict[Value, Shape] = {}
+        moved: set[Operation] = set()
+        for op in graph.operations:
+            if op.primitive is reshape:
+                shapes[op.results[0]] = shapes.get(op.operands[0], op.operands[0].type.shape)
+            elif (shape := _source_shape(op, shapes)) and stays.isdisjoint(op.results):
+                moved.add(op)
+                shapes[op.results[0]] = shape
+        found = [
+            op.results[0]
+            for op in moved
+            if any([x.primitive is not reshape and x not in moved for x in users[op.results[0]]])
+        ]
+        if not found:
+            return moved
+        stays.update(found)
+
+
+def _source_shape(op: Operation, shapes: dict[Value, Shape]) -> Shape | None:
+    """Return the shape of the arrays that an operation's operands are reshapes of, if it is one."""
     if op.primitive.kind is not Kind.ELEMENTWISE or op.must_run or op.regions:
         return None
     if len(op.results) != 1 or not isinstance(op.results[0].type, ArrayType):
         return None
     shape = op.results[0].type.shape
-    arrays = [value for value in operands if value.type.shape == shape]
-    if not arrays or any([value not in origins for value in arrays]):
+    found = {shapes.get(value) for value in op.operands if value.type.shape == shape}
+    numbers = [value.type for value in op.operands if value.type.shape != shape]
+    wanted = found.pop() if len(found) == 1 else None
+    if wanted is None or any([product(x.shape) != 1 or x.ndim > len(wanted) for x in numbers]):
         return None
-    wanted = origins[arrays[0]].type.shape
-    numbers = [value for value in operands if value.type.shape != shape]
-    if any([origins[value].type.shape != wanted for value in arrays]) or any(
-        [product(x.type.shape) != 1 or x.type.ndim > len(wanted) for x in numbers]
-    ):
-        return None
-    return [origins[value] if value.type.shape == shape else value for value in operands]
+    return wanted
 
 
 def _shaped(value: Value, shape: Shape) -> Value:
