@@ -82,7 +82,9 @@ def _source_shape(op: Operation, shapes: dict[Value, Shape]) -> Shape | None:
     found = {shapes.get(value) for value in op.operands if value.type.shape == shape}
     numbers = [value.type for value in op.operands if value.type.shape != shape]
     wanted = found.pop() if len(found) == 1 else None
-    if wanted is None or any([product(x.shape) != 1 or x.ndim > len(wanted) for x in numbers]):
+    if wanted is None or wanted == shape:
+        return None
+    if any([product(x.shape) != 1 or x.ndim > len(wanted) for x in numbers]):
         return None
     return wanted
 
