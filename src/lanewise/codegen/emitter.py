@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -22,6 +23,12 @@ T = TypeVar("T")
 ALIGNED = 64
 #: Functions of more instructions than this are not compiled: it would take many seconds.
 MOST_LINES = 60_000
+#: What names a value and what names a block, where they are made, and a name of either where it is
+#: used.
+DEFINED, LABEL, NAME = (
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (r"^  (%\w+) = |^(\w+):$", r"^(\w+):$", r"%\w+")
+)
 #: Of loads that never change, of stores past the caches, and of loops that stay loops.
 METADATA = (
     "!0 = !{}",
@@ -154,6 +161,16 @@ class Emitter:
         outer, self.lines = self.lines, []
         yield self.lines
         self.lines = outer
+
+    def again(self, lines: Sequence[str], known: Mapping[str, str]) -> None:
+        """Write instructions once more, with other names in place of those that are known."""
+        text = "\n".join(lines)
+        names = dict(known)
+        for value, label in DEFINED.findall(text):
+            names[value or f"%{label}"] = self.name()
+        text = LABEL.sub(lambda found: f"{names['%' + found[1]][1:]}:", text)
+        text = NAME.sub(lambda found: names.get(found[0], found[0]), text)
+        self.lines += text.split("\n")
 
     # --- types and values ---------------------------------------------------------------------
 

@@ -39,6 +39,9 @@ NEST_PART = 4
 LOOP_OPERATIONS = 6
 #: A loop asks whether the run should stop once in so many turns; of which some run in one go.
 TURNS, STRIP = 1 << 14, 1 << 10
+#: Bodies of loops over blocks of lanes are written twice, with masks and without, if they have at
+#: most so many instructions.
+MOST_TWICE = 400
 #: Farther than any loop goes.
 FAR = 1 << 62
 
@@ -332,15 +335,36 @@ class Loops:
 
     @contextmanager
     def lane_loop(self, start: Index, stop: Index) -> Generator[Affine]:
-        """Write a loop whose turns are the lanes: a block of them at a time."""
+        """Write a loop whose turns are the lanes: a block of them at a time.
+
+        A short body is written twice, without a mask for blocks that are whole, and for the rest:
+        loads and stores under masks take longer, on some processors many times as long.
+        """
         e, lanes = self.e, self.e.lanes
-        whole = isinstance(start, int) and isinstance(stop, int) and (stop - start) % lanes == 0
-        with self._counting(start, stop, lanes) as (at, bound):
+        known = stop - start if isinstance(start, int) and isinstance(stop, int) else None
+        bound, counter = self.index(stop), e.slot("i64", False, self.index(start))
+        with e.aside() as head:
+            at = counter.get()
+            tail = e.lane_index() < bound - at
+        with e.aside() as lines, self.scope():
             outer = self.mask, self.in_lanes
-            self.in_lanes = True
-            self.mask = None if whole else e.lane_index() < bound - at
+            self.mask, self.in_lanes = tail if known is None or known % lanes else None, True
             yield Affine(e, at, 1)
+            is_whole = self.mask is None
             self.mask, self.in_lanes = outer
+            counter.set(at + lanes)
+        if is_whole or (known is not None and known < lanes) or len(lines) > MOST_TWICE:
+            with e.loop() as goes_on:
+                goes_on(counter.get() < bound)
+                e.lines += [*head, *lines]
+            return
+        with e.loop() as goes_on:
+            now, every = counter.get(), e.constant("b", True).spread()
+            goes_on(now + lanes <= bound)
+            old, new = (*at.parts, *tail.parts), (*now.parts, *every.parts)
+            e.again(lines, dict(zip(old, new, strict=True)))
+        with e.when(counter.get() < bound):
+            e.lines += [*head, *lines]
 
     @contextmanager
     def ahead(self, once: bool = True) -> Generator[None]:
