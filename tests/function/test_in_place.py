@@ -244,6 +244,26 @@ def test_kernels_take_no_memory(func):
         assert np.shares_memory(x, y)
 
 
+def test_a_kernel_updates_what_the_function_itself_made():
+    def func(x):
+        made = np.exp(x)
+        made[0] = 2.0
+        before = made.sum()
+        for i in range(1, x.size):
+            made[i] += made[i - 1] * 0.5
+        kept = np.exp(x) + before
+        kept[1:] = kept[:-1] - made[1:]
+        return made, kept
+
+    x = np.linspace(-1, 1, LARGE)
+    traced = lw.function(func, experimental_compile=True)
+    for _ in range(3):
+        for result, expected in zip(traced(x), func(x), strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-13)
+    plan = traced.get_concrete_function(x)._executable.native
+    assert any(free for _, free in plan.kernels)
+
+
 def test_others_may_be_mapped_along_another_axis(backend):
     @lw.function
     def func(x, y):

@@ -22,14 +22,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lanewise.codegen.uniformity import carry_of
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import has_dim
-from lanewise.ops.control import BRANCHES, CONTROL, scan, while_
-from lanewise.ops.facts import ask, is_update, may_fail
+from lanewise.ir.types import ArrayType, has_dim
+from lanewise.ops.control import BRANCHES, CONTROL, LOOPS, scan, while_
+from lanewise.ops.facts import ask, is_update, may_fail, usual
 from lanewise.ops.indexing import scatter
 from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import DIVERGENT, NATIVE, SEQUENTIAL, map_
 from lanewise.runtime.expressions import is_scalar
+
+#: Bytes of an array that it takes longer to copy than to tell a kernel of the memory it may use.
+LARGE = 1 << 15
 
 Root = Value | None
 FOREIGN: Root = None
@@ -122,7 +126,7 @@ class _Analysis:
                 roots = self.roots[op.operands[0]]
                 self.write(roots, op)
                 self.enter(op.results[0], roots)
-            elif self.lent and op.primitive is map_ and op.params["order"] == NATIVE:
+            elif op.primitive is map_ and op.params["order"] == NATIVE:
                 self.native(op, position)
             elif _allocates(op):
                 self.enter_fresh(op.results)
@@ -234,11 +238,12 @@ class _Analysis:
             self.enter(result, frozenset((result,) if is_fresh else roots))
 
     def native(self, op: Operation, position: int) -> None:
-        """Let a kernel write results to where arguments lie that are lent."""
+        """Let a kernel write results to where arguments lie that are lent, or what it updates."""
         free = [
             k
             for k, value in enumerate(op.operands)
-            if not self.roots[value].isdisjoint(self.lent) and self.is_free(value, op, position)
+            if (not self.roots[value].isdisjoint(self.lent) or _is_updated(op, k))
+            and self.is_free(value, op, position)
         ]
         self.enter_fresh(op.results)
         pairs = self.overwriting(op, free)
@@ -295,6 +300,23 @@ def _is_atomic(op: Operation) -> bool:
     if op.primitive is map_:
         return op.params["order"] == NATIVE
     return op.primitive is update_slice or (op.primitive is scatter and op.params["fn"] is None)
+
+
+def _is_updated(op: Operation, position: int) -> bool:
+    """Whether the region of a map would copy much of an operand before it writes to it."""
+    (body,) = op.regions
+    source = body.inputs[position]
+    if not isinstance(source.type, ArrayType):
+        return False
+    if usual(source.type.shape) * source.type.dtype.itemsize < LARGE:
+        return False
+
+    def updates(inner: Operation) -> bool:
+        if inner.primitive in LOOPS:
+            return source in inner.operands[carry_of(inner)]
+        return is_update(inner) and inner.operands[0] is source
+
+    return any(map(updates, body.operations))
 
 
 def _allocates(op: Operation) -> bool:
