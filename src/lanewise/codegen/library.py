@@ -285,8 +285,7 @@ class _Call:
         self._raised: Slot | None = None
         if is_locked:
             ufunc_loops.require_locking()
-            self._raised = e.slot("b", False)
-            self._raised.set(e.constant("b", False))
+            self._raised = e.slot("b", False, e.constant("b", False))
 
     def once(self, starts: Sequence[Index], count: Any, steps: Sequence[Index]) -> None:
         """Write a call for so many, each some bytes from the one before."""
@@ -368,16 +367,12 @@ class _Call:
 
 def _each_run(bits: Vec, lane: int, run: Callable[[Index, Index], None]) -> None:
     """Write something for each run of bits that are set; the lowest is that of a lane."""
-    e, left = bits.e, bits.e.slot("u64", False)
-    left.set(bits)
-
-    def trailing_zeros(x: Vec) -> Vec:
-        return e.intrinsic("cttz", x, e.constant("b", False)).as_kind("i64")
+    e, left = bits.e, bits.e.slot("u64", False, bits)
 
     def turn() -> None:
         bits = left.get()
-        first = trailing_zeros(bits)
-        run(first + lane, trailing_zeros(~(bits >> first.as_kind("u64"))))
+        first = e.zeros("cttz", bits)
+        run(first + lane, e.zeros("cttz", ~(bits >> first.as_kind("u64"))))
         left.set(bits & (bits + (bits & -bits)))  # what is carried clears the lowest run
 
     e.repeat(lambda: left.get().ne(0), turn)

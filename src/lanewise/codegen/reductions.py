@@ -304,9 +304,8 @@ class Reductions(Lowering):
         start = self.constant(wide, -0.0 if wide.kind in "fc" and inner else 0)
 
         def block(i: Index, height: int, j: Index, width: int) -> None:
-            sums = {place: self.variable(wide) for place in np.ndindex(height, width)}
-            for total in sums.values():
-                total.set(start)
+            places = np.ndindex(height, width)
+            sums = {place: self.variable(wide, first=start) for place in places}
             for p in self.range(inner, unroll=False):
                 factors = [self.convert(right(p, plus(j, c)), wide) for c in range(width)]
                 for r in range(height):

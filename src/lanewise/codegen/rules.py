@@ -270,10 +270,8 @@ class Rules(Reductions):
         return found
 
     def _scalar_overflow(self, verb: str, a: Vec, b: Vec) -> Vec:
-        e = self.e
-        name = f"llvm.s{verb}.with.overflow.i64"
-        e.module.declare(name, "{ i64, i1 }", "i64", "i64")
-        pair = e.write(f"call {{ i64, i1 }} @{name}(i64 {a.parts[0]}, i64 {b.parts[0]})")
+        e, given = self.e, [("i64", x.parts[0]) for x in (a, b)]
+        pair = e.external("{ i64, i1 }", f"llvm.s{verb}.with.overflow.i64", *given)
         self.fail(e.uniform("b", e.write(f"extractvalue {{ i64, i1 }} {pair}, 1")))
         return e.uniform("i64", e.write(f"extractvalue {{ i64, i1 }} {pair}, 0"))
 

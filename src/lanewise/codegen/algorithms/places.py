@@ -25,8 +25,7 @@ def places_of(k: Lowering, mask: Array, length: DimLike) -> Array:
     """
     mask = k.ready(mask)
     found = k.local(_INTP, (length + 1,))
-    count = k.e.slot("i64", k.in_lanes)
-    count.set(k.index(0))
+    count = k.e.slot("i64", k.in_lanes, k.index(0))
     for i in k.range(mask.shape[0], unroll=False):
         (holds,) = numbers.vecs(mask.at(i))
         behind = count.get()

@@ -137,9 +137,7 @@ class _Sort:
             store(self.e, pointer, self._offset(x.kind, at, x.varying), x, None)
 
     def variable(self, start: Vec) -> Slot:
-        slot = self.e.slot(start.kind, start.varying)
-        slot.set(start)
-        return slot
+        return self.e.slot(start.kind, start.varying, start)
 
     # --- the order of parts -------------------------------------------------------------------
 
@@ -151,7 +149,7 @@ class _Sort:
         """
         e, kind = self.e, self.kinds[0]
         n, floor = e.uniform("i64", "%n"), e.constant(kind, -greatest(kind) - 1)
-        bits = 64 - e.intrinsic("ctlz", n, e.constant("b", False))
+        bits = 64 - e.zeros("ctlz", n)
         waiting = _Stack(self, ("i64", "i64", kind, "i64"))
         waiting.push([self.k.index(0), n, floor, bits * PATIENCE])
 

@@ -135,9 +135,7 @@ class Tile:
             for i in indices:
                 found = list(step(i, found))
             return found
-        variables = [self.k.variable(dtype_of(x)) for x in start]
-        for variable, x in zip(variables, start, strict=True):
-            variable.set(x)
+        variables = [self.k.variable(dtype_of(x), first=x) for x in start]
         for i in indices:
             after = step(i, [variable.get() for variable in variables])
             for variable, x in zip(variables, after, strict=True):

@@ -21,9 +21,7 @@ def patched_pair(
 ) -> tuple[Vec, Vec]:
     """Do what `Emitter.patched` does for two Vecs, which vary if the mask does."""
     e = mask.e
-    slots = [e.slot(vec.kind, mask.varying) for vec in usual]
-    for slot, vec in zip(slots, usual, strict=True):
-        slot.set(vec)
+    slots = [e.slot(vec.kind, mask.varying, vec) for vec in usual]
     with e.when(e.any(mask)):
         for slot, vec, other in zip(slots, usual, rare(), strict=True):
             slot.set(select(mask, other, vec) if mask.varying else other)

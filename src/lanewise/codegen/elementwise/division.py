@@ -197,9 +197,7 @@ def _fmod_rare(a: Vec, b: Vec) -> Vec:
     x, y = a.abs(), b.abs()
     invalid = a.isnan() | b.isnan() | x.eq(np.inf) | y.eq(0.0)
     digits = MANTISSA[kind] - 1
-    varying = a.varying or b.varying
-    rest = e.slot(kind, varying)
-    rest.set(select(invalid, 0.0, x))
+    rest = e.slot(kind, a.varying or b.varying, select(invalid, 0.0, x))
     y = select(invalid, 1.0, y)  # ends the loop
     exponent_of_y = _exponent(y)
 

@@ -87,10 +87,8 @@ def _known_power(x: Vec, n: int) -> Vec:
 def _power(x: Vec, n: Vec) -> Vec:
     """Square and multiply, a bit of the exponent each turn."""
     e, kind, varying = x.e, x.kind, x.varying or n.varying
-    left, square, result = (e.slot(k, varying) for k in (f"u{BITS[kind]}", kind, kind))
-    left.set(unsigned(n))
-    square.set(x)
-    result.set(e.constant(kind, 1))
+    left = e.slot(f"u{BITS[kind]}", varying, unsigned(n))
+    square, result = e.slot(kind, varying, x), e.slot(kind, varying, e.constant(kind, 1))
 
     def turn() -> None:
         bits, factor, product = left.get(), square.get(), result.get()
@@ -127,10 +125,9 @@ def _gcd(x: Vec, y: Vec) -> Vec:
     """Binary algorithm (Stein 1967): odd numbers are subtracted, twos are dropped."""
     e, kind, varying = x.e, x.kind, x.varying or y.varying
     twos = trailing_zeros(x | y)
-    u, v = e.slot(kind, varying), e.slot(kind, varying)
     some = x.ne(0)
-    u.set(_odd(x))
-    v.set(select(some, _odd(y), 0))  # ends the loop: the result is y
+    u = e.slot(kind, varying, _odd(x))
+    v = e.slot(kind, varying, select(some, _odd(y), 0))  # ends the loop: the result is y
 
     def turn() -> None:
         a, b = u.get(), v.get()
