@@ -34,21 +34,14 @@ _PATIENCE = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where the numbers of an array lie.
+    """Where the numbers of an array lie."""
 
-    Attributes
-    ----------
-    pointer, start
-        A pointer, and how many bytes behind it the first element of the first lane is.
-    lane
-        How many bytes lie between lanes; 0 where all read the same.
-    strides
-        How many bytes lie between neighbours along each axis.
-    """
-
+    #: A pointer, and how many bytes behind it the first element of the first lane is.
     pointer: str
     start: Index
+    #: How many bytes lie between lanes; 0 where all read the same.
     lane: int
+    #: How many bytes lie between neighbours along each axis.
     strides: tuple[Index, ...]
 
     def along(self, axis: int, size: DimLike, of: DimLike) -> Index:

@@ -60,28 +60,19 @@ def share_of(operations: int, in_lanes: bool = False) -> int:
 
 
 class Loops:
-    """Writes loops.
-
-    Attributes
-    ----------
-    share
-        To how many operations the loops over elements of one operation may be written out.
-    e
-        Where instructions go.
-    mask
-        The lanes that are active; None for all.
-    in_lanes
-        Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
-    stopped
-        Where the function is left if it should stop.
-    """
+    """Writes loops."""
 
     def __init__(self, e: Emitter) -> None:
+        #: Where instructions go.
         self.e = e
+        #: The lanes that are active; None for all.
         self.mask: Vec | None = None
+        #: Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
         self.in_lanes = False
         self._is_ahead = False
+        #: To how many operations the loops over elements of one operation may be written out.
         self.share = MOST_SHARE
+        #: Where the function is left if it should stop.
         self.stopped = e.label("stopped")
         #: Turns of loops since it was last asked whether to stop.
         self._turns = e.slot("i32", False, e.constant("i32", 0))

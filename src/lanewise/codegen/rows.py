@@ -85,36 +85,25 @@ def store(k: Lowering, items: Sequence[Number], target: Given, row: Affine, stop
 
 
 class _Rows:
-    """How rows are moved: as many at once as a register holds numbers.
-
-    Attributes
-    ----------
-    kind
-        What they consist of in memory.
-    width
-        How many of it a number takes: two, if it is complex.
-    count, length
-        How many there are in a row, and its bytes.
-    side
-        How many rows a register holds a column of.
-    lane
-        How many numbers stand in a lane of 16 bytes.
-    piece
-        How many columns are moved at once: two lanes of them, where registers have four.
-    blocks
-        Behind how many bytes the rows begin that are moved at once.
-    """
+    """How rows are moved: as many at once as a register holds numbers."""
 
     def __init__(self, k: Lowering, x: Given) -> None:
         self.k, self.e, kinds = k, k.e, kinds_of(x.dtype)
         self.is_truth = kinds[0] == "b"
+        #: What they consist of in memory.
         self.kind = "u8" if self.is_truth else kinds[0]
+        #: How many of it a number takes: two, if it is complex.
+        #: How many there are in a row, and its bytes.
         self.width, self.count = len(kinds), len(kinds) * x.size
         self.length = self.count * size_of(self.kind)
+        #: How many rows a register holds a column of.
         self.side = side_of(k.e, self.kind)
+        #: How many numbers stand in a lane of 16 bytes.
         self.lane = min(LANE // size_of(self.kind), self.side)
         several = self.side // self.lane >= 4 and self.count >= 2 * self.lane
+        #: How many columns are moved at once: two lanes of them, where registers have four.
         self.piece = 2 * self.lane if several else self.lane
+        #: Behind how many bytes the rows begin that are moved at once.
         self.blocks = [first * self.length for first in range(0, k.e.lanes, self.side)]
 
     def place(self, x: Given, row: Affine, stop: Vec) -> tuple[Vec, str, Vec, str]:

@@ -9,6 +9,7 @@ scalar, on which operators are fast; only arguments of a plan without control fl
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -39,7 +40,6 @@ from lanewise.runtime.expressions import (
     sizes_expression,
     slice_key,
 )
-from lanewise.runtime.filling import filled_by
 from lanewise.runtime.memory import Memory, analyze, last_uses
 from lanewise.runtime.placing import (
     Place,
@@ -505,3 +505,38 @@ class Source:
 
 def _is_array(value: Value) -> bool:
     return isinstance(value.type, ArrayType) and bool(value.type.shape)
+
+
+def filled_by(graph: Graph) -> dict[Operation, Operation]:
+    """Return kernels whose rows all go to most rows of an array, and what writes them there.
+
+    What a stencil gives is mostly the inside of an array. NumPy would be given the rows of the
+    inside, and copy them into a copy of the array. Instead the kernel is handed a new array in
+    which the rows outside of it stand already, and writes to the others.
+    """
+    read = [value for op in graph.operations for value in op.operands]
+    count = Counter([*read, *graph.outputs, *graph.outputs])
+    places = {op: place for place, op in enumerate(graph.operations)}
+    makers = {value: op for op in graph.operations for value in op.results}
+    found: dict[Operation, Operation] = {}
+    for op in graph.operations:
+        if op.primitive is not update_slice or op.params["index"][:1] in ((), (None,)):
+            continue
+        (first, last, step), *rest = op.params["index"]
+        before, maker = [makers.get(value) for value in op.operands[:2]]
+        if (
+            maker is not None
+            and maker.params.get("order") == NATIVE
+            and len(maker.results) == 1
+            and not any(maker.params.get("columns", ()))
+            and op.operands[1].type.dtype == op.results[0].type.dtype
+            and count[op.operands[1]] == 1
+            and maker.params["size"] == last - first
+            and step == 1
+            and not any(rest)
+            and all([isinstance(n, int) for n in (first, last, *op.results[0].type.shape)])
+            and 4 * (last - first) >= 3 * op.results[0].type.shape[0]
+            and (before is None or places[before] < places[maker])
+        ):
+            found[maker] = op
+    return found

@@ -56,24 +56,16 @@ def pairs(size: int, run: int, first: int, distance: int) -> list[tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What stands for an element while rows are sorted.
+    """What stands for an element while rows are sorted."""
 
-    Attributes
-    ----------
-    enter
-        Gives the Vecs that stand for an element, of itself and its place.
-    leave
-        Gives the result of these Vecs.
-    count
-        How many of them, from the first, are compared. If it is the only one, exchanging is taking
-        the lesser and the greater.
-    kinds
-        Their kinds.
-    """
-
+    #: Gives the Vecs that stand for an element, of itself and its place.
     enter: Callable[[Number, Vec], list[Vec]]
+    #: Gives the result of these Vecs.
     leave: Callable[[Sequence[Vec]], Number]
+    #: How many of them, from the first, are compared. If it is the only one, exchanging is taking
+    #: the lesser and the greater.
     count: int
+    #: Their kinds.
     kinds: tuple[str, ...]
 
     @property

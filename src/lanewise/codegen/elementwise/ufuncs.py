@@ -29,7 +29,6 @@ from lanewise.codegen.elementwise import (
     real_ufuncs,
 )
 from lanewise.codegen.mathlib import (
-    bessel,
     error_function,
     exponential,
     gamma,
@@ -220,7 +219,7 @@ SCIPY: dict[str, Writer] = {
     "xlog1py": special.xlog1py,
     "entr": special.entr,
     "rel_entr": special.rel_entr,
-    "i0": bessel.i0,
+    "i0": special.i0,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
     "log1p": exponential.log1p,
