@@ -11,12 +11,12 @@ from lanewise.codegen.arrays import row_major
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.prices import PRICES, Work, fetch, vector_price
-from lanewise.codegen.uniformity import IN_REGISTERS, carry_of, varying_values
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
+from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan, while_
 from lanewise.ops.facts import Held, Kind, ask, count, is_update
 from lanewise.ops.paths import Step, step_shape
 from lanewise.ops.regions import map_

@@ -12,6 +12,7 @@ from itertools import count
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import symbols_in
+from lanewise.ops.control import carry_of
 from lanewise.passes.control import settled
 from lanewise.passes.lanes import Report
 from lanewise.passes.pipeline import DIVERGED
@@ -53,11 +54,9 @@ def batched_loop(
     """
     test, body = [vectorize(region) for region in op.regions]
     mapper = Mapper(size, fallback, report)
-    captures = op.params["captures"]
-    turn, taken = settled(mapper, body, mapped, slice(captures, None))
-    question = mapper.region(test, taken)
-    regions = question.finish(), turn.finish(taken[captures:])
-    return DIVERGED(regions[0]), DIVERGED(regions[1]), tuple(taken)
+    turn, taken = settled(mapper, body, mapped, carry_of(op))
+    question = mapper.region(test, taken).finish()
+    return DIVERGED(question), DIVERGED(turn.finish(taken[carry_of(op)])), tuple(taken)
 
 
 def fresh_symbol(graph: Graph, name: str = "live") -> Dim:

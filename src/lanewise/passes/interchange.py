@@ -18,7 +18,8 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import CONTROL, scan
 from lanewise.ops.movement import reshape
-from lanewise.ops.regions import PARALLEL, map_
+from lanewise.ops.regions import PARALLEL, example_type, map_
+from lanewise.passes.edges import shaped
 
 
 def interchanged(graph: Graph) -> Graph:
@@ -149,12 +150,12 @@ def _recorded(op: Operation, nest: _Nest, operands: Sequence[Value]) -> list[Val
         rows = nest.taken.get(position)
         is_slices = position >= xs
         if rows is not None:
-            value = _shaped(value, (length, *rows) if is_slices else rows)
+            value = shaped(value, (length, *rows) if is_slices else rows)
         entries.append(value)
         axes.append(None if rows is None else int(is_slices))
     outer = Builder()
     rows_in = [
-        outer.input(value.type if axis is None else _row(value.type, axis))
+        outer.input(example_type(value.type, axis))
         for value, axis in zip(entries, axes, strict=True)
     ]
     outer.location = op._place
@@ -166,7 +167,7 @@ def _recorded(op: Operation, nest: _Nest, operands: Sequence[Value]) -> list[Val
     found = map_(*entries, regions=(region,), **params)
     found = found if isinstance(found, tuple) else (found,)
     results: dict[int, Value] = {
-        position: _shaped(value, body.outputs[position - first].type.shape)
+        position: shaped(value, body.outputs[position - first].type.shape)
         for position, value in zip(positions, found, strict=True)
     }
     if len(results) < carry:
@@ -191,7 +192,7 @@ def _body(body: Graph, nest: _Nest, first: int) -> Graph:
             if value not in values and source is not None:
                 given = values[body.inputs[source]]
                 is_row = source in nest.taken
-                values[value] = given if is_row else _shaped(given, value.type.shape)
+                values[value] = given if is_row else shaped(given, value.type.shape)
             arguments.append(values[body.inputs[source]] if source in nest.taken else values[value])
         made = inner.inline(nest.map.regions[0], arguments)
         outputs = []
@@ -216,11 +217,3 @@ def _alone(op: Operation, nest: _Nest, operands: Sequence[Value]) -> dict[int, V
     found = scan(*[operands[i] for i in kept], regions=(region,), **params)
     found = found if isinstance(found, tuple) else (found,)
     return dict(zip(carried, found, strict=True))
-
-
-def _row(type_: ArrayType, axis: int) -> ArrayType:
-    return array_type(type_.dtype, type_.shape[:axis] + type_.shape[axis + 1 :])
-
-
-def _shaped(value: Value, shape: Shape) -> Value:
-    return value if value.type.shape == shape else reshape(value, shape=shape)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import has_dim
-from lanewise.ops.control import BRANCHES, CONTROL, scan, while_
+from lanewise.ops.control import BRANCHES, CONTROL, LOOPS, carry_of
 from lanewise.ops.facts import ask, is_update, may_fail
 from lanewise.ops.indexing import scatter
 from lanewise.ops.movement import update_slice
@@ -111,7 +111,7 @@ class _Analysis:
         for position, op in enumerate(self.graph.operations):
             if op.primitive in BRANCHES:
                 self.branch(op, position)
-            elif op.primitive is while_ or op.primitive is scan:
+            elif op.primitive in LOOPS:
                 self.loop(op, position)
             elif op.primitive is map_ and op.params["order"] == DIVERGENT:
                 self.enter_fresh(op.results)  # its runner sees to that
@@ -196,12 +196,9 @@ class _Analysis:
             self.enter(result, frozenset(roots))
 
     def loop(self, op: Operation, position: int) -> None:
-        first = op.params["captures"]
-        body = op.regions[-1]
-        inputs, carried = body.inputs[first:], len(op.operands) - first
-        if op.primitive is scan:
-            carried = op.params["carry"]
-        inputs, outputs = inputs[:carried], body.outputs[:carried]
+        carry, body = carry_of(op), op.regions[-1]
+        first, carried = carry.start, carry.stop - carry.start
+        inputs, outputs = body.inputs[carry], body.outputs[:carried]
         own = {i for i, value in enumerate(inputs) if not is_scalar(value.type)}
         while True:
             memory = self.region(body, [first + i for i in own])
@@ -221,7 +218,7 @@ class _Analysis:
         # Any other carry may be what it was at first, or what one of the others was.
         place = dict(zip(body.inputs, op.operands, strict=True))
         roots: set[Root] = set(op.results[:1])
-        for operand in op.operands[first : first + carried]:
+        for operand in op.operands[carry]:
             roots |= self.roots[operand]
         for value in outputs:
             for root in memory.roots[value]:
