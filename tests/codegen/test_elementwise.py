@@ -20,7 +20,7 @@ from lanewise.codegen.elementwise import (
     division,
     real_ufuncs,
 )
-from lanewise.codegen.elementwise.calls import called, patched
+from lanewise.codegen.elementwise.complex_ufuncs import called, patched
 from lanewise.codegen.mathlib import error_function, gamma, special
 from lanewise.codegen.mathlib.extended import exp_of_sum, log_pair
 from lanewise.codegen.numbers import Complex

@@ -227,10 +227,8 @@ class Heap:
 
 def _variable(k: Any, type_: str, first: str) -> str:
     """Return a variable of the function's frame that is set as the function begins."""
-    e = k.e
-    name = e.name()
-    e.entry.append(f"  {name} = alloca {type_}")
-    e.entry.append(f"  store {type_} {first}, ptr {name}")
+    name = k.e.at_entry(f"alloca {type_}")
+    k.e.entry.append(f"  store {type_} {first}, ptr {name}")
     return name
 
 
@@ -345,8 +343,3 @@ class Given(Array):
             stream(e, self.pointer, offset, number)
         with e.when(~aligned):
             store(e, self.pointer, offset, number, None)
-
-    def slice(self, *lead: Index) -> Given:
-        """Return the sub-array at indices of the first axes."""
-        shape, lead = self.shape[len(lead) :], (*self.lead, *lead)
-        return Given(self.e, self.dtype, shape, self.pointer, lead, self.strides, self.active)

@@ -248,6 +248,24 @@ class Emitter:
         """
         return self.intrinsic(name, x, rest=[("i1", "false")]).as_kind("i64")
 
+    def shuffled(
+        self, kind: str, width: int, order: Sequence[int], a: str, b: str = "poison"
+    ) -> str:
+        """Return elements of two vectors of a width, those of the second behind the first's."""
+        if list(order) == list(range(width)):
+            return a
+        type_ = f"<{width} x {LLVM[kind]}>"
+        text = ", ".join([f"i32 {place}" for place in order])
+        return self.write(f"shufflevector {type_} {a}, {type_} {b}, <{len(order)} x i32> <{text}>")
+
+    def lane(self, x: Vec, number: str) -> Vec:
+        """Return what the first part of a varying value has in a lane, of a number with its type.
+
+        The number may be one that is computed.
+        """
+        text = f"extractelement {self.type(x.kind, True)} {x.parts[0]}, {number}"
+        return self.uniform(x.kind, self.write(text))
+
     def any(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in some lane."""
         return self._across(mask, "or", operator.or_) if mask.varying else mask
@@ -325,6 +343,17 @@ class Emitter:
         return self.choose(
             self.any(mask), lambda: select(mask, rare().spread(), usual), lambda: usual
         )
+
+    def patched_pair(
+        self, usual: tuple[Vec, Vec], mask: Vec, rare: Callable[[], Sequence[Vec]]
+    ) -> tuple[Vec, Vec]:
+        """Do what `patched` does for two Vecs, which vary if the mask does."""
+        slots = [self.slot(vec.kind, mask.varying, vec) for vec in usual]
+        with self.when(self.any(mask)):
+            for slot, vec, other in zip(slots, usual, rare(), strict=True):
+                slot.set(select(mask, other, vec) if mask.varying else other)
+        first, second = (slot.get() for slot in slots)
+        return first, second
 
     @contextmanager
     def loop(self, *, rolled: bool = False) -> Generator[Callable[[Vec], None]]:
@@ -418,11 +447,7 @@ class Emitter:
                 given = ("i64", lanes.parts[0]), ("i1", "true")  # there is one
                 index = e.external("i64", "llvm.cttz.i64", *given)
 
-                def lane(x: Vec) -> Vec:
-                    text = f"extractelement {e.type(x.kind, True)} {x.parts[0]}, i64 {index}"
-                    return e.uniform(x.kind, e.write(text))
-
-                one = e.call(name, function, *[lane(x) for x in operands])
+                one = e.call(name, function, *[e.lane(x, f"i64 {index}") for x in operands])
                 type_, before = e.type(one.kind, True), found.get().parts[0]
                 new = f"insertelement {type_} {before}, {LLVM[one.kind]} {one.parts[0]}"
                 found.set(Vec(e, one.kind, True, (e.write(f"{new}, i64 {index}"),)))

@@ -350,8 +350,8 @@ class _Call:
 
     def _array(self, type_: str, items: Sequence[str]) -> str:
         """Return an array in the function's frame, its items stored where the code at hand is."""
-        e, name = self.k.e, self.k.e.name()
-        e.entry.append(f"  {name} = alloca [{len(items)} x {type_}]")
+        e = self.k.e
+        name = e.at_entry(f"alloca [{len(items)} x {type_}]")
         for place, item in enumerate(items):
             at = e.write(f"getelementptr {type_}, ptr {name}, i64 {place}")
             e.do(f"store {type_} {item}, ptr {at}")

@@ -238,6 +238,16 @@ class Code:
             return self._engine.get_function_address(name)
 
 
+#: What kernels call, by name; it lives for ever.
+_provided: dict[str, Code] = {}
+
+
+def provide(name: str, text: str) -> None:
+    """Have kernels call a function of a module by its name."""
+    _provided[name] = Code(text)
+    binding.add_symbol(name, _provided[name].address(name))
+
+
 def assembly(text: str) -> str:
     """Return the assembly of a module.
 

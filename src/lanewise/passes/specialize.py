@@ -6,7 +6,7 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -202,18 +202,16 @@ def at_usual_sizes(graph: Graph, examples: int | None = None) -> Graph:
     return specialized(graph, {name: size(name) for name in names}) if names else graph
 
 
-def replaced(
-    value: Any, sizes: Mapping[str, Any], change: Callable[[Dim, Any], DimLike] = substitute
-) -> Any:
+def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
     """Return a type, a parameter or a container of these with its symbols replaced."""
     if isinstance(value, Dim):
-        return change(value, sizes)
+        return substitute(value, sizes)
     if isinstance(value, dict):
-        return {name: replaced(part, sizes, change) for name, part in value.items()}
+        return {name: replaced(part, sizes) for name, part in value.items()}
     if type(value) is tuple:
-        return tuple([replaced(part, sizes, change) for part in value])
+        return tuple([replaced(part, sizes) for part in value])
     if isinstance(value, ArrayType):
-        return array_type(value.dtype, replaced(value.shape, sizes, change))
+        return array_type(value.dtype, replaced(value.shape, sizes))
     return value
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType, symbols_in
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.passes.assume import solutions
-from lanewise.passes.specialize import replaced, unknown_sizes
+from lanewise.passes.specialize import unknown_sizes
 
 
 def input_sizes(graph: Graph) -> list[tuple[str, int, int, DimLike]]:
@@ -82,4 +82,12 @@ def of_any_size(op: Operation) -> bool:
 
 def bind(value: Any, sizes: dict[str, int]) -> Any:
     """Return a parameter with its symbolic dimensions replaced by their sizes."""
-    return replaced(value, sizes, evaluate)
+    if isinstance(value, Dim):
+        return evaluate(value, sizes)
+    if isinstance(value, dict):
+        return {name: bind(part, sizes) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple([bind(part, sizes) for part in value])
+    if isinstance(value, ArrayType):
+        return array_type(value.dtype, bind(value.shape, sizes))
+    return value

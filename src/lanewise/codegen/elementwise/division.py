@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from lanewise.codegen.elementwise.calls import patched_pair
 from lanewise.codegen.mathlib.arithmetic import BIAS, MANTISSA, SHIFT, TINY, two_to
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
@@ -149,7 +148,7 @@ def divmod_(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     # NumPy's formula gives the exact quotient as long as its roundings stay below a half.
     usual = (quotient.abs() < 2.0 ** (MANTISSA[a.kind] - 2)) & (b.abs() < np.inf)
     found = quotient, rest
-    return patched_pair(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
+    return a.e.patched_pair(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
 
 
 def _divmod_rare(a: Vec, b: Vec) -> tuple[Vec, Vec]:
