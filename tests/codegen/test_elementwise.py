@@ -22,7 +22,7 @@ from lanewise.codegen.elementwise import (
 )
 from lanewise.codegen.elementwise.complex_ufuncs import called, patched
 from lanewise.codegen.mathlib import error_function, gamma, special
-from lanewise.codegen.mathlib.extended import exp_of_sum, log_pair
+from lanewise.codegen.mathlib.exponential import exp_of_sum, log_pair
 from lanewise.codegen.numbers import Complex
 from support.driver import compile_all, compile_elementwise
 

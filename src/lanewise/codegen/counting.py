@@ -80,21 +80,14 @@ def _stepped(shape: Sequence[int], strides: Sequence[int], step: Step) -> tuple[
 
 
 class Counting:
-    """Counts the work of a kernel's regions.
-
-    Parameters
-    ----------
-    lanes
-        How many examples are in lanes; 1 where elements of one are.
-    lent
-        What is not to be written to.
-    varying
-        The values that differ between those.
-    """
+    """Counts the work of a kernel's regions."""
 
     def __init__(self, lanes: int, lent: Iterable[Value], varying: Iterable[Value] = ()) -> None:
+        #: How many examples are in lanes; 1 where elements of one are.
         self.lanes = lanes
+        #: What is not to be written to.
         self.lent = set(lent)
+        #: The values that differ between lanes.
         self.varying = set(varying)
         #: How much lies around a value: that of the array that it is a part of.
         self.around: dict[Value, float] = {}

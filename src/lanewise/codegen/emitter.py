@@ -51,24 +51,14 @@ class Module:
 
 
 class Emitter:
-    """Writes one function: instructions in order, blocks, and variables in its frame.
-
-    Parameters
-    ----------
-    module
-        Where the function, and what it calls, go.
-    group
-        Lanes of one part of a varying value.
-    parts
-        Parts of a varying value: ``group * parts`` lanes run together.
-    flags
-        LLVM's fast-math flags for arithmetic, empty for IEEE semantics.
-    """
+    """Writes one function: instructions in order, blocks, and variables in its frame."""
 
     def __init__(self, module: Module, group: int, parts: int, flags: str = "") -> None:
+        #: Where the function, and what it calls, go.
         self.module = module
-        self.group = group
-        self.parts = parts
+        #: Lanes of one part of a varying value; and its parts: so many times more run together.
+        self.group, self.parts = group, parts
+        #: LLVM's fast-math flags for arithmetic, empty for IEEE semantics.
         self.flags = f"{flags} " if flags else ""
         self.entry: list[str] = []
         self.prologue: list[str] = []

@@ -365,10 +365,6 @@ class Loops:
         yield
         self.e.flags = outer
 
-    def changed(self, outer: Vec | None, old: Number, new: Number) -> Number:
-        """Return a new number in lanes that are active; in others that were so an old one."""
-        return new if self.mask is outer or self.mask is None else choose(self.mask, new, old)
-
     def both(self, condition: Vec) -> Vec:
         """Return the active lanes in which a condition holds."""
         return condition if self.mask is None else condition & self.mask
@@ -411,8 +407,11 @@ class Loops:
         for index in nest:
             before = [variable.get() for variable in variables]
             after = step(index, *before)
-            for variable, old, new in zip(variables, before, after, strict=True):
-                variable.set(self.changed(outer, old, new))
+            if self.mask is not outer and self.mask is not None:  # some lanes make no turn
+                pairs = zip(after, before, strict=True)
+                after = [choose(self.mask, new, old) for new, old in pairs]
+            for variable, new in zip(variables, after, strict=True):
+                variable.set(new)
         found = [variable.get() for variable in variables]
         return numbers.across(self.e, found, combine) if in_lanes and combine is not None else found
 

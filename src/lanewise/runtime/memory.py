@@ -126,9 +126,10 @@ class _Analysis:
                 self.native(op, position)
             elif _allocates(op):
                 self.enter_fresh(op.results)
-            else:
+            else:  # of which nothing better is known
+                roots = _FOREIGN.union(*[self.roots[value] for value in op.operands])
                 for result in op.results:
-                    self.enter(result, self.reachable(op))
+                    self.enter(result, roots)
         return self.memory
 
     def region(self, graph: Graph, given: Iterable[int] = ()) -> Memory:
@@ -148,10 +149,6 @@ class _Analysis:
     def enter_fresh(self, values: Iterable[Value]) -> None:
         for value in values:
             self.enter(value, frozenset((value,)))
-
-    def reachable(self, op: Operation) -> frozenset[Root]:
-        """Return the roots that a result may have of which nothing better is known."""
-        return _FOREIGN.union(*[self.roots[value] for value in op.operands])
 
     def is_free(self, value: Value, op: Operation, position: int) -> bool:
         """Return whether an operation may have the memory of an operand for itself."""

@@ -9,8 +9,7 @@ Stegun, Handbook of Mathematical Functions, 9.7.1). The polynomials are minimax 
 from __future__ import annotations
 
 from lanewise.codegen.mathlib.arithmetic import horner, side_by_side, two_sum
-from lanewise.codegen.mathlib.exponential import exp, log, log1p
-from lanewise.codegen.mathlib.extended import exp_of_sum
+from lanewise.codegen.mathlib.exponential import exp, exp_of_sum, log, log1p
 from lanewise.codegen.vector import Vec, select
 
 #: What `logit` raises tiny numbers by, so that their reciprocals are finite, and its logarithm.
