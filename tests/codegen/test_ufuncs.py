@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lanewise.codegen.elementwise.integer_ufuncs import NEGATIVE_POWER
 from lanewise.codegen.elementwise.ufuncs import ROWS, SCIPY, lookup
 from lanewise.codegen.numbers import constant
 from lanewise.ops.ufuncs import ROWS as KNOWN
@@ -181,14 +180,13 @@ def test_a_negative_power_of_integers_fails():
     told = []
 
     def write(x, n):
-        power(x, n, fail=lambda *failure: told.append(failure))
-        return told[-1][0]
+        power(x, n, fail=told.append)
+        return told[-1]
 
     n = np.arange(-8, 8, dtype=np.int32)
     where = compile_elementwise(write, loop[:2])(np.full(16, 3, np.int32), n)
     assert np.array_equal(where, n < 0)
-    assert told[-1][1:] == ("ValueError", NEGATIVE_POWER)
-    with pytest.raises(ValueError, match=NEGATIVE_POWER):
+    with pytest.raises(ValueError, match="negative integer powers are not allowed"):
         np.power(n, n)
     unsigned = lookup(np.power, (np.dtype(np.uint8),) * 3)
     assert unsigned is not None and not unsigned.fails

@@ -108,7 +108,7 @@ class Lowering(Loops):
             names = ", ".join(map(str, loop[: fn.nin]))
             raise CannotCompile(f"{fn.__name__} of {names} has no native form")
         given = loop[: fn.nin]
-        extra = {"fail": self._fail_with} if getattr(found, "fails", False) else {}
+        extra = {"fail": self.fail} if found.fails else {}
 
         def call(*operands: Number) -> Any:
             return found(*[convert(x, d) for x, d in zip(operands, given, strict=True)], **extra)
@@ -147,10 +147,6 @@ class Lowering(Loops):
             end = FAR if most is None else self.index(most)
             self.fail(~((count >= 0) & (count <= end)))
         self.e.counted[name] = Counted(count, most)
-
-    def _fail_with(self, condition: Vec, error: str, message: str) -> None:
-        del error, message  # the interpreter raises them, on the example that failed
-        self.fail(condition)
 
     def leave(self, reason: str) -> NoReturn:
         """Leave the operation at hand to NumPy."""

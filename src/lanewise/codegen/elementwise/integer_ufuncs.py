@@ -7,11 +7,6 @@ from collections.abc import Callable
 from lanewise.codegen.elementwise.division import quotient_int
 from lanewise.codegen.vector import BITS, Vec, is_signed, select
 
-#: Told of a condition that raises: the truth value, the class of the error, and its message.
-Fail = Callable[[Vec, str, str], None]
-
-NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
-
 
 def unsigned(x: Vec) -> Vec:
     """Return the same bits as an unsigned integer."""
@@ -63,13 +58,13 @@ def right_shift(x: Vec, n: Vec) -> Vec:
     return select(n < bits, x >> (n & (bits - 1)), 0)
 
 
-def power(x: Vec, n: Vec, fail: Fail | None = None) -> Vec:
+def power(x: Vec, n: Vec, fail: Callable[[Vec], None] | None = None) -> Vec:
     """Return x to the power n, wrapped around; a negative power fails."""
     if n.value is not None and n.value >= 0:
         return _known_power(x, int(n.value))
     if is_signed(n.kind):
         assert fail is not None, "who lets integers be raised to a power must be told of failures"
-        fail(n < 0, "ValueError", NEGATIVE_POWER)
+        fail(n < 0)
     return x.e.call("power", _power, x, n)
 
 

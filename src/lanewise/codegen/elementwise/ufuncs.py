@@ -51,8 +51,7 @@ class Function:
 
     Called with a `Number` for each operand, converted to the loop's dtypes, it gives the result, or
     a tuple of results. If it `fails` on some data, it takes the keyword ``fail``, a callable that
-    is told of each such condition, the name of the error's class, and the message; what the result
-    is where the condition holds is undefined.
+    is told of each such condition; what the result is where that holds is undefined.
 
     The emitter's fast-math flags hold for what `is_arithmetic`. Other functions are made of
     roundings that must be what they are, and are written without.
