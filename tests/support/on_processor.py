@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import binding
 
 import lanewise as lw
-from lanewise.codegen import blocks, llvm
+from lanewise.codegen import llvm
 from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.partition import partition
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
@@ -144,7 +144,7 @@ def main(name: str, features: str, triple: str, path: str) -> None:
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         llvm.use_machine(llvm.Machine(name, features, triple))
-        blocks.Code = _Assembled  # functions that kernels call
+        llvm.Code = _Assembled  # functions that kernels call
         found = {
             name: np.array([(text, llvm.assembly(text)) for text in texts])
             for name, texts in kernels().items()
