@@ -9,11 +9,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from lanewise.codegen.costs import each_ns
 from lanewise.codegen.counting import Counting, expected_turns, lanes_for, nbytes_of, work_of
 from lanewise.codegen.llvm import machine
-from lanewise.codegen.uniformity import (
-    IN_REGISTERS,
-    varying_sizes,
-    varying_values,
-)
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan, while_
