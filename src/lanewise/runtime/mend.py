@@ -194,14 +194,17 @@ class _Examples:
     def _attempt(self, numbers: np.ndarray) -> list[np.ndarray] | None:
         """Return what some examples give in NumPy; None if they raise."""
         try:
-            plan = self.mender.plan
-            parts = examples_of(self.operands, self.entry.axes, numbers)[: len(plan.graph.inputs)]
-            sizes = {**self.mender._sizes, **sizes_of(plan.graph.inputs, parts)}
-            return plan.step(sizes, *parts)
+            return self._interpret(numbers)
         except MemoryError:
             raise
         except Exception:
             return None
+
+    def _interpret(self, numbers: np.ndarray) -> list[np.ndarray]:
+        plan = self.mender.plan
+        parts = examples_of(self.operands, self.entry.axes, numbers)[: len(plan.graph.inputs)]
+        sizes = {**self.mender._sizes, **sizes_of(plan.graph.inputs, parts)}
+        return plan.step(sizes, *parts)
 
 
 @cache
