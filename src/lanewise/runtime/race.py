@@ -94,8 +94,7 @@ class Race:
     @cached_property
     def _estimated(self) -> float:
         """Nanoseconds that the plain function should take."""
-        graph = self._executable.graph
-        return interpreting(graph, {}, 0) + _looped(graph)
+        return _itself(self._executable.graph)
 
     def is_over(self) -> bool:
         """Whether the trace has won for good."""
@@ -114,8 +113,7 @@ class Race:
             return
         # It was compiled in this call. What NumPy took says more than an estimate.
         self._least = self.traced / DARING if self._count else None
-        walked = self._executable.graph.walk()
-        if not self._count and any(op.primitive is while_ for op in walked):
+        if not self._count and _has_while(self._executable.graph):
             self._least = math.inf  # the data decide how long that goes on
         self._is_native, self.traced = is_native, math.inf
         self._traced.clear()
@@ -155,6 +153,11 @@ def _least(graph: Graph) -> float:
     return max((calls + looped) / DARING, (elements + looped) / BOUNDED)
 
 
+def _itself(graph: Graph) -> float:
+    """Return how many nanoseconds the function that was traced should take."""
+    return interpreting(graph, {}, 0) + _looped(graph)
+
+
 def _looped(graph: Graph) -> float:
     """Return how much longer than its maps take loops over their examples should take."""
     maps = [op for op in graph.operations if op.primitive is map_]
@@ -163,3 +166,7 @@ def _looped(graph: Graph) -> float:
         return math.inf
     pairs = zip(maps, sizes, strict=True)
     return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
+
+
+def _has_while(graph: Graph) -> bool:
+    return any(op.primitive is while_ for op in graph.walk())
