@@ -12,7 +12,7 @@ import pytest
 import lanewise as lw
 import lanewise.codegen
 import lanewise.ops
-from lanewise.codegen.algorithms import places, python_calls, tiles
+from lanewise.codegen.algorithms import python_calls, tiles
 from lanewise.codegen.algorithms.tiles import Tile
 from lanewise.codegen.algorithms.vocabulary import Algorithms
 from lanewise.codegen.numbers import vecs
@@ -78,7 +78,7 @@ def test_conjugates():
 @pytest.mark.parametrize("chosen", [(), (0,), (8,), (0, 8), (2, 3, 5), range(9)])
 def test_places_of_a_mask_stand_one_behind_the_other(chosen, monkeypatch):
     made = []
-    places_of = places.places_of
+    places_of = Algorithms.places_of
     monkeypatch.setattr(Algorithms, "places_of", lambda *args: made.append(1) or places_of(*args))
     rows = np.full((5, 9 + 3 * len(chosen) + sum(chosen)), -1.0)  # a kernel of its own for each
     rows[:, list(chosen)] = 1.0

@@ -17,7 +17,7 @@ from codegen.test_refill import choosing, refilling
 from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.errors import function_name
-from lanewise.runtime import dispatch, kernels, layouts
+from lanewise.runtime import dispatch, kernels
 from support.backends import assert_equal, assert_same_outcome, backend, watched
 
 #: One of each size and form.
@@ -326,9 +326,9 @@ def test_layouts_of_copies():
     x = numbers("i2", 3, 40)
     for array, axis in ((x, 1), (x[:, ::2], 1), (x.T, 0), (x, 0), (x[::-1, ::-3], 1)):
         for dtype in (np.dtype("i2"), np.dtype("f8")):
-            column = layouts.columns(array, axis, dtype)
-            assert layouts.is_columns(column, axis) and column.dtype is dtype
+            column = kernels.columns(array, axis, dtype)
+            assert kernels.is_columns(column, axis) and column.dtype is dtype
             np.testing.assert_array_equal(column, array)
-            row = layouts.rows(array, axis, dtype)
-            assert layouts.is_rows(row, 0) and row.dtype is dtype
+            row = kernels.rows(array, axis, dtype)
+            assert kernels.is_rows(row, 0) and row.dtype is dtype
             np.testing.assert_array_equal(row, np.moveaxis(array, axis, 0))

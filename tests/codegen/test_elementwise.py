@@ -20,9 +20,9 @@ from lanewise.codegen.elementwise import (
     division,
     real_ufuncs,
 )
-from lanewise.codegen.elementwise.calls import called, patched
-from lanewise.codegen.mathlib import bessel, error_function, gamma
-from lanewise.codegen.mathlib.extended import exp_of_sum, log_pair
+from lanewise.codegen.elementwise.complex_ufuncs import called, patched
+from lanewise.codegen.mathlib import error_function, gamma, special
+from lanewise.codegen.mathlib.exponential import exp_of_sum, log_pair
 from lanewise.codegen.numbers import Complex
 from support.driver import compile_all, compile_elementwise
 
@@ -152,7 +152,7 @@ SPECIAL = {
     "gamma": gamma.gamma,
     "gammaln": gamma.gammaln,
     "digamma": gamma.digamma,
-    "i0": bessel.i0,
+    "i0": special.i0,
 }
 
 

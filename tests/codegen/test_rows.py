@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.codegen import blocks
 from lanewise.codegen.kernel_cache import KERNELS
+from lanewise.codegen.llvm import Code
 from support.backends import backend
 
 
@@ -35,3 +39,17 @@ def test_short_rows_are_moved_without_a_call():
 
     assert "lw_" not in texts(lambda row: np.cumsum(row))
     assert "lw_unpack" in texts(lambda row: np.cumsum(np.concatenate([row, row])))  # a long one
+
+
+@pytest.mark.parametrize("verb", ["pack", "unpack"])
+def test_a_block_of_rows_becomes_columns_and_back(verb):
+    code = Code(blocks.library(verb, 32, 4, "moved"))
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    move = ctypes.CFUNCTYPE(None, pointer, number, number, pointer, number, number)(
+        code.address("moved")
+    )
+    rows, columns = np.zeros((4, 3), np.int32), np.zeros((3, 4), np.int32)
+    (rows if verb == "pack" else columns).flat = range(12)
+    move(rows.ctypes.data, 12, 3, columns.ctypes.data, 16, 3)
+    np.testing.assert_array_equal(columns, rows.T)
+    assert rows.any()

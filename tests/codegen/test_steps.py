@@ -25,7 +25,7 @@ def _refused(graph: Graph) -> str:
     def report(refused: Refused) -> None:
         told.append(f"{refused.op.primitive.name}: {refused.reason}")
 
-    partition(graph, {}, report)
+    partition(graph, report)
     return "\n".join(told) or "nothing"
 
 
@@ -40,7 +40,7 @@ def _kernels(graph: Graph) -> str:
         told = "" if kernel.sizes is None else f", is told of {list(kernel.sizes)}"
         return f"{fails}{told}"
 
-    return operations(partition(graph, {}), say) or "no kernel"
+    return operations(partition(graph), say) or "no kernel"
 
 
 def _varying(graph: Graph, inputs: Sequence[bool]) -> str:
@@ -86,7 +86,7 @@ STEPS = {
     "kernels": _kernels,
     "left_to_numpy": _refused,
     "lists": _lists,
-    "partition": lambda graph: partition(graph, {}),
+    "partition": partition,
     "varying": _varying,
 }
 

@@ -18,7 +18,6 @@ from lanewise.passes.elements import over_elements
 from lanewise.passes.fitting import fits
 from lanewise.passes.forward import forwarded
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
-from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import isolated, with_axis_first
@@ -36,9 +35,8 @@ from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.specialize import specialized, unknown_sizes
 from lanewise.passes.spread import spread
-from lanewise.passes.target import Target
 from lanewise.passes.turns import Turns
-from lanewise.passes.vectorize import Mapper, vectorize
+from lanewise.passes.vectorize import Mapper, in_turn, vectorize
 from lanewise.passes.written_parts import write_parts
 from support.cases import Case, cases_beside
 from support.steps import check, operations
@@ -227,23 +225,6 @@ def _is_total(graph: Graph) -> str:
     return operations(graph, lambda op: "total" if is_total(op) else "may fail")
 
 
-class _Lanes:
-    """Code generation whose kernels have examples in their lanes, or have not."""
-
-    def __init__(self, lanes: bool) -> None:
-        self.lanes = lanes
-
-    def runs_in_lanes(self, region: Graph, in_dims: Sequence[int | None]) -> bool:
-        return self.lanes
-
-    def partition(self, graph: Graph) -> Graph:
-        return graph
-
-
-def _target(lanes: bool) -> Target:
-    return _Lanes(lanes)
-
-
 def _holds(graph: Graph) -> str:
     """Return what the steps for few and many examples ask of a graph."""
     asked = [
@@ -303,7 +284,7 @@ STEPS = {
     "sizes": _sizes,
     "specialized": lambda graph, **sizes: specialized(graph, sizes),
     "spread": spread,
-    "spread_batches": lambda graph, lanes: spread_batches(graph, _target(lanes)),
+    "spread_batches": lambda graph, lanes: spread_batches(graph, lambda *_: lanes),
     "turns": _turns,
     "under_masks": under_masks,
     "vectorize": vectorize,

@@ -15,9 +15,8 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.text import format_graph
 from lanewise.runtime.binding import bind, input_sizes, learned_symbols, of_any_size
 from lanewise.runtime.divergent import divergent
-from lanewise.runtime.emit import Source
+from lanewise.runtime.emit import Source, filled_by
 from lanewise.runtime.expressions import array_expression, scalar_expression
-from lanewise.runtime.filling import filled_by
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.memory import Memory, analyze
 from lanewise.runtime.reference import run

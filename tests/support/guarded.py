@@ -33,8 +33,7 @@ from lanewise.passes.specialize import replaced
 from lanewise.runtime import dispatch
 from lanewise.runtime import kernels as kernel_runner
 from lanewise.runtime.failed import KernelFailed
-from lanewise.runtime.kernels import code_of
-from lanewise.runtime.layouts import prefers_columns
+from lanewise.runtime.kernels import code_of, prefers_columns
 
 PAGE = mmap.PAGESIZE
 #: What the bytes are that belong to nobody.

@@ -16,8 +16,8 @@ import numpy as np
 from llvmlite import binding
 
 import lanewise as lw
-from lanewise.codegen import blocks, llvm
-from lanewise.codegen.kernel import Kernel
+from lanewise.codegen import llvm
+from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.partition import partition
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.runtime.dispatch import observing
@@ -115,10 +115,10 @@ def kernels() -> dict[str, list[str]]:
         for name, (function, arguments) in samples().items():
             with observing() as programs:
                 lw.vmap(function)(*arguments)
-            known: dict[Any, Kernel | None] = {}
+            KERNELS.clear()
             for program in programs:
-                partition(merge_repeated(eliminate_dead(program.graph)), known)
-            texts[name] = [kernel.text for kernel in known.values() if kernel is not None]
+                partition(merge_repeated(eliminate_dead(program.graph)))
+            texts[name] = [kernel.text for kernel in KERNELS.values()]
     return texts
 
 
@@ -144,7 +144,7 @@ def main(name: str, features: str, triple: str, path: str) -> None:
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         llvm.use_machine(llvm.Machine(name, features, triple))
-        blocks.Code = _Assembled  # functions that kernels call
+        llvm.Code = _Assembled  # functions that kernels call
         found = {
             name: np.array([(text, llvm.assembly(text)) for text in texts])
             for name, texts in kernels().items()

@@ -52,8 +52,7 @@ class Affine(Vec):
             return Vec.__add__(self, other)
         return Affine(self.e, self.base + other, self.step)
 
-    def __radd__(self, other: Vec | float | bool) -> Vec:
-        return self + other
+    __radd__ = __add__
 
     def __sub__(self, other: Vec | float | bool) -> Vec:
         if isinstance(other, Dim):
@@ -69,8 +68,7 @@ class Affine(Vec):
             return Vec.__mul__(self, other)
         return Affine(self.e, self.base * known, self.step * int(known))
 
-    def __rmul__(self, other: Vec | float | bool) -> Vec:
-        return self * other
+    __rmul__ = __mul__
 
 
 #: An index or an offset: known, the same for all lanes, or another in each. A size that a kernel is
@@ -204,9 +202,9 @@ def _held(e: Emitter, kind: str, part: str) -> str:
     lanes = e.group
     room = max(lanes, 128 // BITS[kind])  # of a register
     wide = f"<{room} x {LLVM[kind]}>"
-    part = shuffled(e, kind, lanes, [min(lane, lanes - 1) for lane in range(room)], part)
+    part = e.shuffled(kind, lanes, [min(lane, lanes - 1) for lane in range(room)], part)
     part = e.write(f'call {wide} asm "", "=v,0"({wide} {part})')
-    return shuffled(e, kind, room, range(lanes), part)
+    return e.shuffled(kind, room, range(lanes), part)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -224,7 +222,7 @@ def _rows(
             fetch(e, where, ahead)
         lanes = ""
         if mask is not None:
-            lanes = shuffled(e, "b", e.group, twice, mask.spread().parts[part])
+            lanes = e.shuffled("b", e.group, twice, mask.spread().parts[part])
         yield where, lanes
 
 
@@ -245,17 +243,6 @@ def store_row(e: Emitter, kind: str, count: int, where: str, row: str, lanes: st
         return
     given = (type_, row), ("ptr", where), ("i32", size), (f"<{count} x i1>", lanes)
     e.external("void", f"llvm.masked.store.{_suffix(count, kind)}.p0", *given)
-
-
-def shuffled(
-    e: Emitter, kind: str, width: int, order: Sequence[int], a: str, b: str = "poison"
-) -> str:
-    """Return elements of two vectors of a width, those of the second counted behind the first's."""
-    if list(order) == list(range(width)):
-        return a
-    type_ = f"<{width} x {LLVM[kind]}>"
-    text = ", ".join([f"i32 {place}" for place in order])
-    return e.write(f"shufflevector {type_} {a}, {type_} {b}, <{len(order)} x i32> <{text}>")
 
 
 def stream(e: Emitter, pointer: str, offset: Affine, value: Vec) -> None:
@@ -287,7 +274,7 @@ def load_number(
     ]
     return of_vecs(
         [
-            Vec(e, kind, True, tuple([shuffled(e, kind, 2 * lanes, order, row) for row in rows]))
+            Vec(e, kind, True, tuple([e.shuffled(kind, 2 * lanes, order, row) for row in rows]))
             for order in (range(0, 2 * lanes, 2), range(1, 2 * lanes, 2))
         ]
     )
@@ -305,7 +292,7 @@ def store_number(e: Emitter, pointer: str, offset: Index, value: Number, mask: V
     order = [lane + lanes * i for lane in range(lanes) for i in (0, 1)]
     rows = zip(*[part.spread().parts for part in parts], strict=True)
     for pair, (where, own) in zip(rows, _rows(e, pointer, offset, mask, 2), strict=True):
-        store_row(e, kind, 2 * lanes, where, shuffled(e, kind, lanes, order, *pair), own)
+        store_row(e, kind, 2 * lanes, where, e.shuffled(kind, lanes, order, *pair), own)
 
 
 def _suffix(count: int, kind: str) -> str:

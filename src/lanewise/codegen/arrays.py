@@ -162,35 +162,24 @@ class Lazy(Array):
 
 @dataclass(eq=False, slots=True)
 class Buffer:
-    """Local memory of a kernel: an element for each lane if it is wide, else one for all.
+    """Local memory of a kernel: an element for each lane if it is wide, else one for all."""
 
-    Attributes
-    ----------
-    pointers
-        Where each component of a number begins, or all of them; see `kinds_of` and `beside`.
-    wide
-        Whether it holds a vector for each element.
-    mask
-        The mask under which it was made: whoever writes under another one must mind it.
-    readers
-        How many values that are still to be used refer to it.
-    places
-        Where its parts lie in the kernel's memory, and how many bytes they have; none if nobody
-        else may have them later.
-    depth
-        Within how many regions it was made.
-    beside
-        How many components of a number lie side by side, as NumPy has them: 1 if each component has
-        memory of its own.
-    """
-
+    #: Where each component of a number begins, or all of them; see `kinds_of` and `beside`.
     pointers: tuple[str, ...]
     kinds: tuple[str, ...]
+    #: Whether it holds a vector for each element.
     wide: bool
+    #: The mask under which it was made: whoever writes under another one must mind it.
     mask: Vec | None
+    #: How many values that are still to be used refer to it.
     readers: int = 0
+    #: Where its parts lie in the kernel's memory, and how many bytes they have; none if nobody else
+    #: may have them later.
     places: tuple[tuple[DimLike, DimLike], ...] = ()
+    #: Within how many regions it was made.
     depth: int = 0
+    #: How many components of a number lie side by side, as NumPy has them: 1 if each component has
+    #: memory of its own.
     beside: int = 1
 
 
@@ -238,10 +227,8 @@ class Heap:
 
 def _variable(k: Any, type_: str, first: str) -> str:
     """Return a variable of the function's frame that is set as the function begins."""
-    e = k.e
-    name = e.name()
-    e.entry.append(f"  {name} = alloca {type_}")
-    e.entry.append(f"  store {type_} {first}, ptr {name}")
+    name = k.e.at_entry(f"alloca {type_}")
+    k.e.entry.append(f"  store {type_} {first}, ptr {name}")
     return name
 
 
@@ -356,8 +343,3 @@ class Given(Array):
             stream(e, self.pointer, offset, number)
         with e.when(~aligned):
             store(e, self.pointer, offset, number, None)
-
-    def slice(self, *lead: Index) -> Given:
-        """Return the sub-array at indices of the first axes."""
-        shape, lead = self.shape[len(lead) :], (*self.lead, *lead)
-        return Given(self.e, self.dtype, shape, self.pointer, lead, self.strides, self.active)

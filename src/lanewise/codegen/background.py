@@ -62,15 +62,7 @@ class Ended(BaseException):
 
 
 class Work:
-    """What a thread makes, for all who want it.
-
-    Attributes
-    ----------
-    is_done
-        Whether it is made, or has failed.
-    is_lost
-        Whether the thread that makes it is in the process that this one was forked from.
-    """
+    """What a thread makes, for all who want it."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -78,6 +70,8 @@ class Work:
         self._ended = threading.Event()
         self._result: Any = None
         self._error: BaseException | None = None
+        #: Whether it is made, or has failed; and whether the thread that makes it is in the process
+        #: that this one was forked from.
         self.is_done = self.is_lost = False
 
     def run(self) -> None:

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
 
-from llvmlite import binding
-
 from lanewise.codegen import rows
 from lanewise.codegen.addresses import (
     Affine,
@@ -27,13 +25,12 @@ from lanewise.codegen.addresses import (
     as_index,
     load_number,
     load_row,
-    shuffled,
     size_of,
     store_row,
 )
 from lanewise.codegen.arrays import Array, Given, Stored
 from lanewise.codegen.emitter import Emitter, Module
-from lanewise.codegen.llvm import Code
+from lanewise.codegen.llvm import provide
 from lanewise.codegen.loops import Loops
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, kinds_of
@@ -154,13 +151,8 @@ def _call(
 def require(verb: str, bits: int, side: int) -> str:
     """Make sure that a function of this module can be called from kernels; return its name."""
     name = f"lw_{verb}_{bits}x{side}"
-    code = Code(library(verb, bits, side, name))
-    binding.add_symbol(name, code.address(name))
-    _kept.append(code)
+    provide(name, library(verb, bits, side, name))
     return name
-
-
-_kept: list[Code] = []
 
 
 def library(verb: str, bits: int, side: int, name: str) -> str:
@@ -234,7 +226,7 @@ def transposed(e: Emitter, kind: str, rows: Sequence[str]) -> list[str]:
         for i in range(count):
             if not i & half:
                 pair = blocks[i], blocks[i | half]
-                blocks[i] = shuffled(e, kind, count, low, *pair)
-                blocks[i | half] = shuffled(e, kind, count, high, *pair)
+                blocks[i] = e.shuffled(kind, count, low, *pair)
+                blocks[i | half] = e.shuffled(kind, count, high, *pair)
         half //= 2
     return blocks

@@ -9,15 +9,10 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from lanewise.codegen.costs import each_ns
 from lanewise.codegen.counting import Counting, expected_turns, lanes_for, nbytes_of, work_of
 from lanewise.codegen.llvm import machine
-from lanewise.codegen.uniformity import (
-    IN_REGISTERS,
-    carry_of,
-    varying_sizes,
-    varying_values,
-)
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
+from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan, while_
 from lanewise.ops.facts import Kind, ask, count
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import at_usual_sizes, defined_sizes
@@ -306,12 +301,8 @@ def pressure(body: Graph, numbers: Collection[Value] = ()) -> int:
     for value in body.outputs:
         last[value] = len(body.operations)
     # What a scan takes apart lies in memory.
-    rows = [
-        op.operands[op.params["captures"] + op.params["carry"] :]
-        for op in body.operations
-        if op.primitive is scan
-    ]
-    for value in (*numbers, *[v for row in rows for v in row]):
+    scans = [op for op in body.operations if op.primitive is scan]
+    for value in (*numbers, *[v for op in scans for v in op.operands[carry_of(op).stop :]]):
         last.pop(value, None)
     live = sum([_weight(v) for v in body.inputs if v in last])
     most = live

@@ -24,11 +24,11 @@ from lanewise.codegen.loops import UNROLLED, Variable
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import check_sizes, is_unknown
-from lanewise.codegen.uniformity import carry_of, varying_carry
+from lanewise.codegen.uniformity import varying_carry
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import cond, scan, switch, while_
+from lanewise.ops.control import carry_of, cond, scan, switch, while_
 from lanewise.ops.facts import ask, is_elementwise, may_fail, usual
 from lanewise.ops.regions import map_
 from lanewise.ops.registry import Absent

@@ -42,31 +42,21 @@ CHUNK = 12_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a call of a kernel takes, in nanoseconds of the machine that the prices are of.
+    """What a call of a kernel takes, in nanoseconds of the machine that the prices are of."""
 
-    Attributes
-    ----------
-    total
-        All of it.
-    arithmetic, latency
-        What its instructions and what the chains of its loops take at least.
-    cached, moved
-        What getting bytes from caches, and from memory, takes at least.
-    nbytes
-        From memory or to it.
-    threads
-        How many share the work.
-    turn
-        Cycles of the chain of the loop that takes longest by its chain.
-    """
-
+    #: All of it.
     total: float
+    #: What its instructions and what the chains of its loops take at least.
     arithmetic: float
     latency: float
+    #: What getting bytes from caches, and from memory, takes at least.
     cached: float
     moved: float
+    #: From memory or to it.
     nbytes: float
+    #: How many share the work.
     threads: int
+    #: Cycles of the chain of the loop that takes longest by its chain.
     turn: float
 
     @property

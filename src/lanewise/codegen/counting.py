@@ -11,12 +11,12 @@ from lanewise.codegen.arrays import row_major
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.prices import PRICES, Work, fetch, vector_price
-from lanewise.codegen.uniformity import IN_REGISTERS, carry_of, varying_values
+from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import BRANCHES, LOOPS, scan, while_
+from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan, while_
 from lanewise.ops.facts import Held, Kind, ask, count, is_update
 from lanewise.ops.paths import Step, step_shape
 from lanewise.ops.regions import map_
@@ -80,21 +80,14 @@ def _stepped(shape: Sequence[int], strides: Sequence[int], step: Step) -> tuple[
 
 
 class Counting:
-    """Counts the work of a kernel's regions.
-
-    Parameters
-    ----------
-    lanes
-        How many examples are in lanes; 1 where elements of one are.
-    lent
-        What is not to be written to.
-    varying
-        The values that differ between those.
-    """
+    """Counts the work of a kernel's regions."""
 
     def __init__(self, lanes: int, lent: Iterable[Value], varying: Iterable[Value] = ()) -> None:
+        #: How many examples are in lanes; 1 where elements of one are.
         self.lanes = lanes
+        #: What is not to be written to.
         self.lent = set(lent)
+        #: The values that differ between lanes.
         self.varying = set(varying)
         #: How much lies around a value: that of the array that it is a part of.
         self.around: dict[Value, float] = {}

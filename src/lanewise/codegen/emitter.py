@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import struct
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,24 +58,14 @@ class Module:
 
 
 class Emitter:
-    """Writes one function: instructions in order, blocks, and variables in its frame.
-
-    Parameters
-    ----------
-    module
-        Where the function, and what it calls, go.
-    group
-        Lanes of one part of a varying value.
-    parts
-        Parts of a varying value: ``group * parts`` lanes run together.
-    flags
-        LLVM's fast-math flags for arithmetic, empty for IEEE semantics.
-    """
+    """Writes one function: instructions in order, blocks, and variables in its frame."""
 
     def __init__(self, module: Module, group: int, parts: int, flags: str = "") -> None:
+        #: Where the function, and what it calls, go.
         self.module = module
-        self.group = group
-        self.parts = parts
+        #: Lanes of one part of a varying value; and its parts: so many times more run together.
+        self.group, self.parts = group, parts
+        #: LLVM's fast-math flags for arithmetic, empty for IEEE semantics.
         self.flags = f"{flags} " if flags else ""
         self.entry: list[str] = []
         self.prologue: list[str] = []
@@ -119,13 +111,17 @@ class Emitter:
 
         Arguments are types and values.
         """
-        self.module.declare(name, result, *[type_ for type_, _ in arguments])
-        given = ", ".join([f"{type_} {value}" for type_, value in arguments])
-        text = f"call {result} @{name}({given})"
+        text = self.call_of(result, name, *arguments)
         if result != "void":
             return self.write(text)
         self.do(text)
         return ""
+
+    def call_of(self, result: str, name: str, *arguments: tuple[str, Any]) -> str:
+        """Return the text of a call of what is not of the module; see `external`."""
+        self.module.declare(name, result, *[type_ for type_, _ in arguments])
+        given = ", ".join([f"{type_} {value}" for type_, value in arguments])
+        return f"call {result} @{name}({given})"
 
     def check_length(self) -> None:
         """Raise `TooLong` as soon as there is more than may be compiled."""
@@ -235,30 +231,55 @@ class Emitter:
         rows = zip(*[x.parts for x in operands], strict=True)
         return Vec(self, kind, varying, tuple([self.write(instruction(*row)) for row in rows]))
 
-    def intrinsic(self, name: str, *operands: Vec) -> Vec:
-        """Write a call of an LLVM intrinsic that is overloaded by the type of its first operand."""
+    def intrinsic(self, name: str, *operands: Vec, rest: Sequence[tuple[str, str]] = ()) -> Vec:
+        """Write a call of an LLVM intrinsic that is overloaded by the type of its first operand.
+
+        Behind the operands it takes the `rest`, types and values.
+        """
         first = operands[0]
         varying = any([x.varying for x in operands])
         scalar = first.kind if is_float(first.kind) else LLVM[first.kind]
         suffix = f"v{self.group}{scalar}" if varying else scalar
-        full = f"llvm.{name}.{suffix}"
-        result = self.type(first.kind, varying)
         types = [self.type(x.kind, varying) for x in operands]
-        self.module.declare(full, result, *types)
 
         def call(*parts: str) -> str:
-            given = ", ".join([f"{t} {p}" for t, p in zip(types, parts, strict=True)])
-            return f"call {result} @{full}({given})"
+            given = zip(types, parts, strict=True)
+            return self.call_of(types[0], f"llvm.{name}.{suffix}", *given, *rest)
 
         return self.map(first.kind, operands, call)
 
+    def zeros(self, name: str, x: Vec) -> Vec:
+        """Return how many bits of a 64-bit integer are zero in front (ctlz), or at its end (cttz).
+
+        Of zero all are.
+        """
+        return self.intrinsic(name, x, rest=[("i1", "false")]).as_kind("i64")
+
+    def shuffled(
+        self, kind: str, width: int, order: Sequence[int], a: str, b: str = "poison"
+    ) -> str:
+        """Return elements of two vectors of a width, those of the second behind the first's."""
+        if list(order) == list(range(width)):
+            return a
+        type_ = f"<{width} x {LLVM[kind]}>"
+        text = ", ".join([f"i32 {place}" for place in order])
+        return self.write(f"shufflevector {type_} {a}, {type_} {b}, <{len(order)} x i32> <{text}>")
+
+    def lane(self, x: Vec, number: str) -> Vec:
+        """Return what the first part of a varying value has in a lane, of a number with its type.
+
+        The number may be one that is computed.
+        """
+        text = f"extractelement {self.type(x.kind, True)} {x.parts[0]}, {number}"
+        return self.uniform(x.kind, self.write(text))
+
     def any(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in some lane."""
-        return self._across(mask, "or") if mask.varying else mask
+        return self._across(mask, "or", operator.or_) if mask.varying else mask
 
     def all(self, mask: Vec) -> Vec:
         """Return the uniform truth value: whether a mask holds in every lane."""
-        return self._across(mask, "and") if mask.varying else mask
+        return self._across(mask, "and", operator.and_) if mask.varying else mask
 
     def bits(self, mask: Vec) -> Vec:
         """Return a mask as the bits of an integer, the first lane's the lowest; of 64 at most."""
@@ -274,24 +295,15 @@ class Emitter:
 
     def extreme(self, x: Vec, greatest: bool) -> Vec:
         """Return the greatest or the least of a signed integer in all lanes."""
-        verb, type_ = "smax" if greatest else "smin", self.type(x.kind, True)
-        name = f"llvm.{verb}.v{self.group}{LLVM[x.kind]}"
-        self.module.declare(name, type_, type_, type_)
-        return self._across(x, verb, f"call {type_} @{name}({type_} {{}}, {type_} {{}})")
+        verb = "smax" if greatest else "smin"
+        return self._across(x, verb, partial(self.intrinsic, verb))
 
-    def _across(self, x: Vec, verb: str, of_two: str = "") -> Vec:
-        """Return what all lanes of a varying integer are taken together to.
-
-        `of_two` is the instruction that does so for two vectors, by default that of the same name.
-        """
-        type_, scalar = self.type(x.kind, True), LLVM[x.kind]
-        of_two = of_two or f"{verb} {type_} {{}}, {{}}"
-        joined = x.parts[0]
-        for part in x.parts[1:]:
-            joined = self.write(of_two.format(joined, part))
-        name = f"llvm.vector.reduce.{verb}.v{self.group}{scalar}"
-        self.module.declare(name, scalar, type_)
-        return self.uniform(x.kind, self.write(f"call {scalar} @{name}({type_} {joined})"))
+    def _across(self, x: Vec, verb: str, of_two: Callable[[Vec, Vec], Vec]) -> Vec:
+        """Return what all lanes of a varying integer are taken together to, as two vectors are."""
+        joined = reduce(of_two, [Vec(self, x.kind, True, (part,)) for part in x.parts])
+        name, given = f"llvm.vector.reduce.{verb}", (self.type(x.kind, True), joined.parts[0])
+        scalar = LLVM[x.kind]
+        return self.uniform(x.kind, self.external(scalar, f"{name}.v{self.group}{scalar}", given))
 
     # --- control flow -------------------------------------------------------------------------
 
@@ -338,6 +350,17 @@ class Emitter:
         return self.choose(
             self.any(mask), lambda: select(mask, rare().spread(), usual), lambda: usual
         )
+
+    def patched_pair(
+        self, usual: tuple[Vec, Vec], mask: Vec, rare: Callable[[], Sequence[Vec]]
+    ) -> tuple[Vec, Vec]:
+        """Do what `patched` does for two Vecs, which vary if the mask does."""
+        slots = [self.slot(vec.kind, mask.varying, vec) for vec in usual]
+        with self.when(self.any(mask)):
+            for slot, vec, other in zip(slots, usual, rare(), strict=True):
+                slot.set(select(mask, other, vec) if mask.varying else other)
+        first, second = (slot.get() for slot in slots)
+        return first, second
 
     @contextmanager
     def loop(self, *, rolled: bool = False) -> Generator[Callable[[Vec], None]]:
@@ -425,17 +448,13 @@ class Emitter:
             e = mask.e
             left = e.slot("u64", False, e.bits(mask))
             found = e.slot(operands[0].kind, True, operands[0])
-            e.module.declare("llvm.cttz.i64", "i64", "i64", "i1")
 
             def turn() -> None:
                 lanes = left.get()
-                index = e.write(f"call i64 @llvm.cttz.i64(i64 {lanes.parts[0]}, i1 true)")
+                given = ("i64", lanes.parts[0]), ("i1", "true")  # there is one
+                index = e.external("i64", "llvm.cttz.i64", *given)
 
-                def lane(x: Vec) -> Vec:
-                    text = f"extractelement {e.type(x.kind, True)} {x.parts[0]}, i64 {index}"
-                    return e.uniform(x.kind, e.write(text))
-
-                one = e.call(name, function, *[lane(x) for x in operands])
+                one = e.call(name, function, *[e.lane(x, f"i64 {index}") for x in operands])
                 type_, before = e.type(one.kind, True), found.get().parts[0]
                 new = f"insertelement {type_} {before}, {LLVM[one.kind]} {one.parts[0]}"
                 found.set(Vec(e, one.kind, True, (e.write(f"{new}, i64 {index}"),)))

@@ -9,19 +9,13 @@ from lanewise.passes.survive import INTERNAL, survives
 
 
 class CannotCompile(Exception):  # noqa: N818 (nothing went wrong)
-    """Something has no native form.
-
-    Attributes
-    ----------
-    reason
-        What, and why.
-    trail
-        The operations in which it was found, from the inside out.
-    """
+    """Something has no native form."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
+        #: What, and why.
         self.reason = reason
+        #: The operations in which it was found, from the inside out.
         self.trail: list[Operation] = []
 
     def __str__(self) -> str:

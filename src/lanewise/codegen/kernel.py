@@ -62,41 +62,30 @@ LONG = 8 << 10
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """The text of a kernel, and what it takes.
-
-    Attributes
-    ----------
-    columns
-        Which operands, and behind them results, have their examples side by side.
-    work
-        Nanoseconds for an example, about.
-    lost
-        One that refills its lanes has any examples at hand when it fails: it notes their numbers in
-        its scratch, from this byte on, a number of 64 bits for each lane, -1 for none; and behind
-        them from which example on none has begun.
-    unknown
-        How many bytes of scratch it takes beside those, by sizes that are known when it is called.
-    sizes
-        Those that it is told then, as one array of 64-bit integers behind its operands; None if it
-        knows all.
-    may_fail
-        Whether there are examples that it leaves undone.
-    body
-        What it was written of.
-    """
+    """The text of a kernel, and what it takes."""
 
     text: str
     lanes: int
     in_lanes: bool
     scratch: int
+    #: Which operands, and behind them results, have their examples side by side.
     columns: tuple[bool, ...]
     refills: bool = False
+    #: Nanoseconds for an example, about.
     work: float = 1.0
     name: str = "kernel"
+    #: One that refills its lanes has any examples at hand when it fails: it notes their numbers in
+    #: its scratch, from this byte on, a number of 64 bits for each lane, -1 for none; and behind
+    #: them from which example on none has begun.
     lost: int | None = None
+    #: How many bytes of scratch it takes beside those, by sizes that are known when it is called.
     unknown: DimLike = 0
+    #: Those that it is told then, as one array of 64-bit integers behind its operands; None if it
+    #: knows all.
     sizes: tuple[DimLike, ...] | None = None
+    #: Whether there are examples that it leaves undone.
     may_fail: bool = True
+    #: What it was written of.
     body: Graph | None = None
 
 

@@ -33,16 +33,6 @@ def kernel_key(
     return body.key, tuple([axis is None for axis in in_dims]), fastmath, (columns, tuple(shared))
 
 
-def kernel_of(
-    body: Graph, in_dims: Sequence[int | None], kernels: dict[Any, Kernel], fastmath: bool = False
-) -> Kernel:
-    """Return the kernel of a native map; raise `CannotCompile` if there is none."""
-    key = kernel_key(body, in_dims, fastmath)
-    if key not in kernels:
-        kernels[key] = write(body, in_dims, fastmath=fastmath)
-    return kernels[key]
-
-
 def kernel_for(
     body: Graph,
     in_dims: Sequence[int | None],
@@ -50,7 +40,13 @@ def kernel_for(
     columns: Sequence[bool] = (),
     shared: Shared = (),
 ) -> Kernel:
-    """Return the kernel of a native map, written if it is not among those that were used last."""
+    """Return the kernel of a native map, written if it is not among those that were used last.
+
+    Raises
+    ------
+    CannotCompile
+        If there is none.
+    """
     with _lock:
         key = kernel_key(body, in_dims, fastmath, columns, shared)
         kernel = KERNELS.pop(key, None) or write(body, in_dims, None, fastmath, columns, shared)

@@ -34,21 +34,14 @@ _PATIENCE = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where the numbers of an array lie.
+    """Where the numbers of an array lie."""
 
-    Attributes
-    ----------
-    pointer, start
-        A pointer, and how many bytes behind it the first element of the first lane is.
-    lane
-        How many bytes lie between lanes; 0 where all read the same.
-    strides
-        How many bytes lie between neighbours along each axis.
-    """
-
+    #: A pointer, and how many bytes behind it the first element of the first lane is.
     pointer: str
     start: Index
+    #: How many bytes lie between lanes; 0 where all read the same.
     lane: int
+    #: How many bytes lie between neighbours along each axis.
     strides: tuple[Index, ...]
 
     def along(self, axis: int, size: DimLike, of: DimLike) -> Index:
@@ -285,8 +278,7 @@ class _Call:
         self._raised: Slot | None = None
         if is_locked:
             ufunc_loops.require_locking()
-            self._raised = e.slot("b", False)
-            self._raised.set(e.constant("b", False))
+            self._raised = e.slot("b", False, e.constant("b", False))
 
     def once(self, starts: Sequence[Index], count: Any, steps: Sequence[Index]) -> None:
         """Write a call for so many, each some bytes from the one before."""
@@ -358,8 +350,8 @@ class _Call:
 
     def _array(self, type_: str, items: Sequence[str]) -> str:
         """Return an array in the function's frame, its items stored where the code at hand is."""
-        e, name = self.k.e, self.k.e.name()
-        e.entry.append(f"  {name} = alloca [{len(items)} x {type_}]")
+        e = self.k.e
+        name = e.at_entry(f"alloca [{len(items)} x {type_}]")
         for place, item in enumerate(items):
             at = e.write(f"getelementptr {type_}, ptr {name}, i64 {place}")
             e.do(f"store {type_} {item}, ptr {at}")
@@ -368,16 +360,12 @@ class _Call:
 
 def _each_run(bits: Vec, lane: int, run: Callable[[Index, Index], None]) -> None:
     """Write something for each run of bits that are set; the lowest is that of a lane."""
-    e, left = bits.e, bits.e.slot("u64", False)
-    left.set(bits)
-
-    def trailing_zeros(x: Vec) -> Vec:
-        return e.intrinsic("cttz", x, e.constant("b", False)).as_kind("i64")
+    e, left = bits.e, bits.e.slot("u64", False, bits)
 
     def turn() -> None:
         bits = left.get()
-        first = trailing_zeros(bits)
-        run(first + lane, trailing_zeros(~(bits >> first.as_kind("u64"))))
+        first = e.zeros("cttz", bits)
+        run(first + lane, e.zeros("cttz", ~(bits >> first.as_kind("u64"))))
         left.set(bits & (bits + (bits & -bits)))  # what is carried clears the lowest run
 
     e.repeat(lambda: left.get().ne(0), turn)

@@ -134,8 +134,7 @@ class Arena(Array):
         (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
         self._check(size, place_)
         zero = k.constant(value.dtype, 0)
-        length = e.slot("i64", size.varying or place_.varying)
-        length.set(size)
+        length = e.slot("i64", size.varying or place_.varying, size)
 
         def is_short() -> Vec:
             short = length.get() <= place_
@@ -173,9 +172,7 @@ class Arena(Array):
         mask = there if inside.varying else k.mask
         zero = k.constant(dtype, 0)
         if k.is_small(shape):
-            found = [k.variable(dtype) for _ in np.ndindex(*shape)]
-            for one in found:
-                one.set(zero)
+            found = [k.variable(dtype, first=zero) for _ in np.ndindex(*shape)]
             with e.when(e.any(there)), k.masked(mask):
                 for one, i in zip(found, np.ndindex(*shape), strict=True):
                     new = whole.at(place_, *i)

@@ -58,20 +58,13 @@ _SELF_SUFFICIENT = frozenset(("+avx512fp16", "+fma", "+sse4.1"))
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The processor that code is made for.
+    """The processor that code is made for."""
 
-    Attributes
-    ----------
-    name
-        As LLVM knows it.
-    features
-        As LLVM writes them: ``+avx2,-sse4a``.
-    triple
-        Its architecture, its vendor, and its system.
-    """
-
+    #: As LLVM knows it.
     name: str
+    #: As LLVM writes them: ``+avx2,-sse4a``.
     features: str
+    #: Its architecture, its vendor, and its system.
     triple: str
 
     @property
@@ -212,13 +205,7 @@ def conditions(made: Machine) -> tuple[str, ...]:
 
 
 class Code:
-    """Compiled functions; they live as long as this object.
-
-    Attributes
-    ----------
-    seconds
-        What making it took: compiling, or loading from the cache on disk.
-    """
+    """Compiled functions; they live as long as this object."""
 
     __slots__ = ("__weakref__", "_engine", "seconds")
 
@@ -242,12 +229,23 @@ class Code:
             self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
             del loader, module  # llvmlite frees them here, while the lock is held
+        #: What making it took: compiling, or loading from the cache on disk.
         self.seconds = time.perf_counter() - start
 
     def address(self, name: str) -> int:
         """Return the address of a function."""
         with lock:
             return self._engine.get_function_address(name)
+
+
+#: What kernels call, by name; it lives for ever.
+_provided: dict[str, Code] = {}
+
+
+def provide(name: str, text: str) -> None:
+    """Have kernels call a function of a module by its name."""
+    _provided[name] = Code(text)
+    binding.add_symbol(name, _provided[name].address(name))
 
 
 def assembly(text: str) -> str:

@@ -63,28 +63,19 @@ def share_of(operations: int, in_lanes: bool = False) -> int:
 
 
 class Loops:
-    """Writes loops.
-
-    Attributes
-    ----------
-    share
-        To how many operations the loops over elements of one operation may be written out.
-    e
-        Where instructions go.
-    mask
-        The lanes that are active; None for all.
-    in_lanes
-        Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
-    stopped
-        Where the function is left if it should stop.
-    """
+    """Writes loops."""
 
     def __init__(self, e: Emitter) -> None:
+        #: Where instructions go.
         self.e = e
+        #: The lanes that are active; None for all.
         self.mask: Vec | None = None
+        #: Whether the code at hand runs in lanes: inside of the loop whose turns are the lanes.
         self.in_lanes = False
         self._is_ahead = False
+        #: To how many operations the loops over elements of one operation may be written out.
         self.share = MOST_SHARE
+        #: Where the function is left if it should stop.
         self.stopped = e.label("stopped")
         #: Turns of loops since it was last asked whether to stop.
         self._turns = e.slot("i32", False, e.constant("i32", 0))
@@ -398,10 +389,6 @@ class Loops:
         yield
         self.e.flags = outer
 
-    def changed(self, outer: Vec | None, old: Number, new: Number) -> Number:
-        """Return a new number in lanes that are active; in others that were so an old one."""
-        return new if self.mask is outer or self.mask is None else choose(self.mask, new, old)
-
     def both(self, condition: Vec) -> Vec:
         """Return the active lanes in which a condition holds."""
         return condition if self.mask is None else condition & self.mask
@@ -444,8 +431,11 @@ class Loops:
         for index in nest:
             before = [variable.get() for variable in variables]
             after = step(index, *before)
-            for variable, old, new in zip(variables, before, after, strict=True):
-                variable.set(self.changed(outer, old, new))
+            if self.mask is not outer and self.mask is not None:  # some lanes make no turn
+                pairs = zip(after, before, strict=True)
+                after = [choose(self.mask, new, old) for new, old in pairs]
+            for variable, new in zip(variables, after, strict=True):
+                variable.set(new)
         found = [variable.get() for variable in variables]
         return numbers.across(self.e, found, combine) if in_lanes and combine is not None else found
 

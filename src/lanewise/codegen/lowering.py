@@ -39,36 +39,26 @@ CHEAP = 3
 
 
 class Lowering(Loops):
-    """Writes one kernel.
-
-    Attributes
-    ----------
-    memory
-        The kernel's local memory.
-    has_batch
-        Whether it computes many examples, of which NumPy would do all at once.
-    refills
-        Whether its main work is one loop, whose lanes take the next examples as they are done.
-    first
-        The first of the examples at hand.
-    failed, failure
-        Where the function is left if an example fails, and the first of those at hand then.
-    note
-        What to note in local memory where an example fails: a number for each lane, then one.
-    """
+    """Writes one kernel."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
+        #: The kernel's local memory.
         self.memory = Memory()
+        #: Whether it computes many examples, of which NumPy would do all at once.
         self.has_batch = True
+        #: Whether its main work is one loop, whose lanes take the next examples as they are done.
         self.refills = False
         #: Where results belong that nobody else reads: of values, and of the operation at hand.
         self.targets: dict[Any, Given] = {}
         self.places: list[Given | None] = []
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
+        #: The first of the examples at hand.
         self.first = e.constant("i64", 0)
+        #: Where the function is left if an example fails, and the first of those at hand then.
         self.failed, self.failure = e.label("failed"), e.slot("i64", False)
+        #: What to note in local memory where an example fails: a number for each lane, then one.
         self.note: Callable[[], tuple[Vec, Vec]] | None = None
         self.may_fail = False
         self._made: list[Buffer] = []
@@ -118,7 +108,7 @@ class Lowering(Loops):
             names = ", ".join(map(str, loop[: fn.nin]))
             raise CannotCompile(f"{fn.__name__} of {names} has no native form")
         given = loop[: fn.nin]
-        extra = {"fail": self._fail_with} if getattr(found, "fails", False) else {}
+        extra = {"fail": self.fail} if found.fails else {}
 
         def call(*operands: Number) -> Any:
             return found(*[convert(x, d) for x, d in zip(operands, given, strict=True)], **extra)
@@ -157,10 +147,6 @@ class Lowering(Loops):
             end = FAR if most is None else self.index(most)
             self.fail(~((count >= 0) & (count <= end)))
         self.e.counted[name] = Counted(count, most)
-
-    def _fail_with(self, condition: Vec, error: str, message: str) -> None:
-        del error, message  # the interpreter raises them, on the example that failed
-        self.fail(condition)
 
     def leave(self, reason: str) -> NoReturn:
         """Leave the operation at hand to NumPy."""

@@ -25,13 +25,6 @@ PAGE, APART = 4096, 1024
 class Memory:
     """Hands out pieces of a kernel's memory.
 
-    Attributes
-    ----------
-    size
-        How many bytes there are, of pieces of known size.
-    unknown
-        How many there are behind them, of pieces whose size is known only when the kernel runs.
-
     Examples
     --------
     >>> memory = Memory()
@@ -44,7 +37,9 @@ class Memory:
     __slots__ = ("_free", "_spare", "size", "unknown")
 
     def __init__(self) -> None:
+        #: How many bytes there are, of pieces of known size.
         self.size = 0
+        #: How many there are behind them, of pieces whose size is known only when the kernel runs.
         self.unknown: DimLike = 0
         #: Where pieces of an unknown size begin that nobody has.
         self._spare: dict[Dim, list[DimLike]] = {}

@@ -147,20 +147,15 @@ def across(e: Emitter, found: Sequence[Number], combine: Callable[..., Any]) -> 
         joined = list(combine(joined, row))
     half = e.group // 2
     while half:
-        moved = [of_vecs([_exchanged(e, v, half) for v in vecs(x)]) for x in joined]
+        order = [lane ^ half for lane in range(e.group)]
+        moved = [of_vecs([with_lanes(v, order) for v in vecs(x)]) for x in joined]
         joined = list(combine(joined, moved))
         half //= 2
     e.parts = parts
-    return [of_vecs([_first(e, v) for v in vecs(x)]) for x in joined]
+    return [of_vecs([e.lane(v, "i32 0") for v in vecs(x)]) for x in joined]
 
 
-def _exchanged(e: Emitter, x: Vec, half: int) -> Vec:
-    order = ", ".join([f"i32 {lane ^ half}" for lane in range(e.group)])
-    type_ = e.type(x.kind, True)
-    text = f"shufflevector {type_} {x.parts[0]}, {type_} poison, <{e.group} x i32> <{order}>"
-    return Vec(e, x.kind, True, (e.write(text),))
-
-
-def _first(e: Emitter, x: Vec) -> Vec:
-    type_ = e.type(x.kind, True)
-    return e.uniform(x.kind, e.write(f"extractelement {type_} {x.parts[0]}, i32 0"))
+def with_lanes(x: Vec, sources: Sequence[int]) -> Vec:
+    """Return a vector with other lanes, of the same part, in the places of its own."""
+    parts = [x.e.shuffled(x.kind, x.e.group, sources, part) for part in x.parts]
+    return Vec(x.e, x.kind, True, tuple(parts))

@@ -24,19 +24,13 @@ Shared = Sequence[tuple[int, int]]
 
 
 class Overwriting:
-    """The operands of a kernel that results take the place of, as `shared` says.
-
-    Attributes
-    ----------
-    operands
-        Those, by number.
-    results
-        The result that takes an operand's place, by number.
-    """
+    """The operands of a kernel that results take the place of, as `shared` says."""
 
     def __init__(self, k: Lowering, body: Graph, shared: Shared) -> None:
         self.k = k
+        #: These operands, by number.
         self.operands = [number for number, _ in shared]
+        #: By each result, by number, the operand whose place it takes.
         self.results = {result: number for number, result in shared}
         self._memory: dict[int, Buffer] = {}
         #: Results of which an element needs no more of the operand than its own place.

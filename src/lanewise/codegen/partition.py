@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from lanewise.codegen.errors import CannotCompile, TooLong
-from lanewise.codegen.kernel import Kernel
-from lanewise.codegen.kernel_cache import kernel_of
+from lanewise.codegen.kernel import Kernel, write
+from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.codegen.lift import lift
 from lanewise.codegen.numbers import is_supported
 from lanewise.codegen.sizes import is_few
@@ -46,20 +45,12 @@ MOST_CONSTANT = 64
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An operation under a map that is left to NumPy.
-
-    Attributes
-    ----------
-    op
-        The operation.
-    reason
-        Why it has no native form.
-    place
-        Where in it that was found: the operation itself, or one in its regions.
-    """
+    """An operation under a map that is left to NumPy."""
 
     op: Operation
+    #: Why it has no native form.
     reason: str
+    #: Where in it that was found: the operation itself, or one in its regions.
     place: Operation
 
 
@@ -67,15 +58,10 @@ class Refused:
 Report = Callable[[Refused], None]
 
 
-def partition(graph: Graph, kernels: dict[Any, Kernel], report: Report | None = None) -> Graph:
+def partition(graph: Graph, report: Report | None = None) -> Graph:
     """Return the graph with the parts of its parallel maps that have a native form as native maps.
 
-    Parameters
-    ----------
-    kernels
-        The kernels that are known by `kernel_key`. New ones are entered.
-    report
-        Told of each operation under a map that is left to NumPy, and why.
+    What is left to NumPy of the operations under maps, and why, is told to `report`.
     """
     whole: dict[Value, Value] = {}
     sizes = unknown_sizes(Graph(graph.inputs, (), ()))
@@ -84,7 +70,7 @@ def partition(graph: Graph, kernels: dict[Any, Kernel], report: Report | None = 
         obstacle = _obstacle_of_map(op, sizes) if op.primitive is map_ else ""
         if obstacle is None:
             operands, builder = [values[value] for value in op.operands], current_builder()
-            found = _split(builder, op, operands, kernels, report or (lambda refused: None))
+            found = _split(builder, op, operands, report or (lambda refused: None))
             if found is None or not _is_single(op):
                 return found
             return [_with_batch(builder, value, whole) for value in found]
@@ -136,20 +122,12 @@ def _with_batch(builder: Builder, value: Value, whole: dict[Value, Value]) -> Va
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Operations of a map that become a map of their own.
+    """Operations of a map that become a map of their own."""
 
-    Attributes
-    ----------
-    stage
-        When it is run: those that become kernels have even ones.
-    members
-        The operations.
-    taken, given
-        The values that it takes from outside, and those that others take of it.
-    """
-
+    #: When it is run: those that become kernels have even ones.
     stage: int
     members: Sequence[Operation]
+    #: The values that it takes from outside, and those that others take of it.
     taken: Sequence[Value]
     given: Sequence[Value]
 
@@ -161,9 +139,9 @@ class _Group:
 class _Split:
     """A map on its way to being several."""
 
-    def __init__(self, op: Operation, kernels: dict[Any, Kernel], report: Report) -> None:
+    def __init__(self, op: Operation, report: Report) -> None:
         (self.body,) = op.regions
-        self.op, self.kernels, self.report = op, kernels, report
+        self.op, self.report = op, report
         self.is_single = _is_single(op)
         self.varies: set[Value] = {
             value
@@ -289,14 +267,10 @@ def _is_cheap(op: Operation) -> bool:
 
 
 def _split(
-    builder: Builder,
-    op: Operation,
-    operands: list[Value],
-    kernels: dict[Any, Kernel],
-    report: Report,
+    builder: Builder, op: Operation, operands: list[Value], report: Report
 ) -> list[Value] | None:
     """Record a map as native and other maps; return its results, or None where it stays."""
-    split = _Split(op, kernels, report)
+    split = _Split(op, report)
     while True:
         groups = _groups(split)
         cuts = len(split.cuts)
@@ -329,7 +303,7 @@ def _culprits(split: _Split, groups: Sequence[_Group]) -> list[Refused]:
         if len(group.given) > MOST_RESULTS and len(members) > 1 and not _uses_lists(members[0]):
             split.cuts.add(members[len(members) // 2])
             continue
-        error, culprit = _refused(split, group, split.kernels)
+        error, culprit = _refused(split, group, kernel_for)
         if error is None:
             continue
         if isinstance(error, TooLong) and len(members) > 1:
@@ -354,14 +328,17 @@ def _culprits(split: _Split, groups: Sequence[_Group]) -> list[Refused]:
 
 
 def _refused(
-    split: _Split, group: _Group, kernels: dict[Any, Kernel]
+    split: _Split, group: _Group, make: Callable[..., Kernel]
 ) -> tuple[CannotCompile | None, Operation | None]:
-    """Return why a group has no kernel, if it has none, and the operation that it was found in."""
+    """Return why a group has no kernel, if it has none, and the operation that it was found in.
+
+    `make` writes it, or finds it where it was written.
+    """
     body, inner, numbers = _region(split, group)
     in_dims = [0 if value in split.mapped else None for value in group.taken]
     in_dims += [None] * len(numbers)
     try:
-        kernel_of(body, in_dims, kernels, split.op.params.get("fastmath", False))
+        make(body, in_dims, fastmath=split.op.params.get("fastmath", False))
     except CannotCompile as error:
         origin = dict(zip(body.operations, inner, strict=True))
         # Whoever keeps an error keeps the frames of its traceback, and so the arguments of a call.
@@ -378,7 +355,7 @@ def _refusal(split: _Split, member: Operation) -> str:
     """
     if member not in split.alone:
         group = _Group(0, [member], _taken(split, [member]), member.results)
-        error, _ = _refused(split, group, {})
+        error, _ = _refused(split, group, write)
         split.alone[member] = error.reason if error else ""
     return split.alone[member]
 

@@ -14,54 +14,39 @@ NEAREST, OWN, COMMON = 24 << 10, 768 << 10, 16 << 20
 
 @dataclass(slots=True)
 class Prices:
-    """Cycles, of a thread, but for those that end in ``_ns``.
+    """Cycles, of a thread, but for those that end in ``_ns``."""
 
-    Attributes
-    ----------
-    vector, number
-        An instruction on a full vector, and on a number.
-    access
-        Loading or storing a vector, with its share of what a loop over them takes.
-    gathered, scattered
-        An element that is read, or written, where it lies apart from its neighbours.
-    shuffled
-        Bringing the elements of a row into lanes, or back: a vector and a halving of them.
-    halved
-        A halving of a vector, where one number is made of its elements.
-    summed, multiplied
-        A vector that a reduction reads; a vector of products in a sum of them.
-    started
-        Beginning to go through an array.
-    turned
-        A turn of a loop, beside what it does; `guessed` a branch, which now and then is not
-        foreseen.
-    latency
-        What waits for an instruction on floats, and `fetched` for what was written or is looked up.
-    own, common, memory
-        A byte that is in the core's further caches, in the cache that cores share, or in memory,
-        for one thread; `shared` is the least of the latter, for all threads together.
-    launch_ns, thread_ns
-        Calling a kernel, and having another thread work on it.
-    """
-
+    #: An instruction on a full vector, and on a number.
     vector: float = 0.75
     number: float = 0.3
+    #: Loading or storing a vector, with its share of what a loop over them takes.
     access: float = 0.5
+    #: An element that is read, or written, where it lies apart from its neighbours.
     gathered: float = 1.2
     scattered: float = 1.4
+    #: Bringing the elements of a row into lanes, or back: a vector and a halving of them.
     shuffled: float = 1.8
+    #: A halving of a vector, where one number is made of its elements.
     halved: float = 2.7
+    #: A vector that a reduction reads; a vector of products in a sum of them.
     summed: float = 1.2
     multiplied: float = 3.5
+    #: Beginning to go through an array.
     started: float = 50.0
+    #: A turn of a loop, beside what it does; `guessed` a branch, which now and then is not
+    #: foreseen.
     turned: float = 3.0
     guessed: float = 8.0
+    #: What waits for an instruction on floats, and `fetched` for what was written or is looked up.
     latency: float = 3.6
     fetched: float = 5.5
+    #: A byte that is in the core's further caches, in the cache that cores share, or in memory, for
+    #: one thread; `shared` is the least of the latter, for all threads together.
     own: float = 0.021
     common: float = 0.06
     memory: float = 0.25
     shared: float = 0.3
+    #: Calling a kernel, and having another thread work on it.
     launch_ns: float = 2500.0
     thread_ns: float = 8000.0
 
@@ -71,32 +56,21 @@ PRICES = Prices()
 
 @dataclass(slots=True)
 class Work:
-    """What a part of a kernel takes of a thread.
+    """What a part of a kernel takes of a thread."""
 
-    Attributes
-    ----------
-    busy
-        Cycles of the units.
-    wait
-        Cycles that loops wait for their chains beside those.
-    chain
-        Cycles of the chains of loops.
-    cached
-        Cycles of getting bytes from caches.
-    memory
-        Bytes from memory, or to it.
-    calls
-        Nanoseconds in libraries.
-    slowest
-        Of the loop with the longest chain: that, and how much of it is one turn.
-    """
-
+    #: Cycles of the units.
     busy: float = 0.0
+    #: Cycles that loops wait for their chains beside those.
     wait: float = 0.0
+    #: Cycles of the chains of loops.
     chain: float = 0.0
+    #: Cycles of getting bytes from caches.
     cached: float = 0.0
+    #: Bytes from memory, or to it.
     memory: float = 0.0
+    #: Nanoseconds in libraries.
     calls: float = 0.0
+    #: Of the loop with the longest chain: that, and how much of it is one turn.
     slowest: tuple[float, float] = (0.0, 0.0)
 
     def add(self, other: Work, times: float = 1.0) -> None:

@@ -20,6 +20,7 @@ from lanewise.ir.dims import Dim, product
 from lanewise.ir.types import array_type
 from lanewise.ops.facts import usual
 from lanewise.ops.ufuncs import row_of
+from lanewise.passes.numbers import neutral
 
 #: A sum of floats is taken in runs of so many, and a sum of these: errors grow by the root only.
 RUN = 128
@@ -58,9 +59,9 @@ class Reductions(Lowering):
         inner = [x.shape[axis] for axis in axes]
         order = (*kept, *axes)
         loop = self._loop(fn, dtype)
-        neutral = _neutral(fn, dtype)
+        first = _neutral(fn, dtype)
 
-        part, ends = self._within(x, axes, neutral)
+        part, ends = self._within(x, axes, first)
         each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
 
         def at(*i: Index) -> Number:
@@ -75,9 +76,9 @@ class Reductions(Lowering):
             is_rounded = is_sum and dtype == np.float16  # one after the other
             if is_sum and not is_rounded and is_long(product(inner), 2 * RUN + 1):
                 return self._long_sum(self.constant(dtype, 0.0), inner, element, loop, ends)
-            if neutral is None or not row_of(fn).is_associative:
+            if first is None or not row_of(fn).is_associative:
                 return self._in_sequence(fn, dtype, inner, element, loop)
-            start = self.constant(dtype, neutral)
+            start = self.constant(dtype, first)
             return self._folded(loop, inner, start, element, is_rounded, ends, each)
 
         return self.lazy(dtype, type_.shape, at, (x,), work=each * max(usual(inner), 1))
@@ -304,9 +305,8 @@ class Reductions(Lowering):
         start = self.constant(wide, -0.0 if wide.kind in "fc" and inner else 0)
 
         def block(i: Index, height: int, j: Index, width: int) -> None:
-            sums = {place: self.variable(wide) for place in np.ndindex(height, width)}
-            for total in sums.values():
-                total.set(start)
+            places = np.ndindex(height, width)
+            sums = {place: self.variable(wide, first=start) for place in places}
             for p in self.range(inner, unroll=False):
                 factors = [self.convert(right(p, plus(j, c)), wide) for c in range(width)]
                 for r in range(height):
@@ -385,13 +385,7 @@ def _added_product(total: Any, a: Any, b: Any) -> Number:
 
 def _neutral(fn: np.ufunc, dtype: np.dtype) -> Any:
     """Return a number that a reduction may start from without changing its result."""
-    if fn.__name__ in ("maximum", "fmax", "minimum", "fmin"):
-        least = fn.__name__.endswith("max") or fn.__name__ == "maximum"
-        if dtype.kind == "f":
-            if fn.__name__ in ("fmax", "fmin"):  # of NaN alone they give NaN
-                return np.nan
-            return -np.inf if least else np.inf
-        if dtype.kind in "iu":
-            return np.iinfo(dtype).min if least else np.iinfo(dtype).max
-        return not least if dtype.kind == "b" else None
-    return fn.identity
+    if fn in (np.fmax, np.fmin) and dtype.kind == "f":  # of NaN alone they give NaN
+        return np.nan
+    extreme = {np.fmax: np.maximum, np.fmin: np.minimum}.get(fn, fn)
+    return neutral(extreme, dtype) if extreme in (np.maximum, np.minimum) else fn.identity

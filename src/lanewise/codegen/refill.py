@@ -64,28 +64,18 @@ _FOREVER = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The parts of a kernel that refills its lanes.
+    """The parts of a kernel that refills its lanes."""
 
-    Attributes
-    ----------
-    before
-        What leads to the loop. It takes the inputs of the map's region, and gives the loop's
-        operands, and what is `kept` for `after`.
-    loop
-        The loop.
-    after
-        What comes then. It takes the inputs, what `before` hands to it, and the loop's results.
-    indexed
-        Inputs that stay in memory: each turn reads where its data say.
-    patience
-        Turns that a lane may be idle for a refill.
-    """
-
+    #: What leads to the loop. It takes the inputs of the map's region, and gives the loop's
+    #: operands, and what is `kept` for `after`.
     before: Graph
     loop: Operation
+    #: What comes then. It takes the inputs, what `before` hands to it, and the loop's results.
     after: Graph
     kept: tuple[Value, ...]
+    #: Inputs that stay in memory: each turn reads where its data say.
     indexed: frozenset[Value]
+    #: Turns that a lane may be idle for a refill.
     patience: float
 
 
@@ -262,20 +252,14 @@ def write(
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Where the operands and results of examples lie.
-
-    Attributes
-    ----------
-    given
-        Gives an operand or a result of the kernel by its number: of examples, or for None whole.
-    stop
-        The number behind the last example.
-    """
+    """Where the operands and results of examples lie."""
 
     k: Lowering
     plan: Plan
+    #: Gives an operand or a result of the kernel by its number: of examples, or for None whole.
     given: Callable[[int, Index | None], Given]
     in_dims: Sequence[int | None]
+    #: The number behind the last example.
     stop: Vec
 
     def variables(self, graph: Graph) -> dict[int, list[Variable]]:

@@ -21,7 +21,6 @@ from lanewise.codegen.addresses import (
     address,
     fetch,
     load_row,
-    shuffled,
     size_of,
     store_row,
 )
@@ -78,43 +77,32 @@ def store(k: Lowering, items: Sequence[Number], target: Given, row: Affine, stop
     for block, at in enumerate(rows.blocks):
         part, piece = divmod(block * rows.side, e.group)
         order = range(piece, piece + rows.side)
-        columns = [shuffled(e, rows.kind, e.group, order, own[part]) for own in parts]
+        columns = [e.shuffled(rows.kind, e.group, order, own[part]) for own in parts]
         rows.store(address(e, start, at), columns)
     with e.when(~whole):
         rows.copy(spare, near, stop - first)
 
 
 class _Rows:
-    """How rows are moved: as many at once as a register holds numbers.
-
-    Attributes
-    ----------
-    kind
-        What they consist of in memory.
-    width
-        How many of it a number takes: two, if it is complex.
-    count, length
-        How many there are in a row, and its bytes.
-    side
-        How many rows a register holds a column of.
-    lane
-        How many numbers stand in a lane of 16 bytes.
-    piece
-        How many columns are moved at once: two lanes of them, where registers have four.
-    blocks
-        Behind how many bytes the rows begin that are moved at once.
-    """
+    """How rows are moved: as many at once as a register holds numbers."""
 
     def __init__(self, k: Lowering, x: Given) -> None:
         self.k, self.e, kinds = k, k.e, kinds_of(x.dtype)
         self.is_truth = kinds[0] == "b"
+        #: What they consist of in memory.
         self.kind = "u8" if self.is_truth else kinds[0]
+        #: How many of it a number takes: two, if it is complex.
+        #: How many there are in a row, and its bytes.
         self.width, self.count = len(kinds), len(kinds) * x.size
         self.length = self.count * size_of(self.kind)
+        #: How many rows a register holds a column of.
         self.side = side_of(k.e, self.kind)
+        #: How many numbers stand in a lane of 16 bytes.
         self.lane = min(LANE // size_of(self.kind), self.side)
         several = self.side // self.lane >= 4 and self.count >= 2 * self.lane
+        #: How many columns are moved at once: two lanes of them, where registers have four.
         self.piece = 2 * self.lane if several else self.lane
+        #: Behind how many bytes the rows begin that are moved at once.
         self.blocks = [first * self.length for first in range(0, k.e.lanes, self.side)]
 
     def place(self, x: Given, row: Affine, stop: Vec) -> tuple[Vec, str, Vec, str]:
@@ -139,7 +127,7 @@ class _Rows:
         found = list(vectors)
         while width < most:
             pairs, order = zip(found[::2], found[1::2], strict=True), range(2 * width)
-            found = [shuffled(self.e, self.kind, width, order, *pair) for pair in pairs]
+            found = [self.e.shuffled(self.kind, width, order, *pair) for pair in pairs]
             width *= 2
         return found
 
@@ -149,7 +137,7 @@ class _Rows:
         if count <= FEW:
             rows = load_row(e, self.kind, whole, start)
             return [
-                shuffled(e, self.kind, whole, range(j, whole, count), rows) for j in range(count)
+                e.shuffled(self.kind, whole, range(j, whole, count), rows) for j in range(count)
             ]
         found = [""] * count
         for begin in self._pieces():
@@ -164,12 +152,10 @@ class _Rows:
         """Write the columns to the rows."""
         e, kind, count, side = self.e, self.kind, self.count, self.side
         if count <= FEW:
-            pair = shuffled(e, kind, side, range(2 * side), *columns[:2])
-            third = (
-                shuffled(e, kind, side, range(2 * side), *columns[2:]) if count > 2 else "poison"
-            )
+            pair = e.shuffled(kind, side, range(2 * side), *columns[:2])
+            third = e.shuffled(kind, side, range(2 * side), *columns[2:]) if count > 2 else "poison"
             order = [j * side + i for i in range(side) for j in range(count)]
-            whole = shuffled(e, kind, 2 * side, order, pair, third)
+            whole = e.shuffled(kind, 2 * side, order, pair, third)
             store_row(e, kind, count * side, start, whole)
             return
         for begin in self._pieces():
@@ -197,7 +183,7 @@ class _Rows:
         if len(found) == 1:
             return found
         orders = [_lanes(range(part, 2 * side // lane, 2), lane) for part in range(2)]
-        return [shuffled(e, self.kind, side, order, *found) for order in orders]
+        return [e.shuffled(self.kind, side, order, *found) for order in orders]
 
     def _scatter(self, start: str, r: int, begin: int, parts: Sequence[str]) -> None:
         """Store what `_gathered` would give."""
@@ -207,13 +193,13 @@ class _Rows:
             count = side // lane  # lanes of a vector: those of both are put in turn
             order = [lane_of for i in range(count) for lane_of in (i, count + i)]
             halves = [_lanes(half, lane) for half in (order[:count], order[count:])]
-            vectors = [shuffled(e, self.kind, side, half, *parts) for half in halves]
+            vectors = [e.shuffled(self.kind, side, half, *parts) for half in halves]
         rows = range(r, side, lane)
         per_vector = len(rows) // len(vectors)
         for number, row in enumerate(rows):
             vector, at = divmod(number, per_vector)
             order = range(at * self.piece, (at + 1) * self.piece)
-            piece = shuffled(e, self.kind, side, order, vectors[vector])
+            piece = e.shuffled(self.kind, side, order, vectors[vector])
             store_row(e, self.kind, self.piece, self._at(start, row, begin), piece)
 
     def _transposed(self, rows: Sequence[str]) -> list[str]:
@@ -230,7 +216,7 @@ class _Rows:
                         for i in range(half)
                         for other in (0, side)
                     ]
-                    mixed.append(shuffled(self.e, self.kind, side, order, *pair))
+                    mixed.append(self.e.shuffled(self.kind, side, order, *pair))
             found = mixed
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from lanewise.ops.paths import step_shape
 
 #: Numbers are picked from at most so many by comparing; from more in memory.
 COMPARED = 64
+
+#: An array that is a part of another one, and where its elements stand in that.
+_Piece: TypeAlias = tuple[Array, Callable[[Sequence[Index]], tuple[Index, ...]]]
 
 
 class Rules(Reductions):
@@ -93,52 +96,46 @@ class Rules(Reductions):
 
     def concatenated(self, type_: Any, operands: Sequence[Array], axis: int) -> Array:
         """Return arrays joined along an axis."""
-        shape, dtype = type_.shape, type_.dtype
-        if self.is_small(shape):
-            items: dict[tuple[int, ...], Number] = {}
-            first = 0
-            for x in operands:
-                for i, item in zip(np.ndindex(*x.shape), self.items(x), strict=True):
-                    items[(*i[:axis], i[axis] + first, *i[axis + 1 :])] = item
-                first += x.shape[axis]
-            return self.elements(
-                dtype, shape, [self.convert(items[i], dtype) for i in np.ndindex(*shape)]
-            )
-        result = self.local(dtype, shape)
+        pieces: list[_Piece] = []
         first = 0
         for x in operands:
-            self._copy(result, x, lambda i, n=first: [*i[:axis], plus(i[axis], n), *i[axis + 1 :]])
+            pieces.append((x, lambda i, n=first: (*i[:axis], plus(i[axis], n), *i[axis + 1 :])))
             first += x.shape[axis]
-        return result
+        return self._assembled(type_, pieces)
 
     def padded(self, type_: Any, x: Array, value: Number, before: Sequence[int]) -> Array:
         """Return an array within a border of a number."""
-        shape = type_.shape
+
+        def place(i: Sequence[Index]) -> tuple[Index, ...]:
+            return tuple([plus(a, b) for a, b in zip(i, before, strict=True)])
+
+        return self._assembled(type_, [(x, place)], value)
+
+    def _assembled(
+        self, type_: Any, pieces: Sequence[_Piece], border: Number | None = None
+    ) -> Array:
+        """Return an array of others, each at its place; what none of them has is the border."""
+        dtype, shape = type_.dtype, type_.shape
         if self.is_small(shape):
-            inside = dict(zip(np.ndindex(*x.shape), self.items(x), strict=True))
-            items = []
-            for i in np.ndindex(*shape):
-                place = tuple([a - b for a, b in zip(i, before, strict=True)])
-                items.append(inside.get(place, value))
-            return self.elements(x.dtype, shape, items)
-        result = self.local(x.dtype, shape)
-        strides = result.strides
-        self.each(shape, lambda *i: result.store(linear(i, strides), value, self.tail(result)))
-        self._copy(result, x, lambda i: [plus(a, b) for a, b in zip(i, before, strict=True)])
+            items: dict[tuple[Index, ...], Any] = {}
+            for x, place in pieces:
+                for i, item in zip(np.ndindex(*x.shape), self.items(x), strict=True):
+                    items[place(i)] = item
+            found = [items.get(i, border) for i in np.ndindex(*shape)]
+            return self.elements(dtype, shape, [self.convert(item, dtype) for item in found])
+        result = self.local(dtype, shape)
+        if border is not None:
+            self.each(shape, lambda *i: result.put(i, border, self.tail(result)))
+        for x, place in pieces:
+
+            def body(*i: Index, x: Array = x, place: Any = place) -> None:
+                # What stands behind the last element of a lane may be there already.
+                is_whole = result.buffer.mask is self.mask
+                mask = self.tail(result) if is_whole else self.mask
+                result.put(place(i), self.convert(x.at(*i), dtype), mask)
+
+            self.each(x.shape, body)
         return result
-
-    def _copy(
-        self, result: Stored, x: Array, place: Callable[[Sequence[Index]], Sequence[Index]]
-    ) -> None:
-        strides, dtype = result.strides, result.dtype
-
-        def body(*i: Index) -> None:
-            # What stands behind the last element of a lane may be there already.
-            item, is_whole = self.convert(x.at(*i), dtype), result.buffer.mask is self.mask
-            mask = self.tail(result) if is_whole else self.mask
-            result.store(linear(place(i), strides), item, mask)
-
-        self.each(x.shape, body)
 
     def several(
         self,
@@ -156,7 +153,7 @@ class Rules(Reductions):
 
         def body(*i: Index) -> None:
             for result, item in zip(results, at(*i), strict=True):
-                result.store(linear(i, result.strides), item, self.tail(result))
+                result.put(i, item, self.tail(result))
 
         self.each(shape, body)
         return list(results)
@@ -270,10 +267,8 @@ class Rules(Reductions):
         return found
 
     def _scalar_overflow(self, verb: str, a: Vec, b: Vec) -> Vec:
-        e = self.e
-        name = f"llvm.s{verb}.with.overflow.i64"
-        e.module.declare(name, "{ i64, i1 }", "i64", "i64")
-        pair = e.write(f"call {{ i64, i1 }} @{name}(i64 {a.parts[0]}, i64 {b.parts[0]})")
+        e, given = self.e, [("i64", x.parts[0]) for x in (a, b)]
+        pair = e.external("{ i64, i1 }", f"llvm.s{verb}.with.overflow.i64", *given)
         self.fail(e.uniform("b", e.write(f"extractvalue {{ i64, i1 }} {pair}, 1")))
         return e.uniform("i64", e.write(f"extractvalue {{ i64, i1 }} {pair}, 0"))
 

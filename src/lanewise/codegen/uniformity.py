@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from lanewise.codegen.sizes import is_few
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import symbols_in
-from lanewise.ops.control import BRANCHES, LOOPS, scan
+from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan
 from lanewise.ops.facts import Held
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_sizes
@@ -92,12 +92,6 @@ def _operation(op: Operation, given: list[bool], sizes: Set[str]) -> list[bool]:
     if op.primitive is map_:
         return [True] * count
     return [any(given)] * count
-
-
-def carry_of(op: Operation) -> slice:
-    """Return where among a loop's operands, and the inputs of its regions, its carry stands."""
-    first = op.params["captures"]
-    return slice(first, first + op.params.get("carry", len(op.operands) - first))
 
 
 def varying_carry(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, overload
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -60,17 +60,19 @@ def select(condition: Vec, then: Vec | Number, otherwise: Vec | Number) -> Vec:
 
 
 class _Method(Protocol):
-    """A method of Vecs that takes another operand."""
+    """A method of Vecs that may take another operand."""
 
-    @overload
-    def __get__(self, instance: None, owner: Any) -> Callable[[Vec, Vec | Number], Vec]: ...
-    @overload
-    def __get__(self, instance: Vec, owner: Any) -> Callable[[Vec | Number], Vec]: ...
+    def __get__(self, instance: Vec | None, owner: Any) -> Callable[..., Vec]: ...
 
 
 def _operator(integer: str, real: str = "", *, swap: bool = False) -> _Method:
     """Return an operator on Vecs: LLVM's instruction for integers and for floats, if any."""
     return lambda self, other: self._binary(other, integer, real, swap)
+
+
+def _of_float(intrinsic: str) -> _Method:
+    """Return a function of floats that LLVM has."""
+    return lambda self: self.e.intrinsic(intrinsic, self)
 
 
 def _comparison(order: str, real: str) -> _Method:
@@ -273,21 +275,10 @@ class Vec:
             return self.e.intrinsic("fabs", self)
         return self if not is_signed(self.kind) else select(self < 0, -self, self)
 
-    def sqrt(self) -> Vec:
-        return self.e.intrinsic("sqrt", self)
-
-    def floor(self) -> Vec:
-        return self.e.intrinsic("floor", self)
-
-    def ceil(self) -> Vec:
-        return self.e.intrinsic("ceil", self)
-
-    def trunc(self) -> Vec:
-        return self.e.intrinsic("trunc", self)
-
-    def rint(self) -> Vec:
-        """Return the nearest integer as a float, ties to even."""
-        return self.e.intrinsic("roundeven", self)
+    sqrt, floor = _of_float("sqrt"), _of_float("floor")
+    ceil, trunc = _of_float("ceil"), _of_float("trunc")
+    #: The nearest integer as a float, ties to even.
+    rint = _of_float("roundeven")
 
     def copysign(self, sign: Vec | Number) -> Vec:
         return self.e.intrinsic("copysign", self, self._other(sign))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Graph
+from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, TokenType
 from lanewise.ops.regions import batched_type, example_type
 from lanewise.ops.registry import absent, op
@@ -137,6 +137,12 @@ BRANCHES = (cond, switch)
 #: Operations that run a region again and again.
 LOOPS = (while_, scan)
 CONTROL = (*BRANCHES, *LOOPS)
+
+
+def carry_of(op: Operation) -> slice:
+    """Return where among a loop's operands, and the inputs of its regions, its carry stands."""
+    first = op.params["captures"]
+    return slice(first, first + op.params.get("carry", len(op.operands) - first))
 
 
 def _branch_types(name: str, regions: tuple[Graph, ...], operands: Sequence[Any]) -> Any:

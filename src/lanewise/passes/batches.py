@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
@@ -10,14 +12,16 @@ from lanewise.passes.rowwise import expected, is_large
 from lanewise.passes.specialize import unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
 from lanewise.passes.survive import attempt
-from lanewise.passes.target import Target
 
 
-def spread_batches(graph: Graph, target: Target) -> Graph:
+def spread_batches(
+    graph: Graph, runs_in_lanes: Callable[[Graph, Sequence[int | None]], bool]
+) -> Graph:
     """Return a graph for many examples, of which the loops are maps where that is better.
 
     It is where all loops of an example can be, and where a kernel then has turns in its lanes: they
-    find their numbers side by side in memory, as examples do not.
+    find their numbers side by side in memory, as examples do not. Of a region and its mapped axes
+    `runs_in_lanes` says whether its kernel has an example in each lane.
     """
     if not may_spread(graph):
         return graph
@@ -26,7 +30,7 @@ def spread_batches(graph: Graph, target: Target) -> Graph:
         if is_batch(op):
             region = attempt("spread", op.regions[0], spread, op.params["fastmath"], totals=False)
             is_spread = count_maps(region) > count_maps(op.regions[0])
-            if is_spread and not target.runs_in_lanes(region, op.params["in_dims"]):
+            if is_spread and not runs_in_lanes(region, op.params["in_dims"]):
                 operations[number] = op.with_regions((region,))
     return Graph(graph.inputs, operations, graph.outputs)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from lanewise.ir.dims import product
 from lanewise.ir.graph import Graph, Operation, Value, current_builder
-from lanewise.ops.control import BRANCHES, scan
+from lanewise.ops.control import BRANCHES, carry_of
 from lanewise.ops.movement import broadcast_to, reshape
 from lanewise.ops.regions import DIVERGENT
 from lanewise.ops.shapes import shape_of
@@ -49,9 +49,9 @@ def _push_into_branches(outer: Pushing, op: Operation, lanes: Sequence[Lane]) ->
 
 def _push_into_loop(outer: Pushing, op: Operation, lanes: Sequence[Lane]) -> list[Lane] | None:
     *tests, body = op.regions
-    first = op.params["captures"]
-    last = first + op.params["carry"] if op.primitive is scan else len(lanes)
-    turn, taken = settled(outer, body, [lane.mapped for lane in lanes], slice(first, last))
+    carry = carry_of(op)
+    count, last = carry.stop - carry.start, carry.stop
+    turn, taken = settled(outer, body, [lane.mapped for lane in lanes], carry)
     questions = [outer.region(test, taken) for test in tests]
     if any([question.mapped[0] for question in questions]):
         return None
@@ -60,8 +60,7 @@ def _push_into_loop(outer: Pushing, op: Operation, lanes: Sequence[Lane]) -> lis
         with_axis_first(repeated(lane, outer.size), int(place >= last)) if varies else lane.value
         for place, (lane, varies) in enumerate(zip(lanes, taken, strict=True))
     ]
-    count = last - first
-    mapped = [*taken[first:last], *turn.mapped[count:]]
+    mapped = [*taken[carry], *turn.mapped[count:]]
     regions = (*[question.finish() for question in questions], turn.finish(mapped))
     results = current_builder().emit(op.primitive, tuple(operands), op.params, regions)
     return [

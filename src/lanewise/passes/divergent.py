@@ -12,6 +12,7 @@ from itertools import count
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import symbols_in
+from lanewise.ops.control import carry_of
 from lanewise.passes.control import settled
 from lanewise.passes.lanes import Report
 from lanewise.passes.pipeline import DIVERGED
@@ -25,18 +26,15 @@ def batched_region(
     size: DimLike,
     fallback: bool,
     report: Report | None = None,
-    out_mapped: Sequence[bool] | None = None,
 ) -> tuple[Graph, tuple[bool, ...]]:
     """Return a region over `size` examples, simplified, and which of its outputs vary.
 
-    ``mapped`` says which of its inputs have the batch as axis 0, ``out_mapped`` which outputs are
-    to have it, be they the same for all examples or not: by default those that vary. For ``size``
-    see `fresh_symbol`. ``fallback`` says whether an operation without batching rule may run one
-    example at a time; ``report`` is told what became of each operation.
+    ``mapped`` says which of its inputs have the batch as axis 0. For ``size`` see `fresh_symbol`.
+    ``fallback`` says whether an operation without batching rule may run one example at a time;
+    ``report`` is told what became of each operation.
     """
     opened = Mapper(size, fallback, report).region(vectorize(region), mapped)
-    chosen = opened.mapped if out_mapped is None else tuple(out_mapped)
-    return DIVERGED(opened.finish(chosen)), chosen
+    return DIVERGED(opened.finish()), opened.mapped
 
 
 def batched_loop(
@@ -53,15 +51,13 @@ def batched_loop(
     """
     test, body = [vectorize(region) for region in op.regions]
     mapper = Mapper(size, fallback, report)
-    captures = op.params["captures"]
-    turn, taken = settled(mapper, body, mapped, slice(captures, None))
-    question = mapper.region(test, taken)
-    regions = question.finish(), turn.finish(taken[captures:])
-    return DIVERGED(regions[0]), DIVERGED(regions[1]), tuple(taken)
+    turn, taken = settled(mapper, body, mapped, carry_of(op))
+    question = mapper.region(test, taken).finish()
+    return DIVERGED(question), DIVERGED(turn.finish(taken[carry_of(op)])), tuple(taken)
 
 
-def fresh_symbol(graph: Graph, name: str = "live") -> Dim:
+def fresh_symbol(graph: Graph) -> Dim:
     """Return a dimension that no type or parameter in a graph or its regions depends on."""
     types = tuple([value.type for value in graph.inputs])
     taken = symbols_in(types).union(*map(symbols_of, graph.walk()))
-    return Dim.symbol(next(n for i in count() if (n := f"{name}{i or ''}") not in taken))
+    return Dim.symbol(next(n for i in count() if (n := f"live{i or ''}") not in taken))

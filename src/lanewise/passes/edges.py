@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lanewise.ir.dims import DimLike, never_below
+from lanewise.ir.dims import DimLike, Shape, never_below
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.facts import Kind, may_fail
-from lanewise.ops.movement import slice_, update_slice
+from lanewise.ops.movement import reshape, slice_, update_slice
 
 
 def edge(value: Value, axis: int, first: DimLike, last: DimLike) -> Value:
@@ -52,6 +52,11 @@ def along(rank: int, axis: int, part: tuple[DimLike, DimLike, int]) -> tuple[Any
 def sliced(value: Value, axis: int, part: tuple[DimLike, DimLike, int]) -> Value:
     """Record a slice of one axis of a value."""
     return slice_(value, index=along(value.type.ndim, axis, part))
+
+
+def shaped(value: Value, shape: Shape) -> Value:
+    """Record a value in a shape, where it has another one."""
+    return value if value.type.shape == shape else reshape(value, shape=shape)
 
 
 def is_total(op: Operation) -> bool:

@@ -25,7 +25,7 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, concatenate, reshape, slice_, update_slice
 from lanewise.ops.reduction import reduce
 from lanewise.ops.regions import example_type
-from lanewise.passes.edges import sliced
+from lanewise.passes.edges import shaped, sliced
 from lanewise.passes.lanes import record_map
 from lanewise.passes.numbers import neutral, number
 from lanewise.passes.rowwise import (
@@ -283,7 +283,7 @@ class _Map:
             elif is_total(op):
                 params = op.params
                 result = reduce(result, fn=params["fn"], axes=(0,), dtype=params["dtype"])
-            self.values[value] = _shaped(result, value.type.shape)
+            self.values[value] = shaped(result, value.type.shape)
 
     def _outside(self, value: Value) -> Value:
         """Return what is added to, which may be computed in the map as well."""
@@ -380,8 +380,8 @@ class _Map:
         if maker is not None and maker.primitive is constant and value.type.nbytes <= 16:
             if value not in self.inside:
                 self.inner.copy(maker, self.inside)
-            return _shaped(self.inside[value], rest)
-        return self._input(("whole", value, rest), lambda: _shaped(self.values[value], rest), None)
+            return shaped(self.inside[value], rest)
+        return self._input(("whole", value, rest), lambda: shaped(self.values[value], rest), None)
 
     def _part(self, source: Value, views: Sequence[Operation], size: DimLike) -> Value:
         """Return the rows that the map has of an array, some of which views take."""
@@ -392,10 +392,10 @@ class _Map:
             for cut in cuts:
                 x = sliced(x, 0, cut)
             rest = x.type.shape[len(self.shape) :]
-            x = _shaped(x, (self.size, *rest))
+            x = shaped(x, (self.size, *rest))
             if self.count != self.size:
                 x = sliced(x, 0, (self.first, self.first + self.count, 1))
-            return _shaped(x, (size, *self.lead, *rest))
+            return shaped(x, (size, *self.lead, *rest))
 
         return self._input(("rows", source, cuts), made, 0)
 
@@ -412,7 +412,7 @@ class _Map:
     def _viewed(self, view: Operation, x: Value) -> Value:
         """Return what a view is of a row, or of a block of rows."""
         if view.primitive is reshape:
-            return _shaped(x, (*self.lead, *view.params["shape"][1:]))
+            return shaped(x, (*self.lead, *view.params["shape"][1:]))
         index = view.params["index"][1:]
         return slice_(x, index=(*[None] * len(self.lead), *index)) if any(index) else x
 
@@ -422,8 +422,4 @@ def _flat(op: Operation, result: Value) -> Value:
     if is_total(op):
         return result
     lead, block, *rest = result.type.shape
-    return _shaped(result, (lead * block, *rest))
-
-
-def _shaped(value: Value, shape: Shape) -> Value:
-    return value if value.type.shape == shape else reshape(value, shape=shape)
+    return shaped(result, (lead * block, *rest))

@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lanewise.ir.dims import DimLike, Shape, product
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import CONTROL, scan
 from lanewise.ops.movement import reshape
-from lanewise.ops.regions import PARALLEL, map_
+from lanewise.ops.regions import PARALLEL, example_type, map_
+from lanewise.passes.edges import shaped
+from lanewise.passes.simplify import eliminate_dead
 
 
 def interchanged(graph: Graph) -> Graph:
@@ -149,12 +151,12 @@ def _recorded(op: Operation, nest: _Nest, operands: Sequence[Value]) -> list[Val
         rows = nest.taken.get(position)
         is_slices = position >= xs
         if rows is not None:
-            value = _shaped(value, (length, *rows) if is_slices else rows)
+            value = shaped(value, (length, *rows) if is_slices else rows)
         entries.append(value)
         axes.append(None if rows is None else int(is_slices))
     outer = Builder()
     rows_in = [
-        outer.input(value.type if axis is None else _row(value.type, axis))
+        outer.input(example_type(value.type, axis))
         for value, axis in zip(entries, axes, strict=True)
     ]
     outer.location = op._place
@@ -166,11 +168,16 @@ def _recorded(op: Operation, nest: _Nest, operands: Sequence[Value]) -> list[Val
     found = map_(*entries, regions=(region,), **params)
     found = found if isinstance(found, tuple) else (found,)
     results: dict[int, Value] = {
-        position: _shaped(value, body.outputs[position - first].type.shape)
+        position: shaped(value, body.outputs[position - first].type.shape)
         for position, value in zip(positions, found, strict=True)
     }
-    if len(results) < carry:
-        results = {**_alone(op, nest, operands), **results}
+    others = [i for i in range(first, xs) if i not in results]
+    if others:  # of the loop only what these numbers need is left
+        wanted = [op.results[i - first] for i in others]
+        alone = eliminate_dead(Graph(tuple(dict.fromkeys(op.operands)), [op], wanted))
+        given = dict(zip(op.operands, operands, strict=True))
+        found = current_builder().inline(alone, [given[value] for value in alone.inputs])
+        results.update(zip(others, found, strict=True))
     return [results[position] for position in range(first, xs)]
 
 
@@ -191,36 +198,10 @@ def _body(body: Graph, nest: _Nest, first: int) -> Graph:
             if value not in values and source is not None:
                 given = values[body.inputs[source]]
                 is_row = source in nest.taken
-                values[value] = given if is_row else _shaped(given, value.type.shape)
+                values[value] = given if is_row else shaped(given, value.type.shape)
             arguments.append(values[body.inputs[source]] if source in nest.taken else values[value])
         made = inner.inline(nest.map.regions[0], arguments)
         outputs = []
         for position, value in enumerate(body.outputs, first):
             outputs.append(made[nest.given[position]] if position in nest.given else values[value])
     return inner.finish(outputs)
-
-
-def _alone(op: Operation, nest: _Nest, operands: Sequence[Value]) -> dict[int, Value]:
-    """Record the loop of numbers by itself; return what it gives, by position."""
-    (body,) = op.regions
-    first, carry = op.params["captures"], op.params["carry"]
-    kept = [i for i in range(len(operands)) if i not in nest.taken]
-    inner = Builder()
-    values = {body.inputs[i]: inner.input(body.inputs[i].type) for i in kept}
-    for each in nest.numbers:
-        inner.copy(each, values)
-    carried = [i for i in kept if first <= i < first + carry]
-    region = inner.finish([values[body.outputs[i - first]] for i in carried])
-    captures = sum([i < first for i in kept])
-    params = {**op.params, "captures": captures, "carry": len(carried)}
-    found = scan(*[operands[i] for i in kept], regions=(region,), **params)
-    found = found if isinstance(found, tuple) else (found,)
-    return dict(zip(carried, found, strict=True))
-
-
-def _row(type_: ArrayType, axis: int) -> ArrayType:
-    return array_type(type_.dtype, type_.shape[:axis] + type_.shape[axis + 1 :])
-
-
-def _shaped(value: Value, shape: Shape) -> Value:
-    return value if value.type.shape == shape else reshape(value, shape=shape)

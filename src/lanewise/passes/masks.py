@@ -26,6 +26,7 @@ from lanewise.ops.reduction import reduce
 from lanewise.ops.searching import flatnonzero
 from lanewise.ops.ufuncs import instructions
 from lanewise.passes.numbers import neutral, number
+from lanewise.passes.paths import is_by_ones
 from lanewise.passes.specialize import all_symbols_of, replaced
 
 #: What costs more for an element is computed of those that are chosen alone.
@@ -122,8 +123,7 @@ class _Part:
         if not is_made and any([self._axis(value) != -1 for value in op.operands]):
             return False  # it broadcasts, if there are as many as that, or one
         if op.primitive is reshape:
-            before, after = (_long(v.type.shape) for v in (op.operands[0], op.results[0]))
-            return before == after
+            return is_by_ones(op)
         if op.primitive is cast:  # NaN is no integer
             kinds = [v.type.dtype.kind for v in (op.operands[0], op.results[0])]
             return kinds[0] not in "fc" or kinds[1] in "fc"
@@ -208,7 +208,3 @@ def _cost(op: Operation) -> int:
         return 1
     given = tuple([value.type.dtype for value in op.operands])
     return instructions(fn, loop_dtypes(fn, given, op.params.get("dtype")))
-
-
-def _long(shape: Any) -> list[DimLike]:
-    return [size for size in shape if isinstance(size, Dim) or size != 1]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.creation import constant, iota
@@ -127,7 +128,7 @@ class Masks:
         ufunc = op.primitive.ufunc
         if op.primitive is reshape:
             known = self._known.get(op.operands[0])
-            if known is None or not _is_by_ones(op):
+            if known is None or not is_by_ones(op):
                 return None
             axes = [axis for axis, n in enumerate(op.results[0].type.shape) if n != 1]
             return replace(known, axis=axes[0]) if len(axes) == 1 else None
@@ -255,15 +256,18 @@ def step_of_view(op: Operation) -> Step | None:
         return None
     if any([value.type.shape for value in op.operands[1:]]):
         return None
-    if op.primitive is reshape and not _is_by_ones(op):
+    if op.primitive is reshape and not is_by_ones(op):
         return None
     return _step(op)
 
 
-def _is_by_ones(op: Operation) -> bool:
-    """Whether a reshape adds and drops axes of size 1 alone."""
-    old, new = op.operands[0].type.shape, op.results[0].type.shape
-    return [d for d in old if d != 1] == [d for d in new if d != 1]
+def is_by_ones(op: Operation) -> bool:
+    """Whether a reshape adds and drops axes of size 1 alone, as far as sizes are known."""
+    old, new = [
+        [size for size in value.type.shape if isinstance(size, Dim) or size != 1]
+        for value in (op.operands[0], op.results[0])
+    ]
+    return old == new
 
 
 def _step(made: Operation) -> Step:
@@ -273,6 +277,6 @@ def _step(made: Operation) -> Step:
 def _is_undone(taken: Operation, back: Operation) -> bool:
     """Whether one reshape or transpose undoes another; of reshapes only those by axes of size 1."""
     if taken.primitive is reshape:
-        return _is_by_ones(taken)
+        return is_by_ones(taken)
     axes = taken.params["axes"]
     return all(axes[axis] == place for place, axis in enumerate(back.params["axes"]))

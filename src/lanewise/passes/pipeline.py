@@ -21,6 +21,7 @@ these maps *interpreted*. See `lanewise.passes.steps` for how to look at a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.control import CONTROL
@@ -28,7 +29,6 @@ from lanewise.ops.regions import SEQUENTIAL
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
-from lanewise.passes.in_turn import in_turn
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import Report, record_map
@@ -40,9 +40,11 @@ from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.spread import spread
 from lanewise.passes.steps import Pipeline, Step
-from lanewise.passes.target import Target
-from lanewise.passes.vectorize import vectorize
+from lanewise.passes.vectorize import in_turn, vectorize
 from lanewise.passes.written_parts import write_parts
+
+#: Makes another graph of one.
+Rewrite: TypeAlias = Callable[[Graph], Graph]
 
 
 def one_by_one(graph: Graph) -> Graph:
@@ -63,9 +65,9 @@ def one_by_one(graph: Graph) -> Graph:
     return graph.rewritten(rule)
 
 
-def partition(graph: Graph, target: Target) -> Graph:
+def partition(graph: Graph, into_kernels: Rewrite) -> Graph:
     """Return what code generation makes of a graph."""
-    return target.partition(graph)
+    return into_kernels(graph)
 
 
 RECORDED = Pipeline(
@@ -93,7 +95,7 @@ TIDIED = Pipeline(
 )
 MANY = Pipeline(
     "many",
-    Step(spread_batches, ("target",)),
+    Step(spread_batches, ("runs_in_lanes",)),
 )
 ONE_BY_ONE = Pipeline(
     "one_by_one",
@@ -108,7 +110,7 @@ EXAMPLE = Pipeline(
 OUTLINED = Pipeline(
     "outlined",
     Step(as_maps),
-    Step(partition, ("target",)),
+    Step(partition, ("into_kernels",)),
 )
 KERNEL = Pipeline(
     "kernel",
@@ -137,25 +139,27 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
     return INTERPRETED(graph, report=report)
 
 
-def outlined(graph: Graph, target: Target) -> Graph:
+def outlined(graph: Graph, into_kernels: Rewrite) -> Graph:
     """Return a graph with kernels for its maps, also within control flow, and for the rest."""
 
     def is_around(op: Operation) -> bool:
         return op.primitive in CONTROL and any(map(count_maps, op.regions))
 
-    return OUTLINED(_outlined_within(graph, target, is_around), target=target)
+    return OUTLINED(_outlined_within(graph, into_kernels, is_around), into_kernels=into_kernels)
 
 
-def outlined_in_turn(graph: Graph, target: Target) -> Graph:
+def outlined_in_turn(graph: Graph, into_kernels: Rewrite) -> Graph:
     """Return what `ONE_BY_ONE` gave with kernels within its maps; for all of it, if it has none."""
     if not any(map(is_in_turn, graph.operations)):
-        return outlined(graph, target)
-    return _outlined_within(graph, target, is_in_turn)
+        return outlined(graph, into_kernels)
+    return _outlined_within(graph, into_kernels, is_in_turn)
 
 
-def _outlined_within(graph: Graph, target: Target, which: Callable[[Operation], bool]) -> Graph:
+def _outlined_within(
+    graph: Graph, into_kernels: Rewrite, which: Callable[[Operation], bool]
+) -> Graph:
     operations = [
-        op.map_regions(lambda region: outlined(region, target)) if which(op) else op
+        op.map_regions(lambda region: outlined(region, into_kernels)) if which(op) else op
         for op in graph.operations
     ]
     return Graph(graph.inputs, operations, graph.outputs)

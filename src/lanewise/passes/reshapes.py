@@ -15,6 +15,7 @@ from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import ArrayType
 from lanewise.ops.facts import Kind
 from lanewise.ops.movement import reshape
+from lanewise.passes.edges import shaped
 from lanewise.passes.simplify import eliminate_dead
 
 
@@ -28,7 +29,7 @@ def reshape_late(graph: Graph) -> Graph:
         operands = [values[value] for value in op.operands]
         if op.primitive is reshape:
             source = origins.get(operands[0], operands[0])
-            result = _shaped(source, op.params["shape"])
+            result = shaped(source, op.params["shape"])
             if result is not source:
                 origins[result] = source
             return [result]
@@ -37,7 +38,7 @@ def reshape_late(graph: Graph) -> Graph:
         shape = op.results[0].type.shape
         sources = [origins[x] if x.type.shape == shape else x for x in operands]
         (found,) = current_builder().emit(op.primitive, tuple(sources), op.params)
-        result = _shaped(found, shape)
+        result = shaped(found, shape)
         origins[result] = found
         return [result]
 
@@ -87,7 +88,3 @@ def _source_shape(op: Operation, shapes: dict[Value, Shape]) -> Shape | None:
     if any([product(x.shape) != 1 or x.ndim > len(wanted) for x in numbers]):
         return None
     return wanted
-
-
-def _shaped(value: Value, shape: Shape) -> Value:
-    return value if value.type.shape == shape else reshape(value, shape=shape)

@@ -105,19 +105,19 @@ def _moves_much(op: Operation) -> bool:
 
     It may be a branch that does so with a few.
     """
-    if not any([count(value) > LARGE for value in (*op.operands, *op.results)]):
+    if not _is_of_large(op):
         return False
     if op.primitive in BRANCHES:
         inner = [member for region in op.regions for member in region.operations]
         return any([count(value) > LARGE for value in op.results]) and all(
-            [_moves_much(member) or _is_of_few(member) for member in inner]
+            [_moves_much(m) or not (m.regions or _is_of_large(m)) for m in inner]
         )
     is_long = op.primitive is concatenate and count(op.results[0]) >= FEWEST
     return is_long or op.primitive.kind in (Kind.VIEW, Kind.LOOKUP, Kind.UPDATE)
 
 
-def _is_of_few(op: Operation) -> bool:
-    return not op.regions and all([count(v) <= LARGE for v in (*op.operands, *op.results)])
+def _is_of_large(op: Operation) -> bool:
+    return any([count(value) > LARGE for value in (*op.operands, *op.results)])
 
 
 def _is_of_arrays(op: Operation) -> bool:

@@ -22,7 +22,7 @@ from lanewise.ir.dims import DimLike, dim_min, never_below, product
 from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
-from lanewise.ops.control import LOOPS, scan
+from lanewise.ops.control import LOOPS, carry_of, scan
 from lanewise.ops.creation import constant, dimension, iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
@@ -121,12 +121,11 @@ class _Loop:
     ) -> None:
         self.op, self.fastmath, self.totals = op, fastmath, totals
         self.builder = builder = current_builder()
-        params = op.params
-        self.length: DimLike = params["length"]
-        first = params["captures"]
-        last = first + params["carry"]
-        self.captures, self.xs = operands[:first], operands[last:]
-        self.carry = operands[first:last]
+        self.length: DimLike = op.params["length"]
+        #: Where the carry stands.
+        self.place = place = carry_of(op)
+        self.captures, self.xs = operands[: place.start], operands[place.stop :]
+        self.carry = operands[place]
         self.makers = {v: made for made in builder.operations for v in made.results}
         self.turns = Turns(self.length, [value.type for value in self.carry], builder)
         #: How many turns are added before and after, to write an array as a whole.
@@ -163,14 +162,13 @@ class _Loop:
         if self.op.params["reverse"]:
             return set()
         read = {value for op in region.operations for value in op.operands} | set(region.outputs)
-        own = region.inputs[len(self.captures) : len(self.captures) + len(self.carry)]
-        return {carry for carry, value in enumerate(own) if value not in read}
+        own = enumerate(region.inputs[self.place])
+        return {carry for carry, value in own if value not in read}
 
     def _kinds(self, region: Graph) -> list[Kind]:
         """Return what the inputs of the body are."""
         kinds: list[Kind] = [self._same(value) for value in self.captures]
-        first, last = len(kinds), len(kinds) + len(self.carry)
-        for carry, value in enumerate(region.inputs[first:last]):
+        for carry, value in enumerate(region.inputs[self.place]):
             rank = value.type.ndim
             nbytes = expected(product((self.length, *value.type.shape))) * value.type.dtype.itemsize
             is_small = nbytes <= MOST_TERMS

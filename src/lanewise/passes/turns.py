@@ -26,7 +26,7 @@ from lanewise.ir.dims import DimLike, never_below, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.control import BRANCHES, LOOPS, scan
+from lanewise.ops.control import BRANCHES, LOOPS, carry_of
 from lanewise.ops.creation import constant, dimension, iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
@@ -375,19 +375,18 @@ class Turns:
         return replace(entered[carry], fn=fn, checked=is_exact), given
 
     def _loop(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> list[Kind]:
-        first = op.params["captures"]
-        last = first + op.params["carry"] if op.primitive is scan else len(kinds)
-        carried = kinds[first:last]
+        where = carry_of(op)
+        carried = kinds[where]
         state = [
             frame.cell(kind) if isinstance(kind, Part) else frame.value(kind) for kind in carried
         ]
-        slices = list(map(frame.value, kinds[last:]))
+        slices = list(map(frame.value, kinds[where.stop :]))
         frames, own, ends = [], [], []
         for region in op.regions:
             inner = frame.within()
-            types = [value.type for value in (*state, *region.inputs[last:])]
+            types = [value.type for value in (*state, *region.inputs[where.stop :])]
             given = list(map(inner.builder.input, types))
-            captured = map(inner.bind, kinds[:first])
+            captured = map(inner.bind, kinds[: where.start])
             turning = [_with_values(kind, [value]) for kind, value in zip_longest(carried, given)]
             frames.append(inner)
             own.append(given)

@@ -15,7 +15,15 @@ from typing import Any
 
 from lanewise.errors import at
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.graph import (
+    Builder,
+    Graph,
+    Operation,
+    Signature,
+    Value,
+    building,
+    current_builder,
+)
 from lanewise.ir.types import TokenType
 from lanewise.ops.control import CONTROL
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, batched_type, map_
@@ -60,6 +68,30 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
         return current_builder().emit(op.primitive, operands, params, regions)
 
     return graph.rewritten(rule)
+
+
+def in_turn(graph: Graph) -> Graph:
+    """Return a graph with its parallel maps run one example after the other.
+
+    Raises
+    ------
+    NotImplementedError
+        If host code takes whole batches, which it would not get then.
+    """
+    return Graph(graph.inputs, [_in_turn(op) for op in graph.operations], graph.outputs)
+
+
+def _in_turn(op: Operation) -> Operation:
+    if op.params.get("vectorized"):
+        raise NotImplementedError("host code takes the whole batch")
+    if not op.regions or op.params.get("order") == NATIVE:
+        return op
+    params, regions = op.params, tuple([in_turn(region) for region in op.regions])
+    if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
+        params = {**params, "order": SEQUENTIAL}
+    known = op.signature
+    signature = Signature(known.primitive, params, known.types, regions, False)
+    return op.with_operands(op.operands, signature)
 
 
 def _lower_map(

@@ -14,9 +14,9 @@ The results are memory of their own, which nobody else holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.pipeline import DIVERGED
 from lanewise.runtime.binding import bind
 from lanewise.runtime.expressions import is_scalar
-from lanewise.runtime.memory import Memory
 from lanewise.runtime.owning import is_own, own
 
 #: After so many turns of a few examples together, each of them goes on alone.
@@ -38,21 +37,9 @@ FEW = 8
 #: Runs an operation of control flow, given the sizes of dimensions, the number of examples, and the
 #: operands; it returns the results, with a row for each example.
 Run = Callable[[dict[str, int], int, list[Any]], Sequence[Any]]
-
-
-class Step(Protocol):
-    """A plan that takes the sizes of symbolic dimensions before its arguments."""
-
-    graph: Graph
-    memory: Memory
-
-    def step(self, *arguments: Any) -> list[Any]: ...
-
-
-class Make(Protocol):
-    """Makes the plan of a graph, which may write to the arguments at the positions `given`."""
-
-    def __call__(self, graph: Graph, given: Iterable[int] = ()) -> Step: ...
+#: Makes the plan of a graph, which takes the sizes of symbolic dimensions before its arguments, and
+#: may write to those at the positions that come behind the graph.
+Make = Callable[..., Any]
 
 
 def divergent(op: Operation, make: Make) -> Callable[..., Sequence[Any]]:
@@ -83,7 +70,7 @@ def _room(op: Operation, sizes: dict[str, int], size: int) -> list[np.ndarray]:
 class _Branch(NamedTuple):
     """A branch over a number of examples: the operands that it takes, and the results that vary."""
 
-    plan: Step
+    plan: Any
     takes: Sequence[int]
     out_mapped: Sequence[bool]
 
@@ -153,7 +140,7 @@ def _loop(op: Operation, mapped: Sequence[bool], symbol: Dim, fallback: bool, ma
     few = FEW if all([is_scalar(value.type) for value in values]) else 1
 
     @cache
-    def alone() -> Step:
+    def alone() -> Any:
         """Return the plan of one example."""
         builder = Builder()
         inputs = [builder.input(value.type) for value in op.operands]

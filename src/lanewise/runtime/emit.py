@@ -9,6 +9,7 @@ scalar, on which operators are fast; only arguments of a plan without control fl
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import states_at
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import BRANCHES, CONTROL, cond, while_
+from lanewise.ops.control import BRANCHES, CONTROL, carry_of, cond, while_
 from lanewise.ops.facts import is_made_anew
 from lanewise.ops.indexing import scatter, scatter_into
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
@@ -39,7 +40,6 @@ from lanewise.runtime.expressions import (
     sizes_expression,
     slice_key,
 )
-from lanewise.runtime.filling import filled_by
 from lanewise.runtime.memory import Memory, analyze, last_uses
 from lanewise.runtime.placing import (
     Place,
@@ -423,22 +423,22 @@ class Source:
             ]
             self._drop(depth, [name for name in left if name not in targets])
 
-    def _enter_loop(self, op: Operation, at: At, carried: int) -> tuple[list[str], list[str]]:
+    def _enter_loop(self, op: Operation, at: At) -> tuple[list[str], list[str]]:
         """Put the initial carry of a loop into the variables of its results.
 
         Return the variables of what the loop captures, and those.
         """
         memory, variables, depth, dying = at
-        first = op.params["captures"]
-        names = [variables[value] for value in op.results[:carried]]
-        carry = op.operands[first : first + carried]
-        for position, (name, value) in enumerate(zip(names, carry, strict=True), first):
+        place = carry_of(op)
+        carry = op.operands[place]
+        names = [variables[value] for value in op.results[: len(carry)]]
+        for position, (name, value) in enumerate(zip(names, carry, strict=True), place.start):
             copy = ".copy()" if position in memory.copied[op] else ""
             self._line(depth, f"{name} = {self._scalar(variables[value])}{copy}")
-        others = (*op.operands[:first], *op.operands[first + carried :])
+        others = (*op.operands[: place.start], *op.operands[place.stop :])
         done = [variables[v] for v in dying if v in carry and v not in others]
         self._drop(depth, [name for name in done if name not in names])
-        return [self._scalar(variables[value]) for value in op.operands[:first]], names
+        return [self._scalar(variables[value]) for value in op.operands[: place.start]], names
 
     def _body(
         self, op: Operation, at: At, inputs: Sequence[str], carry: Sequence[str]
@@ -446,8 +446,7 @@ class Source:
         """Write one turn of a loop, up to the change of the carry; return its variables."""
         body = op.regions[-1]
         inner = dict(zip(body.inputs, inputs, strict=True))
-        first = op.params["captures"]
-        own = body.inputs[first : first + len(carry)]
+        own = body.inputs[carry_of(op)]
         outputs = body.outputs[: len(carry)]
         place = {r: (i, op) for i, op in enumerate(body.operations) for r in op.results}
         last = {v: i for i, op in enumerate(body.operations) for v in op.operands}
@@ -465,7 +464,7 @@ class Source:
     def _while(self, op: Operation, at: At) -> None:
         memory, _, depth, _ = at
         test, body = op.regions
-        captured, carry = self._enter_loop(op, at, len(op.results))
+        captured, carry = self._enter_loop(op, at)
         self._line(depth, "while True:")
         inner = dict(zip(test.inputs, [*captured, *carry], strict=True))
         self._block(test, memory.regions[op][0], inner, depth + 1, set(), {})
@@ -476,13 +475,13 @@ class Source:
     def _scan(self, op: Operation, at: At) -> None:
         _, variables, depth, _ = at
         (body,) = op.regions
-        first, carried = op.params["captures"], op.params["carry"]
-        captured, carry = self._enter_loop(op, at, carried)
+        carried, last = op.params["carry"], carry_of(op).stop
+        captured, carry = self._enter_loop(op, at)
         stacks = [variables[value] for value in op.results[carried:]]
         for name, value in zip(stacks, op.results[carried:], strict=True):
             shape, dtype = self._spelled(value.type.shape), self._refer(value.type.dtype)
             self._line(depth, f"{name} = {self._refer(np.empty)}({shape}, {dtype})")
-        xs = [variables[value] for value in op.operands[first + carried :]]
+        xs = [variables[value] for value in op.operands[last:]]
         slices = [self._fresh() for _ in xs]
         sources = [f"{name}[::-1]" if op.params["reverse"] else name for name in xs]
         turn = self._fresh()
@@ -498,10 +497,45 @@ class Source:
         for name, value in zip(stacks, body.outputs[carried:], strict=True):
             self._line(depth + 1, f"{name}[{turn}] = {inner[value]}")
         self._move(depth + 1, body, inner, carry)
-        taken = body.inputs[first + carried :]
-        views = [name for name, value in zip(slices, taken, strict=True) if _is_array(value)]
+        taken = zip(slices, body.inputs[last:], strict=True)
+        views = [name for name, value in taken if _is_array(value)]
         self._drop(depth, views)
 
 
 def _is_array(value: Value) -> bool:
     return isinstance(value.type, ArrayType) and bool(value.type.shape)
+
+
+def filled_by(graph: Graph) -> dict[Operation, Operation]:
+    """Return kernels whose rows all go to most rows of an array, and what writes them there.
+
+    What a stencil gives is mostly the inside of an array. NumPy would be given the rows of the
+    inside, and copy them into a copy of the array. Instead the kernel is handed a new array in
+    which the rows outside of it stand already, and writes to the others.
+    """
+    read = [value for op in graph.operations for value in op.operands]
+    count = Counter([*read, *graph.outputs, *graph.outputs])
+    places = {op: place for place, op in enumerate(graph.operations)}
+    makers = {value: op for op in graph.operations for value in op.results}
+    found: dict[Operation, Operation] = {}
+    for op in graph.operations:
+        if op.primitive is not update_slice or op.params["index"][:1] in ((), (None,)):
+            continue
+        (first, last, step), *rest = op.params["index"]
+        before, maker = [makers.get(value) for value in op.operands[:2]]
+        if (
+            maker is not None
+            and maker.params.get("order") == NATIVE
+            and len(maker.results) == 1
+            and not any(maker.params.get("columns", ()))
+            and op.operands[1].type.dtype == op.results[0].type.dtype
+            and count[op.operands[1]] == 1
+            and maker.params["size"] == last - first
+            and step == 1
+            and not any(rest)
+            and all([isinstance(n, int) for n in (first, last, *op.results[0].type.shape)])
+            and 4 * (last - first) >= 3 * op.results[0].type.shape[0]
+            and (before is None or places[before] < places[maker])
+        ):
+            found[maker] = op
+    return found

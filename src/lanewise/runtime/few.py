@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
+from lanewise.codegen.choices import runs_in_lanes
 from lanewise.codegen.costs import of_kernel, settled
 from lanewise.codegen.memory import MOST_SCRATCH
-from lanewise.codegen.partition import Refused, Report
+from lanewise.codegen.partition import Refused, Report, partition
 from lanewise.codegen.prices import PRICES
-from lanewise.codegen.target import Native
 from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
@@ -77,7 +77,7 @@ class Few:
     def lowered(self) -> Graph:
         """That with its kernels as native maps."""
         with seen(self._sizes):
-            return outlined_in_turn(self.in_turn, Native(self.left.append))
+            return outlined_in_turn(self.in_turn, partial(partition, report=self.left.append))
 
     @cached_property
     def plan(self) -> Plan:
@@ -151,8 +151,8 @@ def _both(
     There is no other where nothing may be spread.
     """
     left: list[Refused] = []
-    target = Native(left.append)
-    graph = outlined(MANY(TIDIED(recorded), target=target), target)
+    many = MANY(TIDIED(recorded), runs_in_lanes=runs_in_lanes)
+    graph = outlined(many, partial(partition, report=left.append))
     if not may_spread(recorded):
         return graph, left, None
     is_alone = not any([op.primitive is map_ for op in recorded.operations])

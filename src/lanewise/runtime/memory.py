@@ -22,10 +22,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lanewise.codegen.uniformity import carry_of
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim
-from lanewise.ops.control import BRANCHES, CONTROL, LOOPS, scan, while_
+from lanewise.ops.control import BRANCHES, CONTROL, LOOPS, carry_of
 from lanewise.ops.facts import ask, is_update, may_fail, usual
 from lanewise.ops.indexing import scatter
 from lanewise.ops.movement import update_slice
@@ -115,7 +114,7 @@ class _Analysis:
         for position, op in enumerate(self.graph.operations):
             if op.primitive in BRANCHES:
                 self.branch(op, position)
-            elif op.primitive is while_ or op.primitive is scan:
+            elif op.primitive in LOOPS:
                 self.loop(op, position)
             elif op.primitive is map_ and op.params["order"] == DIVERGENT:
                 self.enter_fresh(op.results)  # its runner sees to that
@@ -130,9 +129,10 @@ class _Analysis:
                 self.native(op, position)
             elif _allocates(op):
                 self.enter_fresh(op.results)
-            else:
+            else:  # of which nothing better is known
+                roots = _FOREIGN.union(*[self.roots[value] for value in op.operands])
                 for result in op.results:
-                    self.enter(result, self.reachable(op))
+                    self.enter(result, roots)
         return self.memory
 
     def region(self, graph: Graph, given: Iterable[int] = ()) -> Memory:
@@ -152,10 +152,6 @@ class _Analysis:
     def enter_fresh(self, values: Iterable[Value]) -> None:
         for value in values:
             self.enter(value, frozenset((value,)))
-
-    def reachable(self, op: Operation) -> frozenset[Root]:
-        """Return the roots that a result may have of which nothing better is known."""
-        return _FOREIGN.union(*[self.roots[value] for value in op.operands])
 
     def is_free(self, value: Value, op: Operation, position: int) -> bool:
         """Return whether an operation may have the memory of an operand for itself."""
@@ -200,12 +196,9 @@ class _Analysis:
             self.enter(result, frozenset(roots))
 
     def loop(self, op: Operation, position: int) -> None:
-        first = op.params["captures"]
-        body = op.regions[-1]
-        inputs, carried = body.inputs[first:], len(op.operands) - first
-        if op.primitive is scan:
-            carried = op.params["carry"]
-        inputs, outputs = inputs[:carried], body.outputs[:carried]
+        carry, body = carry_of(op), op.regions[-1]
+        first, carried = carry.start, carry.stop - carry.start
+        inputs, outputs = body.inputs[carry], body.outputs[:carried]
         own = {i for i, value in enumerate(inputs) if not is_scalar(value.type)}
         while True:
             memory = self.region(body, [first + i for i in own])
@@ -225,7 +218,7 @@ class _Analysis:
         # Any other carry may be what it was at first, or what one of the others was.
         place = dict(zip(body.inputs, op.operands, strict=True))
         roots: set[Root] = set(op.results[:1])
-        for operand in op.operands[first : first + carried]:
+        for operand in op.operands[carry]:
             roots |= self.roots[operand]
         for value in outputs:
             for root in memory.roots[value]:

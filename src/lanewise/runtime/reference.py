@@ -14,7 +14,7 @@ import numpy as np
 
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import cond, scan, switch, while_
+from lanewise.ops.control import carry_of, cond, scan, switch, while_
 from lanewise.ops.regions import map_
 from lanewise.runtime.binding import bind, defined_size, sizes_of
 
@@ -81,14 +81,13 @@ def _scan(
     op: Operation, operands: list[Any], params: Any, sizes: Sizes, run: RunRegion
 ) -> list[Any]:
     (body,) = op.regions
-    first = params["captures"]
-    last = first + params["carry"]
-    state, xs = operands[first:last], operands[last:]
-    types = [bind(value.type, sizes) for value in op.results[last - first :]]
+    carry = carry_of(op)
+    captured, state, xs = operands[: carry.start], operands[carry], operands[carry.stop :]
+    types = [bind(value.type, sizes) for value in op.results[len(state) :]]
     ys = [np.zeros(type.shape, type.dtype) for type in types]
     turns = range(params["length"])
     for turn in reversed(turns) if params["reverse"] else turns:
-        outputs = run(body, [*operands[:first], *state, *[x[turn] for x in xs]], sizes)
+        outputs = run(body, [*captured, *state, *[x[turn] for x in xs]], sizes)
         state = outputs[: len(state)]
         for y, part in zip(ys, outputs[len(state) :], strict=True):
             y[turn] = part

@@ -99,19 +99,7 @@ def _ledger_of(graph: Graph) -> _Ledger:
 
 
 class Executable:
-    """A graph that runs on arrays: interpreted until compiling it pays, or as it is forced.
-
-    Parameters
-    ----------
-    graph
-        As it was recorded.
-    forced
-        What LANEWISE_BACKEND may say too, which goes first.
-    lent
-        The inputs whose last values belong into their memory, with the outputs that these are.
-    assumes
-        How many ranges of sizes may have kernels of their own.
-    """
+    """A graph that runs on arrays: interpreted until compiling it pays, or as it is forced."""
 
     def __init__(
         self,
@@ -120,10 +108,13 @@ class Executable:
         lent: Mapping[int, int] = MappingProxyType({}),
         assumes: int = MOST_ASSUMED,
     ) -> None:
+        #: As it was recorded.
         self.graph = graph
+        #: The inputs whose last values belong into their memory, with the outputs that these are.
         self.lent = lent
         #: Tells why the function that was traced runs the next call: nothing where it does not.
         self.told: Callable[[], str] = str
+        #: What LANEWISE_BACKEND may say too, which goes first.
         self._forced = forced
         #: The plan with kernels, for many examples if there is another; None until it is compiled.
         self.native: Plan | None = None
@@ -136,6 +127,7 @@ class Executable:
         self._codes: list[Any] = []
         #: What runs where sizes are not what the kernels assume.
         self._others: Executable | None = None
+        #: How many ranges of sizes may have kernels of their own.
         self._assumes = assumes
         #: Nanoseconds that compiling should take, from callers and by whomever: infinite if there
         #: is nothing to compile.

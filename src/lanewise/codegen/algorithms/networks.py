@@ -17,8 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lanewise.codegen.addresses import shuffled
-from lanewise.codegen.numbers import Complex, Number, kinds_of, of_vecs, vecs
+from lanewise.codegen.numbers import Complex, Number, kinds_of, of_vecs, vecs, with_lanes
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
 #: An element: what is compared first, and what is compared where that is equal.
@@ -56,24 +55,16 @@ def pairs(size: int, run: int, first: int, distance: int) -> list[tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What stands for an element while rows are sorted.
+    """What stands for an element while rows are sorted."""
 
-    Attributes
-    ----------
-    enter
-        Gives the Vecs that stand for an element, of itself and its place.
-    leave
-        Gives the result of these Vecs.
-    count
-        How many of them, from the first, are compared. If it is the only one, exchanging is taking
-        the lesser and the greater.
-    kinds
-        Their kinds.
-    """
-
+    #: Gives the Vecs that stand for an element, of itself and its place.
     enter: Callable[[Number, Vec], list[Vec]]
+    #: Gives the result of these Vecs.
     leave: Callable[[Sequence[Vec]], Number]
+    #: How many of them, from the first, are compared. If it is the only one, exchanging is taking
+    #: the lesser and the greater.
     count: int
+    #: Their kinds.
     kinds: tuple[str, ...]
 
     @property
@@ -247,15 +238,9 @@ def _merged_lanes(row: Item, width: int) -> Item:
 
 def rotated(x: Vec, by: int) -> Vec:
     """Return a vector whose lanes have gone round to the left."""
-    return _moved(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
+    return with_lanes(x, [(lane + by) % x.e.group for lane in range(x.e.group)])
 
 
 def _flipped(x: Vec, flip: int) -> Vec:
     """Return a vector with lanes at the places that differ from theirs in some bits."""
-    return _moved(x, [lane ^ flip for lane in range(x.e.group)])
-
-
-def _moved(x: Vec, sources: Sequence[int]) -> Vec:
-    """Return a vector with other lanes in the places of its own."""
-    parts = [shuffled(x.e, x.kind, x.e.group, sources, part) for part in x.parts]
-    return Vec(x.e, x.kind, True, tuple(parts))
+    return with_lanes(x, [lane ^ flip for lane in range(x.e.group)])

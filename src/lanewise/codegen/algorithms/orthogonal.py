@@ -176,9 +176,8 @@ def _rotated(p: Number, q: Number, cosine: Vec, sine: Number) -> tuple[Any, Any]
 def _sweeps(k: Rules, sweep: Callable[[], Vec]) -> None:
     """Write sweeps until none says in an active lane that it has to be followed by another."""
     e = k.e
-    going, turns = e.slot("b", k.in_lanes), e.slot("i64", False)
-    going.set(e.constant("b", True))
-    turns.set(e.constant("i64", 0))
+    going = e.slot("b", k.in_lanes, e.constant("b", True))
+    turns = e.slot("i64", False, e.constant("i64", 0))
 
     def turn() -> None:
         turns.set(turns.get() + 1)
@@ -291,8 +290,7 @@ def _make_orthogonal(k: Rules, t: Tile) -> None:
     least = squares * (epsilon(wide) / 4) ** 2
 
     def sweep() -> Vec:
-        more = k.e.slot("b", k.in_lanes)
-        more.set(k.e.constant("b", False))
+        more = k.e.slot("b", k.in_lanes, k.e.constant("b", False))
         for p, q in _pairs(t, columns):
             a, b, dot = t.totals(
                 t.range(rows),

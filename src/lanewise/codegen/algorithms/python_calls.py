@@ -49,13 +49,7 @@ def _size(x: Vec) -> Vec:
 
 
 def _bit_length(k: Lowering, x: Vec) -> Vec:
-    e, size = x.e, _size(x)
-    type_ = e.type("u64", x.varying)
-    name = f"llvm.ctlz.{f'v{e.group}i64' if x.varying else 'i64'}"
-    e.module.declare(name, type_, type_, "i1")
-    # Of zero all 64 bits are leading zeros.
-    zeros = e.map("i64", (size,), lambda part: f"call {type_} @{name}({type_} {part}, i1 false)")
-    return 64 - zeros
+    return 64 - x.e.zeros("ctlz", _size(x))
 
 
 def _bit_count(k: Lowering, x: Vec) -> Vec:
@@ -86,10 +80,9 @@ def _power_modulo(k: Lowering, base: Vec, exponent: Vec, modulus: Vec) -> Vec:
     remainder = k.loop(np.remainder, (integer,) * 3)
     # Lanes that are not active compute with numbers that do no harm.
     modulus = modulus.greatest(1)
-    square, left, found = [k.e.slot("i64", k.in_lanes) for _ in range(3)]
-    square.set(remainder(base, modulus))
-    left.set(exponent)
-    found.set(remainder(k.e.constant("i64", 1), modulus))
+    square = k.e.slot("i64", k.in_lanes, remainder(base, modulus))
+    left = k.e.slot("i64", k.in_lanes, exponent)
+    found = k.e.slot("i64", k.in_lanes, remainder(k.e.constant("i64", 1), modulus))
 
     def turn() -> None:
         bits, factor, result = left.get(), square.get(), found.get()

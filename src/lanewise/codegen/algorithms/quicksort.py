@@ -20,8 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from llvmlite import binding
-
 from lanewise.codegen.addresses import Affine, address, load, size_of, store
 from lanewise.codegen.algorithms.networks import (
     Item,
@@ -33,7 +31,7 @@ from lanewise.codegen.algorithms.networks import (
     sorted_matrix,
 )
 from lanewise.codegen.emitter import Emitter, Module, Slot
-from lanewise.codegen.llvm import Code, machine
+from lanewise.codegen.llvm import machine, provide
 from lanewise.codegen.loops import Loops
 from lanewise.codegen.vector import BITS, LLVM, Vec, select
 
@@ -84,13 +82,8 @@ def require(kind: str, has_places: bool) -> str:
     memory for each of the two, and which places are asked for and how many (-1 for all).
     """
     name = f"lw_sort_{kind}{'_places' if has_places else ''}"
-    code = Code(library(kind, has_places, name))
-    binding.add_symbol(name, code.address(name))
-    _kept.append(code)
+    provide(name, library(kind, has_places, name))
     return name
-
-
-_kept: list[Code] = []
 
 
 def library(kind: str, has_places: bool, name: str) -> str:
@@ -137,9 +130,7 @@ class _Sort:
             store(self.e, pointer, self._offset(x.kind, at, x.varying), x, None)
 
     def variable(self, start: Vec) -> Slot:
-        slot = self.e.slot(start.kind, start.varying)
-        slot.set(start)
-        return slot
+        return self.e.slot(start.kind, start.varying, start)
 
     # --- the order of parts -------------------------------------------------------------------
 
@@ -151,7 +142,7 @@ class _Sort:
         """
         e, kind = self.e, self.kinds[0]
         n, floor = e.uniform("i64", "%n"), e.constant(kind, -greatest(kind) - 1)
-        bits = 64 - e.intrinsic("ctlz", n, e.constant("b", False))
+        bits = 64 - e.zeros("ctlz", n)
         waiting = _Stack(self, ("i64", "i64", kind, "i64"))
         waiting.push([self.k.index(0), n, floor, bits * PATIENCE])
 
@@ -208,8 +199,7 @@ class _Sort:
         found = e.choose(end - begin < LONG, lambda: median(3), lambda: median(9))
         for step in (1, 3):
             found = _median(*[rotated(found, step * i) for i in range(3)])
-        text = f"extractelement {e.type(found.kind, True)} {found.parts[0]}, i32 0"
-        return e.uniform(found.kind, e.write(text))
+        return e.lane(found, "i32 0")
 
     # --- parting ------------------------------------------------------------------------------
 
@@ -347,9 +337,9 @@ class _Stack:
 
     def __init__(self, sort: _Sort, kinds: Sequence[str]) -> None:
         self.e, self.top = sort.e, sort.variable(sort.k.index(0))
-        self.columns = [(self.e.name(), kind) for kind in kinds]
-        for name, kind in self.columns:
-            self.e.entry.append(f"  {name} = alloca {LLVM[kind]}, i64 {DEEPEST}")
+        self.columns = [
+            (self.e.at_entry(f"alloca {LLVM[kind]}, i64 {DEEPEST}"), kind) for kind in kinds
+        ]
 
     def push(self, values: Sequence[Vec]) -> None:
         top = self.top.get()

@@ -17,6 +17,7 @@ import numpy as np
 
 from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Stored, row_major
+from lanewise.codegen.elementwise.complex_ufuncs import multiply
 from lanewise.codegen.loops import Variable
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import (
@@ -135,9 +136,7 @@ class Tile:
             for i in indices:
                 found = list(step(i, found))
             return found
-        variables = [self.k.variable(dtype_of(x)) for x in start]
-        for variable, x in zip(variables, start, strict=True):
-            variable.set(x)
+        variables = [self.k.variable(dtype_of(x), first=x) for x in start]
         for i in indices:
             after = step(i, [variable.get() for variable in variables])
             for variable, x in zip(variables, after, strict=True):
@@ -258,9 +257,7 @@ def scaled(x: Number, factor: Vec) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    if isinstance(a, Vec):
-        return a * b
-    return Complex(a.re.fma(b.re, -(a.im * b.im)), a.re.fma(b.im, a.im * b.re))
+    return a * b if isinstance(a, Vec) else multiply(a, b)
 
 
 def plus_product(c: Any, a: Any, b: Any) -> Any:

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from lanewise.codegen import library, lists
-from lanewise.codegen.algorithms import linalg, orthogonal, places, python_calls, sorting
+from lanewise.codegen.algorithms import linalg, orthogonal, python_calls, sorting
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.elementwise.ufuncs import Function
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.mathlib import bessel
+from lanewise.codegen.mathlib import special
 from lanewise.codegen.numbers import Number, vecs
 from lanewise.codegen.rules import Rules
+from lanewise.codegen.vector import select
+from lanewise.ir.dims import DimLike
 from lanewise.ir.types import array_type
+
+_INTP = np.dtype(np.intp)
 
 
 class Algorithms(Rules):
@@ -27,10 +31,9 @@ class Algorithms(Rules):
 
     inv, det, slogdet = linalg.inv, linalg.det, linalg.slogdet
     qr, eigvalsh, svdvals = orthogonal.qr, orthogonal.eigvalsh, orthogonal.svdvals
-    sorted_along, places_of = sorting.sorted_along, places.places_of
-    searchsorted, interp = sorting.searchsorted, sorting.interp
+    sorted_along, searchsorted = sorting.sorted_along, sorting.searchsorted
+    interp, python_call = sorting.interp, python_calls.python_call
     gufunc_call, ufunc_call = library.gufunc_call, library.ufunc_call
-    python_call = python_calls.python_call
 
     def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
         return linalg.cholesky(self, self.factors, type_, x, upper)
@@ -44,7 +47,24 @@ class Algorithms(Rules):
     def i0(self, x: Number, dtype: np.dtype) -> Number:
         (real,) = vecs(self.convert(x, dtype))
         wide = real.to("f32") if real.kind == "f16" else real
-        return Function(bessel.i0)(wide).to(real.kind)
+        return Function(special.i0)(wide).to(real.kind)
+
+    def places_of(self, mask: Array, length: DimLike) -> Array:
+        """Return the places where a mask of one axis holds, of which there are `length`.
+
+        Each place is written behind those that were found, whether it holds or not, so there is one
+        more in memory than there are.
+        """
+        mask = self.ready(mask)
+        found = self.local(_INTP, (length + 1,))
+        count = self.e.slot("i64", self.in_lanes, self.index(0))
+        for i in self.range(mask.shape[0], unroll=False):
+            (holds,) = vecs(mask.at(i))
+            behind = count.get()
+            # As many were counted; memory is for no more, whatever happens.
+            self.write(found, behind.least(self.index(length)), self.index(i))
+            count.set(select(self.both(holds), behind + 1, behind))
+        return self.lazy(_INTP, (length,), lambda i: found.at(i), (found,), ready=True)
 
     def reduced_in_runs(
         self, type_: Any, x: Array, fn: np.ufunc, indices: Sequence[int], axis: int

@@ -12,8 +12,15 @@ from functools import reduce
 
 import numpy as np
 
-from lanewise.codegen.elementwise.calls import called, patched
-from lanewise.codegen.elementwise.complex_ufuncs import divide, isfinite, isinf, isnan, where
+from lanewise.codegen.elementwise.complex_ufuncs import (
+    called,
+    divide,
+    isfinite,
+    isinf,
+    isnan,
+    patched,
+    where,
+)
 from lanewise.codegen.mathlib.arithmetic import two_product, two_sum
 from lanewise.codegen.mathlib.exponential import exp as exp_
 from lanewise.codegen.mathlib.exponential import expm1 as expm1_

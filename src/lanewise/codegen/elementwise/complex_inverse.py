@@ -11,9 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from lanewise.codegen.elementwise.calls import called
 from lanewise.codegen.elementwise.complex_functions import direction, mirrored, sqrt
-from lanewise.codegen.elementwise.complex_ufuncs import isinf
+from lanewise.codegen.elementwise.complex_ufuncs import called, isinf
 from lanewise.codegen.mathlib.exponential import log, log1p
 from lanewise.codegen.mathlib.hyperbolic import asinh
 from lanewise.codegen.mathlib.trigonometric import atan, atan2

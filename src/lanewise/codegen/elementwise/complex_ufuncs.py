@@ -134,3 +134,24 @@ def isinf(x: Complex) -> Vec:
 
 def isfinite(x: Complex) -> Vec:
     return (x.re.abs() < np.inf) & (x.im.abs() < np.inf)
+
+
+# --- long code, or seldom run ------------------------------------------------------------------
+
+
+def patched(
+    name: str, usual: Complex, rare: Vec, function: Callable[[Complex], Complex], x: Complex
+) -> Complex:
+    """Return `usual`, but where `rare` holds what a function of x gives, which is out of line."""
+    pair = usual.re.spread_if(x.varying), usual.im.spread_if(x.varying)
+    return Complex(*x.e.patched_pair(pair, rare, lambda: vecs(called(name, function, x))))
+
+
+def called(name: str, function: Callable[..., Complex], *operands: Complex) -> Complex:
+    """Return what a function out of line gives."""
+
+    def write(*flat: Vec) -> tuple[Vec, ...]:
+        return vecs(function(*map(Complex, flat[::2], flat[1::2])))
+
+    flat = [part for x in operands for part in vecs(x)]
+    return Complex(*flat[0].e.called(f"complex.{name}", write, *flat))

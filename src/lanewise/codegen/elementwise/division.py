@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from lanewise.codegen.elementwise.calls import patched_pair
 from lanewise.codegen.mathlib.arithmetic import BIAS, MANTISSA, SHIFT, TINY, two_to
 from lanewise.codegen.vector import BITS, Vec, is_float, is_signed, select
 
@@ -149,7 +148,7 @@ def divmod_(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     # NumPy's formula gives the exact quotient as long as its roundings stay below a half.
     usual = (quotient.abs() < 2.0 ** (MANTISSA[a.kind] - 2)) & (b.abs() < np.inf)
     found = quotient, rest
-    return patched_pair(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
+    return a.e.patched_pair(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
 
 
 def _divmod_rare(a: Vec, b: Vec) -> tuple[Vec, Vec]:
@@ -197,9 +196,7 @@ def _fmod_rare(a: Vec, b: Vec) -> Vec:
     x, y = a.abs(), b.abs()
     invalid = a.isnan() | b.isnan() | x.eq(np.inf) | y.eq(0.0)
     digits = MANTISSA[kind] - 1
-    varying = a.varying or b.varying
-    rest = e.slot(kind, varying)
-    rest.set(select(invalid, 0.0, x))
+    rest = e.slot(kind, a.varying or b.varying, select(invalid, 0.0, x))
     y = select(invalid, 1.0, y)  # ends the loop
     exponent_of_y = _exponent(y)
 

@@ -7,11 +7,6 @@ from collections.abc import Callable
 from lanewise.codegen.elementwise.division import quotient_int
 from lanewise.codegen.vector import BITS, Vec, is_signed, select
 
-#: Told of a condition that raises: the truth value, the class of the error, and its message.
-Fail = Callable[[Vec, str, str], None]
-
-NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
-
 
 def unsigned(x: Vec) -> Vec:
     """Return the same bits as an unsigned integer."""
@@ -63,13 +58,13 @@ def right_shift(x: Vec, n: Vec) -> Vec:
     return select(n < bits, x >> (n & (bits - 1)), 0)
 
 
-def power(x: Vec, n: Vec, fail: Fail | None = None) -> Vec:
+def power(x: Vec, n: Vec, fail: Callable[[Vec], None] | None = None) -> Vec:
     """Return x to the power n, wrapped around; a negative power fails."""
     if n.value is not None and n.value >= 0:
         return _known_power(x, int(n.value))
     if is_signed(n.kind):
         assert fail is not None, "who lets integers be raised to a power must be told of failures"
-        fail(n < 0, "ValueError", NEGATIVE_POWER)
+        fail(n < 0)
     return x.e.call("power", _power, x, n)
 
 
@@ -87,10 +82,8 @@ def _known_power(x: Vec, n: int) -> Vec:
 def _power(x: Vec, n: Vec) -> Vec:
     """Square and multiply, a bit of the exponent each turn."""
     e, kind, varying = x.e, x.kind, x.varying or n.varying
-    left, square, result = (e.slot(k, varying) for k in (f"u{BITS[kind]}", kind, kind))
-    left.set(unsigned(n))
-    square.set(x)
-    result.set(e.constant(kind, 1))
+    left = e.slot(f"u{BITS[kind]}", varying, unsigned(n))
+    square, result = e.slot(kind, varying, x), e.slot(kind, varying, e.constant(kind, 1))
 
     def turn() -> None:
         bits, factor, product = left.get(), square.get(), result.get()
@@ -127,10 +120,9 @@ def _gcd(x: Vec, y: Vec) -> Vec:
     """Binary algorithm (Stein 1967): odd numbers are subtracted, twos are dropped."""
     e, kind, varying = x.e, x.kind, x.varying or y.varying
     twos = trailing_zeros(x | y)
-    u, v = e.slot(kind, varying), e.slot(kind, varying)
     some = x.ne(0)
-    u.set(_odd(x))
-    v.set(select(some, _odd(y), 0))  # ends the loop: the result is y
+    u = e.slot(kind, varying, _odd(x))
+    v = e.slot(kind, varying, select(some, _odd(y), 0))  # ends the loop: the result is y
 
     def turn() -> None:
         a, b = u.get(), v.get()

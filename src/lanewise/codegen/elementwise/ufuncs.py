@@ -29,7 +29,6 @@ from lanewise.codegen.elementwise import (
     real_ufuncs,
 )
 from lanewise.codegen.mathlib import (
-    bessel,
     error_function,
     exponential,
     gamma,
@@ -52,8 +51,7 @@ class Function:
 
     Called with a `Number` for each operand, converted to the loop's dtypes, it gives the result, or
     a tuple of results. If it `fails` on some data, it takes the keyword ``fail``, a callable that
-    is told of each such condition, the name of the error's class, and the message; what the result
-    is where the condition holds is undefined.
+    is told of each such condition; what the result is where that holds is undefined.
 
     The emitter's fast-math flags hold for what `is_arithmetic`. Other functions are made of
     roundings that must be what they are, and are written without.
@@ -220,7 +218,7 @@ SCIPY: dict[str, Writer] = {
     "xlog1py": special.xlog1py,
     "entr": special.entr,
     "rel_entr": special.rel_entr,
-    "i0": bessel.i0,
+    "i0": special.i0,
     "exp2": exponential.exp2,
     "expm1": exponential.expm1,
     "log1p": exponential.log1p,

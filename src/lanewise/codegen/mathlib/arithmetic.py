@@ -167,19 +167,15 @@ def _avx512(instruction: str, *operands: Vec) -> Vec | None:
     if not x.varying or needed is None or not has(needed):
         return None
     name = f"llvm.x86.avx512.mask.{instruction}.{'pd' if kind == 'f64' else 'ps'}.{bits}"
-    type_, mask = e.type(kind, True), f"i{max(e.group, 8)}"
+    type_ = e.type(kind, True)
     types = [e.type(operand.kind, True) for operand in operands]
     # What comes after the operands: what masked lanes hold or which exceptions are wanted (none),
     # the mask of all lanes, and for the widest registers the rounding, as it is set.
-    last = [f"{type_} zeroinitializer" if instruction == "scalef" else "i32 0", f"{mask} -1"]
-    if bits == 512:
-        last.append("i32 4")
-    rest = [text.rsplit(" ", 1)[0] for text in last]
-    e.module.declare(name, type_, *types, *rest)
+    none = (type_, "zeroinitializer") if instruction == "scalef" else ("i32", "0")
+    last = [none, (f"i{max(e.group, 8)}", "-1"), ("i32", "4")][: 3 if bits == 512 else 2]
 
     def call(*parts: str) -> str:
-        given = [f"{t} {part}" for t, part in zip(types, parts, strict=True)]
-        return f"call {type_} @{name}({', '.join([*given, *last])})"
+        return e.call_of(type_, name, *zip(types, parts, strict=True), *last)
 
     return e.map(kind, operands, call)
 

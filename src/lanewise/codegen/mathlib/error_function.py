@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lanewise.codegen.mathlib.arithmetic import in_pairs, of_kinds, side_by_side
-from lanewise.codegen.mathlib.exponential import clamp, exp, log
-from lanewise.codegen.mathlib.extended import exp_of_sum
+from lanewise.codegen.mathlib.exponential import clamp, exp, exp_of_sum, log
 from lanewise.codegen.vector import Vec, select
 
 # erf(x) / x - 1 for abs(x) < 1, in powers of x**2: to 2**-56.7 and 2**-29.3 of erf(x) / x.

@@ -26,8 +26,7 @@ from lanewise.codegen.mathlib.arithmetic import (
     two_product,
     two_sum,
 )
-from lanewise.codegen.mathlib.exponential import log
-from lanewise.codegen.mathlib.extended import Pair, exp_of_sum, log_pair
+from lanewise.codegen.mathlib.exponential import Pair, exp_of_sum, log, log_pair
 from lanewise.codegen.mathlib.trigonometric import sine_cosine
 from lanewise.codegen.vector import Vec, select
 

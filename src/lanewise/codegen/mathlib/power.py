@@ -25,8 +25,15 @@ from lanewise.codegen.mathlib.arithmetic import (
     side_by_side,
     two_product,
 )
-from lanewise.codegen.mathlib.exponential import LOG2_E, clamp, exp, exp2, exp2_of_sum, log1p
-from lanewise.codegen.mathlib.extended import powers_of_quotient
+from lanewise.codegen.mathlib.exponential import (
+    LOG2_E,
+    clamp,
+    exp,
+    exp2,
+    exp2_of_sum,
+    log1p,
+    powers_of_quotient,
+)
 from lanewise.codegen.vector import BITS, Vec, select
 
 _INFINITY = float("inf")
