@@ -283,3 +283,22 @@ def test_derivatives_and_nesting():
     rows = np.array([[1.0, -1.0], [2.0, -3.0]])
     nested = lw.vmap(lw.vmap(chosen))(rows)
     np.testing.assert_array_equal(nested, [[chosen(v) for v in row] for row in rows])
+
+
+def test_whether_a_value_is_a_number():
+    answers = []
+
+    def func(x, n):
+        y = n if x[0] > 0 else 2.5
+        answers.append(
+            [np.isscalar(v) for v in (x, x[0], x[:1], x.sum(), n, y, x[0] > 0, "a", None, 3)]
+        )
+        return x
+
+    x = np.ones((2, 3))
+    expected = [False, True, False, True, True, True, True, True, False, True]
+    func(x[0], np.int64(3))
+    lw.vmap(func)(x, np.arange(2))
+    lw.function(func)(x[0], np.int64(3))
+    assert len(answers) >= 3
+    assert all(each == expected for each in answers)

@@ -382,6 +382,37 @@ def test_is_recorded_once(func):
     assert len(graph.operations) < 100
 
 
+#: What NumPy's functions make of lists of arrays, numbers and rows: NaN and axes included.
+OF_LISTS = (
+    lambda x: np.sum([x[i : i + 3] for i in range(4)]),
+    lambda x: np.sum([x[i : i + 3] for i in range(4)], axis=0),
+    lambda x: np.sum([x[i : i + 3] for i in range(4)], 1),
+    lambda x: np.sum([x[i] for i in range(4)], dtype=np.float32),
+    lambda x: np.sum([(x[i], x[i + 1]) for i in range(4)]),
+    lambda x: np.sum([a * b for a, b in zip(x[:6], x[6:], strict=True) if a > b]),
+    lambda x: np.prod([x[i : i + 2] for i in range(3)], axis=-1, keepdims=True),
+    lambda x: np.mean([x[i : i + 3] for i in range(4)]),
+    lambda x: np.mean([x[i : i + 3] for i in range(4)], axis=1),
+    lambda x: np.mean([x[i] for i in range(12) if x[i] > 0]),
+    lambda x: np.min([x[i] for i in range(8)]),
+    lambda x: np.min([x[i : i + 3] for i in range(4)], axis=0),
+    lambda x: np.max([x[i] for i in range(8) if x[i] > 0 or x[i] != x[i]]),
+    lambda x: np.max([abs(x[i]) for i in range(4)], initial=1.0),
+    lambda x: np.max([abs(a - b) for a in x[:5] for b in x[:5]]),
+    lambda x: np.any([x[i : i + 3] > 1 for i in range(4)]),
+    lambda x: np.all([[x[i] > -1, x[i] < 2] for i in range(4)]),
+    lambda x: np.all([x[i] < 2 for i in range(12) if x[i] > 0]),
+)
+
+
+@pytest.mark.parametrize("func", OF_LISTS)
+def test_functions_of_numpy_make_arrays_of_lists(func):
+    x = np.random.default_rng(1).normal(size=(6, 12))
+    x[:, 10] = 0.5  # none is empty
+    x[0, 3] = np.nan
+    assert_like_the_loop(func, x)
+
+
 class Model:
     def __init__(self):
         self.__w = 2.0

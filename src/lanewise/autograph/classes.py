@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import numbers
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.optional import apart_from_none, may_be_missing
@@ -37,6 +40,14 @@ def isinstance_(obj: Any, classes: Any) -> Any:
     if kind is TracedRange:
         return isinstance(range(0), classes)
     return isinstance(obj, classes)
+
+
+@replaces(np.isscalar)
+def isscalar(element: Any) -> Any:
+    """``np.isscalar``: of a traced value, whether it stands for a number."""
+    if traced(element) is None and not may_be_missing(element) and not is_mixed(element):
+        return np.isscalar(element)
+    return isinstance_(element, (np.generic, numbers.Number))
 
 
 @replaces(builtins.type)

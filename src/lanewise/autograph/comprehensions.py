@@ -50,9 +50,8 @@ from lanewise.autograph.scopes import (
 
 #: Marks a list comprehension that becomes a loop.
 GROWN = "_is_grown"
-#: Reductions by name, and as attributes of a module (``np.sum``, ``math.fsum``).
-BUILTINS = frozenset("sum min max any all len".split())
-ATTRIBUTES = frozenset("sum mean max min prod any all fsum".split())
+#: Reductions by name. NumPy's are none: of a list they make an array, of as many axes as it has.
+REDUCTIONS = frozenset("sum min max any all len math.prod math.fsum".split())
 
 
 class Reductions(ast.NodeTransformer):
@@ -202,11 +201,7 @@ def reduced(node: ast.Call) -> Comprehension | None:
     """Return the generator or list that a call reduces, if it is one that can become a loop."""
     if not node.args or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
         return None
-    func = node.func
-    if isinstance(func, ast.Attribute):
-        known = func.attr in ATTRIBUTES and isinstance(func.value, ast.Name)
-    else:
-        known = isinstance(func, ast.Name) and func.id in BUILTINS
+    known = ast.unparse(node.func) in REDUCTIONS
     starred = any(isinstance(arg, ast.Starred) for arg in node.args)
     if not known or starred or any(keyword.arg is None for keyword in node.keywords):
         return None

@@ -14,8 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from lanewise.autograph.state import Maybe, Undefined
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import choose, either, less, negated, truth
@@ -46,16 +44,12 @@ class Fold(ABC):
 class Running(Fold):
     """An operator between the elements: sums and products, and truths."""
 
-    def __init__(self, start: Any, join: Callable[[Any, Any], Any], finish: Any = None) -> None:
+    def __init__(self, start: Any, join: Callable[[Any, Any], Any]) -> None:
         self.start = start
         self._join = join
-        self._finish = finish
 
     def add(self, total: Any, element: Any) -> Any:
         return self._join(total, element)
-
-    def result(self, total: Any) -> Any:
-        return total if self._finish is None else self._finish(total)
 
 
 class Count(Fold):
@@ -65,18 +59,6 @@ class Count(Fold):
 
     def add(self, total: Any, element: Any) -> Any:
         return total + 1
-
-
-class Mean(Fold):
-    """The mean of the elements."""
-
-    start = (0.0, 0)
-
-    def add(self, total: Any, element: Any) -> Any:
-        return total[0] + element, total[1] + 1
-
-    def result(self, total: Any) -> Any:
-        return np.divide(*total)
 
 
 _NOT_GIVEN: Any = object()
@@ -131,13 +113,6 @@ def lift_truth(flag: Any) -> Tensor:
     return Tensor(require_trace("a condition"), lift(flag))
 
 
-def _array(total: Any) -> Any:
-    """Return a result as NumPy's functions do: not as a Python number."""
-    if isinstance(total, Tensor) and total._weak is not None:
-        return Tensor(total._trace, total._value)
-    return total if isinstance(total, Tensor) else np.asarray(total)[()]
-
-
 def _any(total: Any, element: Any) -> Any:
     return either(total, lambda: truth(element))
 
@@ -160,13 +135,6 @@ _FOLDS: dict[Any, Callable[..., Fold]] = {
     builtins.max: lambda **options: Extreme(builtins.max, True, **options),
     math.fsum: lambda: Running(0.0, operator.add),
     math.prod: lambda *, start=1: Running(start, operator.mul),
-    np.sum: lambda: Running(0, operator.add, _array),
-    np.prod: lambda: Running(1, operator.mul, _array),
-    np.any: lambda: Running(False, _any, _array),
-    np.all: lambda: Running(True, _all, _array),
-    np.mean: Mean,
-    np.min: lambda: Extreme(np.min, False),
-    np.max: lambda: Extreme(np.max, True),
 }
 
 
