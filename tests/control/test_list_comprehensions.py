@@ -413,6 +413,36 @@ def test_functions_of_numpy_make_arrays_of_lists(func):
     assert_like_the_loop(func, x)
 
 
+def opposite(x):
+    k = next((i for i, v in enumerate(x) if v > 1), None)
+    return 0.0 if k is None else -x[k]
+
+
+def following(x):
+    total = 0
+    for k in range(5):
+        total += next((i for i in range(k, 12) if x[i] > 0), k)
+    return total
+
+
+FIRST = (
+    lambda x: next((i for i in range(12) if x[i] > 1), -1),
+    lambda x: next((v for v in x if v > 1), 0.0),
+    lambda x: next(i for i in range(12) if x[i] > -1),
+    lambda x: next(i for i in range(12) if x[i] > 1.5),  # raises StopIteration in some examples
+    lambda x: next((i * j for i in range(12) for j in range(i) if x[i] > x[j] + 1), -1),
+    lambda x: next((a, b) for a, b in zip(x[:6], x[6:], strict=True) if a > b),
+    lambda x: next((i for i in range(12) if x[i] > 9), len(x)),
+    opposite,
+    following,
+)
+
+
+@pytest.mark.parametrize("func", FIRST)
+def test_next_takes_the_first_that_the_data_let_through(func):
+    assert_like_the_loop(func, np.random.default_rng(1).normal(size=(8, 12)))
+
+
 class Model:
     def __init__(self):
         self.__w = 2.0

@@ -51,7 +51,9 @@ from lanewise.autograph.scopes import (
 #: Marks a list comprehension that becomes a loop.
 GROWN = "_is_grown"
 #: Reductions by name. NumPy's are none: of a list they make an array, of as many axes as it has.
-REDUCTIONS = frozenset("sum min max any all len math.prod math.fsum".split())
+REDUCTIONS = frozenset("sum min max any all len next math.prod math.fsum".split())
+#: Those that leave a generator early.
+EARLY = frozenset("any all next".split())
 
 
 class Reductions(ast.NodeTransformer):
@@ -133,14 +135,11 @@ class Reductions(ast.NodeTransformer):
             return node
         kind, made = self.names.fresh("t"), self.names.fresh("g")
         values = self.names.fresh("t")
-        leaves_early = _name(node.func) in ("any", "all") and isinstance(
-            comprehension, ast.GeneratorExp
-        )
+        is_generator = isinstance(comprehension, ast.GeneratorExp)
+        leaves_early = is_generator and ast.unparse(node.func) in EARLY
         passed = self._passed(comprehension)
-        parameters = [values, *passed] if leaves_early else [values, kind, *passed]
-        body = (
-            self._early(node, comprehension) if leaves_early else self._folding(kind, comprehension)
-        )
+        parameters = [values, kind, *passed]
+        body = (self._early if leaves_early else self._folding)(kind, node, comprehension)
         body[-2:-1] = [_loops(clone(comprehension), values, body[-2])]
         self.functions.append(place(function(made, parameters, body), comprehension))
 
@@ -150,7 +149,7 @@ class Reductions(ast.NodeTransformer):
         fold = hook("fold", load(kind), *[clone(arg) for arg in rest])
         fold.keywords = [clone(keyword) for keyword in keywords]
         extra: list[ast.expr] = [load(name) for name in passed]
-        looping = call(load(made), load(values), *([] if leaves_early else [fold]), *extra)
+        looping = call(load(made), load(values), fold, *extra)
         plain = place(call(hook("fn", load(kind)), native, *rest), node)
         plain.keywords = keywords
         func, iterable = node.func, self.visit(comprehension.generators[0].iter)
@@ -161,15 +160,18 @@ class Reductions(ast.NodeTransformer):
         test = hook("foldable", walrus(kind, func), walrus(values, iterable))
         return place(ast.IfExp(test, looping, plain), node)
 
-    def _early(self, node: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
-        """Return ``if E: return True`` (or False for all) and what follows the loop."""
+    def _early(self, kind: str, node: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
+        """Return what leaves the loop, ``if E: return True`` or ``return E``, and what follows it."""
         assert not isinstance(comprehension, ast.DictComp)
-        is_any = _name(node.func) == "any"
-        test = clone(comprehension.elt)
-        leave = if_(test if is_any else negate(test), [ast.Return(constant(is_any))])
-        return [place(leave, comprehension.elt), ast.Return(constant(not is_any))]
+        name, element = _name(node.func), clone(comprehension.elt)
+        leave: ast.stmt = ast.Return(element)
+        if name != "next":
+            test = element if name == "any" else negate(element)
+            leave = if_(test, [ast.Return(constant(name == "any"))])
+        last = ast.Return(method(kind, "result", attribute(kind, "start")))
+        return [place(leave, comprehension.elt), last]
 
-    def _folding(self, kind: str, comprehension: Comprehension) -> list[ast.stmt]:
+    def _folding(self, kind: str, _: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
         """Return the start, one step, and the result of a fold."""
         assert not isinstance(comprehension, ast.DictComp)
         total = self.names.fresh("acc")
@@ -201,7 +203,8 @@ def reduced(node: ast.Call) -> Comprehension | None:
     """Return the generator or list that a call reduces, if it is one that can become a loop."""
     if not node.args or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
         return None
-    known = ast.unparse(node.func) in REDUCTIONS
+    name = ast.unparse(node.func)
+    known = name in REDUCTIONS and (name != "next" or isinstance(node.args[0], ast.GeneratorExp))
     starred = any(isinstance(arg, ast.Starred) for arg in node.args)
     if not known or starred or any(keyword.arg is None for keyword in node.keywords):
         return None

@@ -108,6 +108,24 @@ class Extreme(Fold):
         raise AssertionError
 
 
+class First(Fold):
+    """The first element: Python's `next`, which leaves the loop with it."""
+
+    start = None
+
+    def __init__(self, default: Any = _NOT_GIVEN) -> None:
+        self._default = default
+
+    def add(self, total: Any, element: Any) -> Any:
+        return element
+
+    def result(self, total: Any) -> Any:
+        """Return what there is where there is no element."""
+        if self._default is _NOT_GIVEN:
+            raise StopIteration
+        return self._default
+
+
 def lift_truth(flag: Any) -> Tensor:
     """Return a truth value as a tensor, for operators between truth values."""
     return Tensor(require_trace("a condition"), lift(flag))
@@ -129,6 +147,7 @@ def _all(total: Any, element: Any) -> Any:
 _FOLDS: dict[Any, Callable[..., Fold]] = {
     builtins.sum: lambda start=0: Running(start, operator.add),
     builtins.len: Count,
+    builtins.next: First,
     builtins.any: lambda: Running(False, _any),
     builtins.all: lambda: Running(True, _all),
     builtins.min: lambda **options: Extreme(builtins.min, False, **options),
