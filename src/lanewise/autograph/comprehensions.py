@@ -161,7 +161,7 @@ class Reductions(ast.NodeTransformer):
         return place(ast.IfExp(test, looping, plain), node)
 
     def _early(self, kind: str, node: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
-        """Return what leaves the loop, ``if E: return True`` or ``return E``, and what follows it."""
+        """Return what leaves the loop (``return E``, or a constant), and what follows it."""
         assert not isinstance(comprehension, ast.DictComp)
         name, element = _name(node.func), clone(comprehension.elt)
         leave: ast.stmt = ast.Return(element)
