@@ -41,6 +41,15 @@ FOLLOWED = {
     "outer method": lambda a, n: np.add.outer(a[:n], a[:n]).sum(),
     "at": lambda a, n: (np.add.at(a, a > 0, 1), a)[1],
     "solve": lambda a, n: np.linalg.solve(np.diag(a[:n] + 9), a[:n]).sum(),
+    "least squares": lambda a, n: np.linalg.lstsq(
+        np.vander(a, 3)[a > n / 9], np.exp(a)[a > n / 9], rcond=None
+    )[0],
+    "rank of least squares": lambda a, n: np.linalg.lstsq(np.vander(a, 3)[:n], a[:n])[2],
+    "rank": lambda a, n: np.linalg.matrix_rank(np.vander(a, 3)[:n]),
+    "rank by tolerance": lambda a, n: np.linalg.matrix_rank(np.vander(a, 3)[:n], rtol=0.5),
+    "polynomial": lambda a, n: np.polyfit(a[: abs(n) + 3], np.exp(a[: abs(n) + 3]), 2),
+    "polynomial of few": lambda a, n: np.polyfit(a[: n + 1], np.exp(a[: n + 1]), 1),
+    "covariance": lambda a, n: np.polyfit(a[: n + 3], np.exp(a[: n + 3]), 1, cov=True)[1],
     "determinant": lambda a, n: np.linalg.det(np.outer(a[:n], a[:n]) + np.diag(a[:n])),
     "mapped over": lambda a, n: lw.vmap(lambda x: x * n)(a[:n]).sum(),
     "two masks": lambda a, n: (a[:, None] * a)[a > 0, a > 0].sum(),
@@ -76,6 +85,22 @@ def test_repeats_that_numpy_refuses():
             func(A[0, :4], counts)
         with pytest.raises(plain.type):
             lw.function(func)(A[0, :4], counts)
+
+
+@pytest.mark.parametrize(
+    ("func", "error"),
+    [
+        (lambda a, n: np.polyfit(a[:n], a[:n], 1), TypeError),
+        (lambda a, n: np.polyfit(a[:n], a[:n], 1, cov=True)[1], ValueError),
+    ],
+)
+def test_fits_that_numpy_refuses(func, error):
+    n = 0 if error is TypeError else 2
+    for called in (func, lw.function(func)):
+        with pytest.raises(error, match=r"non-empty|must exceed order"):
+            called(A[0].copy(), n)
+    with pytest.raises(error, match=r"non-empty|must exceed order"):
+        lw.vmap(func)(A[:2], np.array([5, n]))
 
 
 def test_functions_return_arrays_of_the_length():

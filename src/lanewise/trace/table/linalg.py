@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from lanewise.ir.dims import Dim
 from lanewise.ir.types import NUMPY
 from lanewise.ops import least_squares
 from lanewise.ops import linalg as ops
 from lanewise.ops.elementwise import root, where
+from lanewise.trace.origins import origin_of
+from lanewise.trace.sizes import number_of
 from lanewise.trace.table.checks import deprecated
 from lanewise.trace.table.contraction import flat
 from lanewise.trace.table.registry import implements
@@ -77,7 +80,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """As NumPy's, but with residuals for a rank-deficient `a` of more rows than columns, too."""
+    """As NumPy's, but with residuals for a rank-deficient `a` of more rows than columns, too.
+
+    Where the data say how many rows there are, there are residuals, and a singular value for each
+    column, whatever they say.
+    """
     x: Any = as_tensor(a)
     y: Any = as_tensor(b)
     for array, ndim in ((x, x.ndim), (y, max(y.ndim, 2) if y.ndim else 0)):
@@ -86,11 +93,32 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
                 f"{array.ndim}-dimensional array given. Array must be two-dimensional"
             )
     if rcond is None:
-        rcond = np.finfo(float).eps * max(x.shape)
+        rcond = np.finfo(float).eps * _longest(x)
+    x, y = _tall(x, y)
     solution, residuals, rank, singular = emit(
         least_squares.lstsq, x, y[:, None] if y.ndim == 1 else y, rcond
     )
     return solution[:, 0] if y.ndim == 1 else solution, residuals, rank, singular
+
+
+def _longest(x: Tensor) -> Any:
+    """Return the number of rows of a matrix, or of columns if there are more."""
+    rows, columns = map(number_of, x.shape[-2:])
+    is_data = isinstance(rows, Tensor) or isinstance(columns, Tensor)
+    return np.maximum(rows, columns) if is_data else max(rows, columns)
+
+
+def _tall(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Return arrays with so many rows of zeros below that `x` has more rows than columns.
+
+    That is done where the data say how many there are: neither solutions nor ranks change.
+    """
+    rows, columns = x.shape[-2:]
+    if x.ndim != 2 or origin_of((rows,), x._trace) is None or isinstance(columns, Dim):
+        return x, *others
+    return tuple(
+        [np.concatenate([y, np.zeros((columns + 1, *y.shape[1:]), y.dtype)]) for y in (x, *others)]
+    )
 
 
 @implements(np.linalg.tensorsolve)
@@ -221,11 +249,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     x: Any = as_tensor(A)
     if x.ndim < 2:
         return weak(np.any(x != 0), int)
-    s = svd(x, compute_uv=False, hermitian=hermitian)
+    s = svd(_tall(x)[0], compute_uv=False, hermitian=hermitian)
     if tol is not None:
         limit = _behind(tol)
     else:
-        factor = max(x.shape[-2:]) * np.finfo(s.dtype).eps
+        factor = _longest(x) * np.finfo(s.dtype).eps
         factor = factor if rtol is None else _behind(rtol)
         limit = np.max(s, axis=-1, keepdims=True, initial=0) * factor
     return np.sum(s > limit, axis=-1, dtype=np.intp)

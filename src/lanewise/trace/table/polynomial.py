@@ -11,6 +11,7 @@ import numpy as np
 
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace.sizes import number_of
 from lanewise.trace.table.checks import checked
 from lanewise.trace.table.creation import array_like
 from lanewise.trace.table.joining import with_rank
@@ -165,8 +166,8 @@ def polyfit(
         raise ValueError("expected deg >= 0")
     if x.ndim != 1:
         raise TypeError("expected 1D vector for x")
-    if x.size == 0:
-        raise TypeError("expected non-empty vector for x")
+    count: Any = number_of(x.shape[0])
+    x = checked(x, count > 0, TypeError("expected non-empty vector for x"))
     if y.ndim < 1 or y.ndim > 2:
         raise TypeError("expected 1D or 2D array for y")
     if x.shape[0] != y.shape[0]:
@@ -176,7 +177,7 @@ def polyfit(
             f"np.polyfit(full=True) is not followed{at(here())}: how many residuals there are "
             "depends on the data. Use np.linalg.lstsq(np.vander(x, deg + 1), y)"
         )
-    rcond = len(x) * np.finfo(x.dtype).eps if rcond is None else rcond
+    rcond = count * np.finfo(x.dtype).eps if rcond is None else rcond
     powers, values = np.vander(x, order), y
     if w is not None:
         weights = as_tensor(w) + 0.0
@@ -195,10 +196,8 @@ def polyfit(
     base = np.linalg.inv(powers.T @ powers) / np.outer(scale, scale)
     factor: Any = 1
     if cov != "unscaled":
-        if len(x) <= order:
-            raise ValueError(
-                "the number of data points must exceed order to scale the covariance matrix"
-            )
+        message = "the number of data points must exceed order to scale the covariance matrix"
+        count = checked(count, count > order, ValueError(message))
         rest = values - powers @ solution
-        factor = np.sum(rest * rest, axis=0) / (len(x) - order)
+        factor = np.sum(rest * rest, axis=0) / (count - order)
     return fitted, (base if y.ndim == 1 else base[:, :, None]) * factor
