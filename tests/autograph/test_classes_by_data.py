@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import logging
+import numbers
+from collections import abc
 
 import numpy as np
 import pytest
@@ -302,3 +304,31 @@ def test_whether_a_value_is_a_number():
     lw.function(func)(x[0], np.int64(3))
     assert len(answers) >= 3
     assert all(each == expected for each in answers)
+
+
+def test_classes_and_attributes_are_those_of_what_a_value_stands_for():
+    answers = []
+
+    def func(x):
+        kinds = (
+            numbers.Real,
+            abc.Iterable,
+            abc.Sized,
+            abc.Sequence,
+            abc.Hashable,
+            (int, (list, np.ndarray)),
+            float | int,
+        )
+        names = ("__len__", "__iter__", "shape", "dtype", "append", "__array__", "__float__")
+        values = (x, x[0], x.argmax(), x > 0)
+        answers.append([[isinstance(v, kind) for kind in kinds] for v in values])
+        answers.append([[hasattr(v, name) for name in names] for v in values])
+        return x
+
+    x = np.ones((2, 3))
+    func(x[0])
+    expected = answers[:]
+    lw.vmap(func)(x)
+    lw.function(func)(x[0])
+    assert len(answers) >= 6
+    assert all(answers[i : i + 2] == expected for i in range(0, len(answers), 2))

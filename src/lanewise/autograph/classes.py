@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -34,12 +34,30 @@ def isinstance_(obj: Any, classes: Any) -> Any:
     if is_mixed(obj):
         return is_one_of(obj, lambda each: isinstance(each.make(1), classes))
     if kind is Tensor or traced(obj) is not None:
-        return isinstance(obj, classes) or isinstance(stand_in(obj), classes)
+        return isinstance(stand_in(obj), classes) or kind in _alternatives(classes)
     if kind is Picked:
         return isinstance([], classes)
     if kind is TracedRange:
         return isinstance(range(0), classes)
     return isinstance(obj, classes)
+
+
+def _alternatives(classes: Any) -> Iterator[Any]:
+    """Yield the classes of a tuple, nested or not, or of a union."""
+    parts = classes if isinstance(classes, tuple) else getattr(classes, "__args__", None)
+    if parts is None:
+        yield classes
+    else:
+        for each in parts:
+            yield from _alternatives(each)
+
+
+@replaces(builtins.hasattr)
+def hasattr_(obj: Any, name: str) -> bool:
+    """``hasattr``: of a traced value, whether the number or array has it that it stands for."""
+    if type(obj) is Tensor and not may_be_missing(obj) and not is_mixed(obj):
+        return hasattr(stand_in(obj), name)
+    return hasattr(obj, name)
 
 
 @replaces(np.isscalar)
