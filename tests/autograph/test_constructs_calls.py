@@ -387,3 +387,43 @@ def test_bad_arguments_of_the_named_forms(func, error, message):
     with pytest.raises(error, match=message) as raised:
         lw.vmap(func)(X)
     assert "test_constructs_calls.py:" in str(raised.value)
+
+
+def totals_of_local_objects(x):
+    class Part:
+        def __init__(self, v):
+            self.v = v
+
+        def __add__(self, other):
+            return self.v + other
+
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 1:
+            part = Part(x[i])
+            total = part + total
+    return total
+
+
+def caught_local_error(x):
+    class Bad(Exception):
+        def __init__(self, v):
+            super().__init__(v)
+            self.v = v
+
+    try:
+        for v in x:
+            if v > 1:
+                raise Bad(v)
+    except Bad as error:
+        return error.v
+    return 0.0
+
+
+@pytest.mark.parametrize("func", [totals_of_local_objects, caught_local_error])
+def test_classes_of_a_function_are_followed_each_time_it_is_traced(func):
+    for size in (12, 3, 5):
+        rows = np.random.default_rng(size).normal(size=(8, size))
+        expected = [func(row) for row in rows]
+        np.testing.assert_array_equal(lw.vmap(func)(rows), expected)
+        np.testing.assert_array_equal([lw.function(func)(row) for row in rows[:2]], expected[:2])
