@@ -406,7 +406,7 @@ def totals_of_local_objects(x):
 
 
 def caught_local_error(x):
-    class Bad(Exception):
+    class BadError(Exception):
         def __init__(self, v):
             super().__init__(v)
             self.v = v
@@ -414,8 +414,8 @@ def caught_local_error(x):
     try:
         for v in x:
             if v > 1:
-                raise Bad(v)
-    except Bad as error:
+                raise BadError(v)
+    except BadError as error:
         return error.v
     return 0.0
 
