@@ -6,6 +6,7 @@ import math
 import re
 import traceback
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
@@ -392,3 +393,35 @@ def test_messages_name_no_inner_names():
         lw.vmap(func)(X)
     assert "ag__" not in str(info.value) and "pair" in str(info.value)
     assert re.search(r"test_constructs_messages\.py:\d+", str(info.value))
+
+
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+def chosen_object(x):
+    pair = Pair(x, 1.0)
+    if x > 0:
+        pair = Pair(1.0, x)
+    return pair.a - pair.b
+
+
+def grown_deque(x):
+    queue = deque([x])
+    if x > 0:
+        queue.append(x)
+    return len(queue)
+
+
+@pytest.mark.parametrize(
+    ("func", "message"),
+    [
+        (chosen_object, "of type Pair in one branch and another Pair in another .* a dataclass"),
+        (grown_deque, r"a deque of \d .* use a list: append and pop\(0\)"),
+    ],
+)
+def test_what_cannot_be_chosen_by_data_is_named_and_what_to_write_instead(func, message):
+    with pytest.raises(lw.ControlFlowError, match=message) as raised:
+        lw.vmap(func)(np.array([-1.0, 2.0]))
+    assert "test_constructs_messages.py:" in str(raised.value)

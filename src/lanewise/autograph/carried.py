@@ -29,19 +29,17 @@ from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
     FLAG,
-    SAME_OBJECT,
     TURNS,
     Kind,
     Lost,
     Maybe,
     apart,
     bare_name,
-    describe,
     flatten,
     is_same,
     join_kinds,
     kind_of,
-    refuse,
+    refuse_object,
     refuse_structure,
     tensor_of,
     unflatten,
@@ -230,7 +228,7 @@ class Variable:
         if self._is_stepped:
             with resumed(region):
                 if not steps_on(value, self.packing):
-                    refuse(self.name, TURNS, describe(entry), describe(value), SAME_OBJECT)
+                    refuse_object(self.name, TURNS, entry, value)
             return False
         if entry is DONT_CARE:
             found = packing([value], [region])
@@ -341,7 +339,7 @@ class Variable:
                 continue
             known = kind or kind_of(own)
             if known is None or found is None:
-                refuse(self.name, TURNS, describe(own), describe(leaf), SAME_OBJECT)
+                refuse_object(self.name, TURNS, own, leaf)
             joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))
             if joined != kind:
                 self.kinds[position], stable = joined, False

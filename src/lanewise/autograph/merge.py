@@ -20,18 +20,16 @@ from lanewise.autograph.state import (
     BRANCHES,
     CODES,
     DONT_CARE,
-    SAME_OBJECT,
     Kind,
     Maybe,
     Undefined,
     apart,
     bare_name,
-    describe,
     flatten,
     is_same,
     join_kinds,
     kind_of,
-    refuse,
+    refuse_object,
     refuse_structure,
     unflatten,
     values_of,
@@ -267,7 +265,7 @@ class Merge:
         kinds = [kind for leaf in alive if (kind := kind_of(leaf)) is not None]
         if len(kinds) < len(alive):
             other = next(leaf for leaf in alive[1:] if not is_same(leaf, first))
-            refuse(name, BRANCHES, describe(first), describe(other), SAME_OBJECT)
+            refuse_object(name, BRANCHES, first, other)
         kind = kinds[0]
         for each in kinds[1:]:
             kind = join_kinds(name, kind, each, BRANCHES)

@@ -8,6 +8,7 @@ that says for which examples it is: to use it for another example is the error t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -382,7 +383,7 @@ def describe(value: Any) -> str:
         return str(kind)
     if value is None or isinstance(value, str):
         return repr(value)
-    if isinstance(value, (list, tuple, dict, set)):
+    if isinstance(value, (list, tuple, dict, set, deque)):
         holding = f" ({', '.join(map(describe, value))})" if 0 < len(value) <= _FEW else ""
         return f"a {type(value).__name__} of {len(value)}{holding}"
     if isinstance(value, Enum):
@@ -400,7 +401,19 @@ def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any)
     if isinstance(first, list) and isinstance(second, list):
         must += " (instead of a list that grows with the data use lw.TensorArray, or an array with "
         must += "the number of its entries in use)"
+    if isinstance(first, deque) and isinstance(second, deque):
+        must += " (instead of a deque that grows with the data use a list: append and pop(0))"
     refuse(name, sides, describe(first), describe(second), must)
+
+
+def refuse_object(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
+    """Raise `ControlFlowError` for a variable that holds something else than arrays."""
+    must, other = SAME_OBJECT, describe(second)
+    is_plain = type(first) is type(second) and hasattr(first, "__dict__")
+    if is_plain and kind_of(first) is None and not isinstance(first, (type, Enum)):
+        other = f"another {type(first).__name__}"
+        must += ". Change the attributes of one object there, or make the class a dataclass"
+    refuse(name, sides, describe(first), other, must)
 
 
 def called(name: str) -> str:
