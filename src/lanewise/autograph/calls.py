@@ -341,18 +341,14 @@ def _how_instantiated(cls: type) -> str:
     if type(cls).__call__ is not type.__call__:
         return "as it is"
     is_polynomial = issubclass(cls, ABCPolyBase)
-    if is_polynomial or any(map(_is_followed, (cls.__init__, cls.__new__))):
+    if is_polynomial or _is_users(cls.__init__) or _is_users(cls.__new__):
         return "converted"
     return "fresh" if cls.__new__ is object.__new__ or cls is bytearray else "as it is"
 
 
-def _is_followed(f: Any) -> bool:
-    """Whether a function is a user's; it may stand in a function that was converted, with it."""
-    return isinstance(f, FunctionType) and (is_converted(f.__code__) or _is_users(f))
-
-
 def _is_users(f: Any) -> bool:
-    return isinstance(f, FunctionType) and not _stays(f.__code__)
+    """Whether a function is a user's; it may stand in one that was converted, with it."""
+    return isinstance(f, FunctionType) and (is_converted(f.__code__) or not _stays(f.__code__))
 
 
 def _follow_operators(cls: type) -> None:

@@ -54,10 +54,9 @@ def _alternatives(classes: Any) -> Iterator[Any]:
 
 @replaces(builtins.hasattr)
 def hasattr_(obj: Any, name: str) -> bool:
-    """``hasattr``: of a traced value, whether the number or array has it that it stands for."""
-    if type(obj) is Tensor and not may_be_missing(obj) and not is_mixed(obj):
-        return hasattr(stand_in(obj), name)
-    return hasattr(obj, name)
+    """``hasattr``: of a traced value, only what the number or array has that it stands for."""
+    is_one = type(obj) is Tensor and not may_be_missing(obj) and not is_mixed(obj)
+    return hasattr(obj, name) and (not is_one or hasattr(stand_in(obj), name))
 
 
 @replaces(np.isscalar)
