@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math as maths
+
 import numpy as np
 import pytest
 
@@ -391,6 +393,9 @@ OF_LISTS = (
     lambda x: np.sum([(x[i], x[i + 1]) for i in range(4)]),
     lambda x: np.sum([a * b for a, b in zip(x[:6], x[6:], strict=True) if a > b]),
     lambda x: np.prod([x[i : i + 2] for i in range(3)], axis=-1, keepdims=True),
+    lambda x: np.prod([v for v in x if v > 0]),
+    lambda x: maths.prod([v for v in x if v > 0]) + maths.prod(v for v in x if v < 0),
+    lambda x: maths.fsum(v for v in x if v > 0),
     lambda x: np.mean([x[i : i + 3] for i in range(4)]),
     lambda x: np.mean([x[i : i + 3] for i in range(4)], axis=1),
     lambda x: np.mean([x[i] for i in range(12) if x[i] > 0]),

@@ -45,6 +45,9 @@ FOLLOWED = {
         np.vander(a, 3)[a > n / 9], np.exp(a)[a > n / 9], rcond=None
     )[0],
     "rank of least squares": lambda a, n: np.linalg.lstsq(np.vander(a, 3)[:n], a[:n])[2],
+    "residuals": lambda a, n: np.array(
+        [part.size + part.sum() for part in np.linalg.lstsq(np.vander(a, 3)[:n], a[:n] ** 4)]
+    ),
     "rank": lambda a, n: np.linalg.matrix_rank(np.vander(a, 3)[:n]),
     "rank by tolerance": lambda a, n: np.linalg.matrix_rank(np.vander(a, 3)[:n], rtol=0.5),
     "polynomial": lambda a, n: np.polyfit(a[: abs(n) + 3], np.exp(a[: abs(n) + 3]), 2),

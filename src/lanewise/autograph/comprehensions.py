@@ -50,8 +50,10 @@ from lanewise.autograph.scopes import (
 
 #: Marks a list comprehension that becomes a loop.
 GROWN = "_is_grown"
-#: Reductions by name. NumPy's are none: of a list they make an array, of as many axes as it has.
-REDUCTIONS = frozenset("sum min max any all len next math.prod math.fsum".split())
+#: Reductions by name, and as attributes of ``math``, by whatever name. NumPy's are none: of a list
+#: they make an array, of as many axes as it has.
+BUILTINS = frozenset("sum min max any all len next".split())
+ATTRIBUTES = frozenset("prod fsum".split())
 #: Those that leave a generator early.
 EARLY = frozenset("any all next".split())
 
@@ -203,8 +205,13 @@ def reduced(node: ast.Call) -> Comprehension | None:
     """Return the generator or list that a call reduces, if it is one that can become a loop."""
     if not node.args or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
         return None
-    name = ast.unparse(node.func)
-    known = name in REDUCTIONS and (name != "next" or isinstance(node.args[0], ast.GeneratorExp))
+    func, is_list = node.func, isinstance(node.args[0], ast.ListComp)
+    if isinstance(func, ast.Attribute):
+        known = func.attr in ATTRIBUTES and isinstance(func.value, ast.Name)
+        known &= not is_list or ast.unparse(func.value) not in ("np", "numpy")
+    else:
+        known = isinstance(func, ast.Name) and func.id in BUILTINS
+        known &= not is_list or _name(func) != "next"
     starred = any(isinstance(arg, ast.Starred) for arg in node.args)
     if not known or starred or any(keyword.arg is None for keyword in node.keywords):
         return None

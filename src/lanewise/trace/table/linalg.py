@@ -80,11 +80,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """As NumPy's, but with residuals for a rank-deficient `a` of more rows than columns, too.
-
-    Where the data say how many rows there are, there are residuals, and a singular value for each
-    column, whatever they say.
-    """
+    """As NumPy's, but with residuals for a rank-deficient `a` of more rows than columns, too."""
     x: Any = as_tensor(a)
     y: Any = as_tensor(b)
     for array, ndim in ((x, x.ndim), (y, max(y.ndim, 2) if y.ndim else 0)):
@@ -94,10 +90,14 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
             )
     if rcond is None:
         rcond = np.finfo(float).eps * _longest(x)
-    x, y = _tall(x, y)
+    tall, below = _tall(x, y)
     solution, residuals, rank, singular = emit(
-        least_squares.lstsq, x, y[:, None] if y.ndim == 1 else y, rcond
+        least_squares.lstsq, tall, below[:, None] if y.ndim == 1 else below, rcond
     )
+    if tall is not x:  # there are as many of these as there would be without the zeros
+        rows, columns = map(number_of, x.shape)
+        residuals = residuals[: np.where(rows > columns, residuals.shape[0], 0)]
+        singular = singular[: np.minimum(rows, columns)]
     return solution[:, 0] if y.ndim == 1 else solution, residuals, rank, singular
 
 
