@@ -1,6 +1,7 @@
 """Calls of NumPy's ufuncs: every one over pairs of dtypes and Python numbers, and all keywords."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -276,3 +277,32 @@ def test_out_that_is_not_traced_is_refused():
     out = np.zeros((4, 3))
     with pytest.raises(TypeError, match="out= is an array that is not traced"):
         lw.vmap(lambda x: np.add(x, 1, out=out))(X)
+
+
+@pytest.mark.parametrize("dtype", "fdD")
+@pytest.mark.parametrize(
+    "power",
+    [
+        lambda x: x**0.5,
+        lambda x: x ** np.float64(0.5),
+        lambda x: np.power(x, 0.5),
+        lambda x: np.power(x, np.array(0.5)),
+        lambda x: np.power(x, np.full(3, 0.5)),
+        lambda x: x[0] ** 0.5,
+        lambda x: np.power(x[0], 0.5),
+        lambda x: x[0] ** x.dtype.type(0.5),
+        lambda x: x**-0.5,
+        lambda x: x[0] ** -0.5,
+    ],
+    ids=range(10),
+)
+def test_roots_that_are_powers(power, dtype):
+    """NumPy takes the root for some, C's power for others: -0 and -infinity tell them apart."""
+    data = np.array([[-0.0, 4.0, 2.0], [-np.inf, -0.0, 2.0], [-4.0, np.inf, 0.0], [9.0, 1.0, 0.25]])
+    with np.errstate(all="ignore"):
+        assert_maps(power, data.astype(dtype), rtol=1e-6)
+
+
+@pytest.mark.parametrize("power", [lambda x: math.pow(x[0], 0.5), lambda x: float(x[0]) ** 0.5])
+def test_powers_of_python(power):
+    assert_maps(power, np.array([[-0.0], [-np.inf], [4.0]]))

@@ -33,6 +33,7 @@ from lanewise.ops.python import FUNCTIONS, python_call
 from lanewise.trace.classwise import each_class
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
+from lanewise.trace.ufuncs import apply
 from lanewise.trace.weak import weak_kind
 
 DOMAIN = ValueError("math domain error")
@@ -244,7 +245,7 @@ def _pow(x: Any, y: Any) -> Tensor:
     are_finite = np.isfinite(x) & np.isfinite(y)
     is_outside = (x == 0) & (y < 0) & (y != -np.inf) | are_finite & (x < 0) & (y != np.floor(y))
     x = ensure(x, np.logical_not(is_outside), DOMAIN)
-    return _float(_finite(np.power(x, y), x, y))
+    return _float(_finite(apply(np.power, x, y, operator=np.power), x, y))
 
 
 def _ldexp(x: Any, i: Any) -> Tensor:

@@ -32,7 +32,8 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
         return tuple(array_type(result, shape) for result in dtypes[fn.nin :])
 
     def numpy(*operands: Any, dtype: np.dtype | None = None) -> Any:
-        return fn(*operands) if dtype is None else fn(*operands, dtype=dtype, casting="unsafe")
+        loop = {} if dtype is None else {"dtype": dtype, "casting": "unsafe"}
+        return (row.numpy or fn)(*operands, **loop)
 
     def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
         return primitive(*align(b, *operands), dtype=dtype)

@@ -49,6 +49,20 @@ def _hypot(z: Any, x: Any) -> Any:
     return x / np.where(z == 0, np.ones((), z.dtype), z)
 
 
+#: Whether NumPy takes roots for powers of 1/2, as it does from 2.3 on: of -0 that is -0, and of
+#: -infinity NaN.
+TAKES_ROOTS = bool(np.signbit(np.power(np.array([-0.0]), 0.5))[0])
+
+
+def _power(x: Any, y: Any, **loop: Any) -> Any:
+    """Return C's power also where NumPy would take the root: for an exponent with a stride of 0."""
+    if not (TAKES_ROOTS and np.any(y == 0.5)):
+        return np.power(x, y, **loop)
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    exponents = np.broadcast_to(y, shape or 1).copy()
+    return np.power(x, exponents, **loop).reshape(shape)[()]
+
+
 def _power_base(z: Any, x: Any, y: Any) -> Any:
     # x ** 0 is 1 everywhere, also at 0, where the power below would be infinite.
     return np.where(
@@ -183,6 +197,8 @@ class Row:
         Whether integers wrap around, of which NumPy warns on scalars, not on arrays.
     divides, has_exponent
         Whether the second operand is a divisor, or an exponent: kernels are better if they know it.
+    numpy
+        What computes it where that is not always the ufunc itself.
     is_associative
         Whether the steps of a reduction may be grouped at will.
     is_arithmetic
@@ -207,6 +223,7 @@ class Row:
     wraps: bool = False
     divides: bool = False
     has_exponent: bool = False
+    numpy: Callable[..., Any] | None = None
     is_associative: bool = False
     is_arithmetic: bool = False
     instructions: int = 1
@@ -238,7 +255,7 @@ ROWS = (
     Row("fmod", range=(0.5, 2.0), partial=(1, lambda z, x, y: -np.trunc(x / y)), divides=True,
         instructions=20, numpy_ns=5.0),
     Row("power", range=(0.5, 2.0), partial=(_power_base, _power_exponent),
-        scalar=(("{0} ** {1}", "biu"),), has_exponent=True, instructions=80),
+        scalar=(("{0} ** {1}", "biu"),), has_exponent=True, numpy=_power, instructions=80),
     Row("float_power", range=(0.5, 2.0), partial=(_power_base, _power_exponent), has_exponent=True,
         instructions=80),
     Row("negative", partial=(-1,), transposed=lambda d, ct, x, *, dtype: -ct,

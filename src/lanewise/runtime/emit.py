@@ -308,7 +308,8 @@ class Source:
         if op.primitive is reshape:
             return f"{operands[0]}.reshape({', '.join(map(self._size, op.params['shape']))})"
         if op.primitive.ufunc is not None and op.params.get("dtype") is None:
-            return self._meaning(placed(op.primitive.ufunc, op._place), {}, operands)
+            own = op.primitive.row and op.primitive.row.numpy
+            return self._meaning(placed(own or op.primitive.ufunc, op._place), {}, operands)
         return self._meaning(placed(op.primitive.numpy, op._place), op.params, operands)
 
     def _meaning(

@@ -19,6 +19,7 @@ from lanewise.ops.contraction import dot_general, gufunc
 from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
 from lanewise.ops.shapes import broadcast_shapes
+from lanewise.ops.ufuncs import TAKES_ROOTS
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
@@ -60,6 +61,9 @@ def apply(
 
     `operator` is the ufunc of the operator of Python's that was written, if one was.
     """
+    if ufunc is np.power and operator is dtype is None:
+        dtype = root_dtype(*inputs)
+        ufunc, inputs = (np.power, inputs) if dtype is None else (np.sqrt, inputs[:1])
     values: list[Any] = []
     is_weak = False
     for x in inputs:
@@ -85,6 +89,19 @@ def apply(
     if len(results) == 1:
         return Tensor(trace, results[0])
     return tuple([Tensor(trace, result) for result in results])
+
+
+def root_dtype(x: Any, exponent: Any) -> np.dtype | None:
+    """Return the dtype of the root that NumPy takes where it is asked for a power; else None.
+
+    The two differ for -0 and -infinity, so that who means C's power says so to `apply`.
+    """
+    if not TAKES_ROOTS or type(x) is not Tensor or x._mixed is not None or x.dtype.char not in "fd":
+        return None
+    if not isinstance(exponent, (float, np.floating, np.ndarray)) or np.ndim(exponent):
+        return None
+    dtype = np.result_type(x.dtype, exponent)
+    return dtype if exponent == 0.5 and dtype.char in "fd" else None
 
 
 def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tensor, Any], Any]:

@@ -91,8 +91,9 @@ def known_power(x: Vec, n: float) -> Vec | None:
     """Return x to a known power if a few instructions do; they err by less than one unit."""
     if n == 0.0:
         return x.e.constant(x.kind, 1.0).spread_if(x.varying)
-    if n == 0.5:  # of -0 it is 0, and of -infinity infinity
-        return select(x.eq(-np.inf), np.inf, (x + 0.0).sqrt())
+    if abs(n) == 0.5:  # of -0 it is 0, and of -infinity infinity, or their inverses
+        root = select(x.eq(-np.inf), np.inf, (x + 0.0).sqrt())
+        return root if n > 0 else 1.0 / root
     if n in (1.0, 2.0, -1.0):
         return x if n == 1.0 else x * x if n == 2.0 else 1.0 / x
     if n not in (3.0, 4.0):

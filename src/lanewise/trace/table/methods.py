@@ -83,8 +83,8 @@ def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
             return ufuncs.apply(np.square, self, operator=_scalar_power(self))
         if exponent == 1:
             return ufuncs.apply(np.positive, self, operator=_scalar_power(self))
-        if exponent == 0.5:
-            return ufuncs.apply(np.sqrt, self, operator=_scalar_power(self))
+        if exponent == 0.5 and self.ndim:  # of -0 and -infinity it is another number for a scalar
+            return ufuncs.apply(np.sqrt, self)
         if exponent == -1:
             return ufuncs.apply(np.reciprocal, self, operator=_scalar_power(self))
     # A NumPy bool, unlike an array of bools, has no short cut.
@@ -94,6 +94,8 @@ def _power(self: Tensor, exponent: Any, modulo: Any = None) -> Any:
         and self.dtype.kind in ("biu" if self.ndim else "iu")
     ):
         return ufuncs.apply(np.square, self, operator=_scalar_power(self))
+    elif self.ndim and ufuncs.root_dtype(self, exponent):
+        return ufuncs.apply(np.power, self, exponent)
     elif _ALSO_OF_SCALARS and (found := _of_scalar(self, exponent)) is not None:
         return found
     return ufuncs.apply(np.power, self, exponent, operator=np.power)
