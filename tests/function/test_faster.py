@@ -472,7 +472,8 @@ def run_of(race_: Race, executable: Executable, traced: int, native: int, plain:
     for _ in range(calls):
         if race_.is_plain(()):
             found += "p"
-            race_.note_plain(plain)
+            if race_.note is not None:
+                race_.note(plain)
             continue
         executable.spend(executable.graph)
         if executable.is_due:
@@ -510,6 +511,28 @@ def test_calls_take_the_way_that_took_less(
     executable = Executable(estimate, cost)
     found = run_of(Race(executable, lambda: True), executable, traced, native, plain, len(wanted))
     assert found == wanted
+
+
+def test_of_short_calls_that_won_often_few_are_measured(estimated):
+    executable = Executable(20 * US, np.inf)
+    one = Race(executable, lambda: True)
+    assert run_of(one, executable, 50 * US, 0, 20 * US, 22) == "ii" + 20 * "p"
+    measured = 0
+    for _ in range(race.MEASURED * 5):
+        assert one.is_plain(())
+        if one.note is not None:
+            measured += 1
+            one.note(20 * US)
+    assert measured == 5
+    assert 90 * 20 * US <= executable.spent <= 140 * 20 * US  # as all of them
+
+
+def test_what_calls_that_are_not_measured_take_pays_for_kernels(estimated):
+    executable = Executable(20 * US, 4 * MS)
+    one = Race(executable, lambda: True)
+    found = run_of(one, executable, 50 * US, 1 * US, 20 * US, 300)
+    assert found.startswith("ii" + 190 * "p")
+    assert found.endswith(40 * "n")
 
 
 def test_one_slow_call_does_not_decide(estimated):

@@ -149,8 +149,8 @@ class ConcreteFunction:
         if race.is_plain(arrays):
             positions = self.writes.positions
             if func is None:
-                raise FasterPlain(positions, race.note_plain)
-            return run_itself(func, arrays, {}, arrays, positions, race.note_plain)
+                raise FasterPlain(positions, race.note)
+            return run_itself(func, arrays, {}, arrays, positions, race.note)
         start = perf_counter_ns()
         result = self.run_traced(arrays)
         race.note_traced(perf_counter_ns() - start)

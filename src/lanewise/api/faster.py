@@ -19,7 +19,7 @@ from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.dispatch import is_observed
-from lanewise.runtime.owning import own
+from lanewise.runtime.owning import is_apart, own
 from lanewise.runtime.settings import backend
 from lanewise.trace import tree
 from lanewise.trace.limits import TookTooLong, limited
@@ -44,7 +44,7 @@ class FasterPlain(PlainCall):
     positions
         Of the arrays that the function may write to.
     note
-        Takes the nanoseconds that the call took.
+        Takes the nanoseconds that the call took, if somebody wants to know.
     trace_now
         Has a map traced after all, if the plain loop takes longer than a trace is put off for.
     """
@@ -52,7 +52,7 @@ class FasterPlain(PlainCall):
     def __init__(
         self,
         positions: Sequence[int],
-        note: Callable[[int], None],
+        note: Callable[[int], None] | None,
         trace_now: Callable[[], None] | None = None,
     ) -> None:
         self._positions, self._note, self._trace_now = positions, note, trace_now
@@ -78,13 +78,13 @@ class FasterPlain(PlainCall):
 
 def run_itself(
     func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], arrays: Sequence[Any],
-    positions: Sequence[int], note: Callable[[int], None],
+    positions: Sequence[int], note: Callable[[int], None] | None,
 ) -> Any:  # fmt: skip
     """Run a function on the arguments of a call, of which these are the arrays.
 
     See `FasterPlain` for the others.
     """
-    start = perf_counter_ns()
+    start = 0 if note is None else perf_counter_ns()
     before = [(arrays[i], arrays[i].copy()) for i in positions] if positions else ()
     try:
         result = func(*args, **kwargs)
@@ -94,13 +94,15 @@ def run_itself(
                 array[...] = kept
         raise
     if type(result) is _ndarray:
-        result = _owned([result], arrays, before)[0]
+        if before or not is_apart(result, arrays):
+            result = _owned([result], arrays, before)[0]
     elif type(result) is tuple and not before and _ARRAYS.issuperset(map(type, result)):
         result = tuple(own(result, arrays))
     elif result is not None and not isinstance(result, np.generic):
         leaves, structure = tree.flatten(result)
         result = tree.unflatten(structure, _owned(leaves, arrays, before))
-    note(perf_counter_ns() - start)
+    if note is not None:
+        note(perf_counter_ns() - start)
     return result
 
 

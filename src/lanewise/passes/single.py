@@ -13,7 +13,7 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.creation import constant, iota
-from lanewise.ops.facts import Kind, count, is_made_anew, is_plain_view
+from lanewise.ops.facts import Kind, count, is_made_anew
 from lanewise.ops.movement import concatenate, reshape, slice_
 from lanewise.passes.batches import count_maps
 from lanewise.passes.lanes import isolated, record_map
@@ -81,7 +81,7 @@ def _gathered(graph: Graph, known: Set[str]) -> set[Operation]:
     seen = set(graph.outputs)  # values that something else than what was found takes
     read: set[Value] = set()
     for op in reversed(graph.operations):
-        is_view = is_plain_view(op)
+        is_view = op.primitive.kind is Kind.VIEW
         is_read = not is_view or op.results[0] in read
         is_through = is_view and op.results[0] not in seen
         if is_read and _is_gathered(op, known) and (is_through or not _moves_much(op)):

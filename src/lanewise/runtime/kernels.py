@@ -428,7 +428,10 @@ def prefers_columns(x: np.ndarray, axis: int | None) -> bool:
 def rows(x: Any, axis: int | None, dtype: np.dtype) -> np.ndarray:
     """Return an operand with its batch first, of this very dtype, aligned and without gaps."""
     array = np.asarray(x, dtype)
-    array = np.require(np.moveaxis(array, axis, 0) if axis else array, dtype, ("C", "A"))
+    if axis:
+        array = np.moveaxis(array, axis, 0)
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        array = array.copy()
     return array if array.dtype is dtype else array.view(dtype)  # of several that are equal
 
 

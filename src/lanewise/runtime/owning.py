@@ -27,6 +27,13 @@ def is_own(x: Any, others: Iterable[Any]) -> bool:
     )
 
 
+def is_apart(x: np.ndarray, arguments: Iterable[Any]) -> bool:
+    """Whether an array is surely its own: it is no view, nor is any argument, nor is it one."""
+    if x.base is not None or not x.flags.writeable:
+        return False
+    return not any([y is x or getattr(y, "base", None) is not None for y in arguments])
+
+
 def own(
     outputs: Sequence[Any], arguments: Sequence[Any], lent: Collection[int] = ()
 ) -> list[np.ndarray]:

@@ -142,7 +142,7 @@ class Executable:
         with carrying_out(graph) as faults:
             self.graph = graph = RECORDED(graph)
             self._assumed = Assumed(graph, {})
-            if not graph.has_effects:
+            if graph.operations and not graph.has_effects:
                 self.cost, self.whole = attempt(
                     "the estimate", graph, _prices, otherwise=lambda: (math.inf, math.inf)
                 )
