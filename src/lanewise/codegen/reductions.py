@@ -167,7 +167,7 @@ class Reductions(Lowering):
         def row(i: Sequence[Index]) -> Number:
             return run(i[:-1], times(i[-1], each), each)
 
-        total = self._folded(add, [*outer, runs], start, row, True, around)
+        total = self._folded(add, [*outer, runs], start, row, True, around, each * usual(short))
         if isinstance(rest, Dim) or rest:
             total = self._folded(
                 add, outer, total, lambda i: run(i, runs * each, rest), True, around
@@ -187,7 +187,7 @@ class Reductions(Lowering):
             return self._folded(add, [RUN], start, lambda j: element((*lead, *j)), within=ends)
 
         return self._folded(
-            add, [*outer, -(-size // RUN)], start, row, True, {len(outer): (0, count)}
+            add, [*outer, -(-size // RUN)], start, row, True, {len(outer): (0, count)}, RUN
         )
 
     def accumulated(self, type_: Any, x: Array, fn: np.ufunc, axis: int) -> Array:
