@@ -163,7 +163,7 @@ def test_shifts_and_powers_by_a_known_number(dtype):
 
 @pytest.mark.parametrize("dtype", [np.dtype("f"), np.dtype("d")], ids=str)
 def test_floats_to_a_known_power(dtype):
-    known = [0.0, 1.0, 2.0, -1.0, 0.5, 3.0, 4.0]
+    known = [0.0, 1.0, 2.0, -1.0, 0.5, -0.5, 1.5, -1.5, 3.0, 4.0, -2.0, 7.0, -12.0]
     functions = {n: (_with_second([np.power], dtype, n), (dtype,)) for n in known}
     (x,) = operands((dtype,) * 3, 1)
     for n, run in compile_all(functions, 8).items():
@@ -172,6 +172,28 @@ def test_floats_to_a_known_power(dtype):
         found = run(x)
         assert steps(found, true).max() <= 1, n
         assert same(found, true)[(true == 0) | np.isnan(true)].all(), n
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_known_powers(dtype):
+    """Roots, their inverses and cubes, and products err by less than one unit, all over the range."""
+    info, random = np.finfo(dtype), np.random.default_rng(0)
+    spread = np.exp2(random.uniform(info.minexp, info.maxexp, 3000))
+    close = np.exp2(random.uniform(info.minexp, info.maxexp, 3000) / 12)
+    x = np.concatenate([spread, close, random.uniform(0.5, 4, 1000)]).astype(dtype)
+    known = [-0.5, 0.5, 1.5, -1.5, 3.0, -2.0, 5.0, -6.0, 7.0, 12.0, -12.0, 31.0]
+    kind = np.dtype(dtype)
+    functions = {n: (_with_second([np.power], kind, n), (kind,)) for n in known}
+    for n, run in compile_all(functions, 8).items():
+        with np.errstate(all="ignore"):
+            true = np.power(x.astype(np.longdouble), np.longdouble(n))
+            expected = true.astype(dtype)
+            error = np.abs(run(x) - true) / np.spacing(expected)
+        finite = np.isfinite(expected) & (expected > 0)
+        is_exact = finite & (expected > info.tiny * 2 / info.eps)  # so are its roundings
+        assert error[is_exact].max() < 1, n
+        assert error[finite].max() < 1.5, n
+        assert np.array_equal(run(x)[~finite], expected[~finite]), n
 
 
 def test_a_negative_power_of_integers_fails():

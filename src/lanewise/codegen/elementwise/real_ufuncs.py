@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 
@@ -87,22 +88,70 @@ def square(x: Vec) -> Vec:
     return x * x
 
 
+#: Up to which power products take fewer instructions than logarithms.
+MOST_PRODUCTS = 32
+
+
 def known_power(x: Vec, n: float) -> Vec | None:
-    """Return x to a known power if a few instructions do; they err by less than one unit."""
+    """Return x to a known power if a few instructions do; they err by less than one unit.
+
+    Where the result is about subnormal, which their roundings are too, by 1.5 units.
+    """
     if n == 0.0:
         return x.e.constant(x.kind, 1.0).spread_if(x.varying)
-    if abs(n) == 0.5:  # of -0 it is 0, and of -infinity infinity, or their inverses
-        root = select(x.eq(-np.inf), np.inf, (x + 0.0).sqrt())
-        return root if n > 0 else 1.0 / root
     if n in (1.0, 2.0, -1.0):
         return x if n == 1.0 else x * x if n == 2.0 else 1.0 / x
-    if n not in (3.0, 4.0):
-        return None
-    squared = x * x
-    # The rounding error of the square is put right in the product.
-    error = x.fma(x, -squared)
-    factor, rest = (x, error * x) if n == 3.0 else (squared, 2.0 * squared * error)
-    return squared.fma(factor, select((squared * factor).abs() < np.inf, rest, 0.0))
+    if n == 0.5:  # of -0 it is 0, and of -infinity infinity
+        return select(x.eq(-np.inf), np.inf, (x + 0.0).sqrt())
+    if n in (-0.5, 1.5, -1.5):
+        return select(x.eq(-np.inf), np.inf if n > 0 else 0.0, _power_by_root(x + 0.0, n))
+    if n % 1 == 0 and abs(n) <= MOST_PRODUCTS:
+        return _joined(*_power_by_products(*_inverse(x, n < 0), int(abs(n))))
+    return None
+
+
+#: A number, and what its roundings took, to first order.
+_Pair: TypeAlias = tuple[Vec, Vec]
+
+
+def _joined(found: Vec, rest: Vec) -> Vec:
+    size = rest.abs()  # zeros keep their sign
+    return select((size > 0.0) & (size < np.inf), found + rest, found)
+
+
+def _inverse(x: Vec, is_inverse: bool) -> _Pair:
+    """Return 1 / x, or x itself."""
+    if not is_inverse:
+        return x, x.e.constant(x.kind, 0.0)
+    found = 1.0 / x
+    return found, found * (-x).fma(found, 1.0)
+
+
+def _power_by_products(x: Vec, lost: Vec, n: int) -> _Pair:
+    """Return the n-th power of a number by squaring, in the order of n's bits."""
+    found, rest = x, lost
+    for bit in f"{n:b}"[1:]:
+        found, rest = _product(found, rest, found, rest)
+        if bit == "1":
+            found, rest = _product(found, rest, x, lost)
+    return found, rest
+
+
+def _product(x: Vec, x_lost: Vec, y: Vec, y_lost: Vec) -> _Pair:
+    found = x * y
+    return found, x.fma(y, -found) + x.fma(y_lost, x_lost * y)
+
+
+def _power_by_root(x: Vec, n: float) -> Vec:
+    """Return x to the power -1/2, 3/2 or -3/2."""
+    one, lost = _inverse(x, n == -1.5)  # to the power 3/2
+    root = one.sqrt()
+    short = (-root).fma(root, one) * 0.5
+    if n == -0.5:
+        found = 1.0 / root
+        return _joined(found, found * ((-found).fma(root, 1.0) - short * found * found))
+    found = one * root
+    return _joined(found, one.fma(root, -found) + root * (short + lost * 1.5))
 
 
 # --- the parts of floats ----------------------------------------------------------------------
