@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -321,6 +322,93 @@ def test_maps_within_maps():
     np.testing.assert_allclose(got, want)
 
 
+# --- sizes that are equal as the data have it -----------------------------------------------------
+
+
+def shifted(x, n, m):
+    y = x.copy()
+    y[n:] = np.maximum(x[n:], x[:m] + 1)
+    return y
+
+
+def joined(x, n, m):
+    a, b = x[n:], x[:m]
+    c = a * b + a
+    c = c - x[: len(b)]
+    return c.sum(), (c > 0).sum(), c.max(initial=0)
+
+
+def multiplied(x, n, m):
+    return np.dot(x[n:], x[:m]), np.where(x[n:] > x[:m], x[n:], x[:m]).sum()
+
+
+def spread_out(x, n, m):
+    found = x[n:] - x[:m]
+    return (found[:, None] * x[n:]).sum(), np.roll(found, 1).sum(), len(found)
+
+
+def in_turns(x, n, m):
+    total = 0.0
+    for k in range(3):
+        a, b = x[n + k :], x[: max(m - k, 0)]
+        if k != 1:
+            total += (a * b).sum()
+        for p, q in zip(a, np.roll(b, 1), strict=False):
+            total = total / 2 + p * q
+    return total
+
+
+EQUAL = (shifted, joined, multiplied, spread_out, in_turns)
+
+
+def halves(size: int, width: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, and two numbers for each: as many elements are behind one as before the other."""
+    rng = np.random.default_rng(size)
+    n = rng.integers(0, width + 1, size)
+    return rng.normal(size=(size, width)), n, width - n
+
+
+@pytest.mark.parametrize("pays", [True, False], ids=["in lanes", "one by one"])
+@pytest.mark.parametrize("f", EQUAL, ids=lambda f: f.__name__)
+def test_sizes_that_are_equal_as_the_data_have_it(f, pays, monkeypatch):
+    monkeypatch.setattr(choices, "_own_sizes_pay", lambda *_: pays)
+    for size, width in ((1, 6), (33, 6), (33, 40)):
+        arguments = halves(size, width)
+        wants = [f(*row) for row in zip(*arguments, strict=True)]
+        mapped = lw.function(lw.vmap(f), jit_compile=True)
+        assert_alike(mapped(*arguments), wants, exact=True)
+        assert_alike(mapped(*[x[::-1] for x in arguments]), wants[::-1], exact=True)
+
+
+@pytest.mark.parametrize("f", [shifted, joined, spread_out], ids=lambda f: f.__name__)
+def test_a_size_of_one_where_another_was_expected(f):
+    """NumPy repeats it: of these examples it does what kernels are not made for."""
+    x, n, m = halves(33)
+    m[4:30:5] = 1
+    wants = [f(*row) for row in zip(x, n, m, strict=True) if row[1] < 6]
+    keep = n < 6
+    mapped = lw.function(lw.vmap(f), jit_compile=True)
+    assert_alike(mapped(x[keep], n[keep], m[keep]), wants, exact=True)
+
+
+@pytest.mark.parametrize("f", EQUAL, ids=lambda f: f.__name__)
+def test_sizes_that_differ_raise_what_numpy_raises(f):
+    x, n, m = halves(33)
+    n[20], m[20] = 1, 3
+    with pytest.raises(ValueError) as plain:
+        f(x[20], n[20], m[20])
+    mapped = lw.function(lw.vmap(f), jit_compile=True)
+    with pytest.raises(ValueError) as found:
+        mapped(x, n, m)
+    assert str(plain.value).strip() in str(found.value)
+    assert "in example 20" in str(found.value)
+    some = x[:20], n[:20], m[:20]
+    assert_alike(mapped(*some), [f(*row) for row in zip(*some, strict=True)])
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
 def table(t, i, n):
     total = t[i : i + n].sum() + t[n:].sum()
     if n > 2:
@@ -337,6 +425,14 @@ def run_guarded() -> None:
                 print("BEGIN", f.__name__, size, flush=True)
                 check(f, *batch("f8", size))
                 check(f, *batch("f4", size, 43))
+            for f in EQUAL:
+                print("BEGIN", f.__name__, size, flush=True)
+                check(f, *halves(size))
+                x, n, m = halves(size, 43)
+                check(f, x, n, m)
+                m[-1] += 3
+                with contextlib.suppress(ValueError):
+                    check(f, x, n, m)
             print("BEGIN table", size, flush=True)
             own = rng.normal(size=(size, 7)), rng.integers(-9, 10, size), rng.integers(-9, 10, size)
             check(table, *own)

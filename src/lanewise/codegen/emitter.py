@@ -78,6 +78,8 @@ class Emitter:
         self.sizes: dict[tuple[DimLike, bool], Vec] = {}
         #: What symbols of sizes are, of which the function itself knows what they are.
         self.counted: dict[str, Counted] = {}
+        #: Symbols that were seen to be other sizes, by what stands before in the region at hand.
+        self.equal: Mapping[str, DimLike] = {}
 
     @property
     def lanes(self) -> int:

@@ -331,9 +331,11 @@ class Lowering(Loops):
     @contextmanager
     def region(self) -> Generator[None]:
         """Write the operations of a region."""
+        equal = self.e.equal
         self._depth += 1
         yield
         self._depth -= 1
+        self.e.equal = equal
 
     @contextmanager
     def handing_on(self, operands: Sequence[Array]) -> Generator[list[Array]]:

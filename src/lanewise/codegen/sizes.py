@@ -11,6 +11,7 @@ import operator
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import zip_longest
 from typing import Any
 
 from lanewise.codegen.errors import CannotCompile
@@ -22,14 +23,18 @@ from lanewise.ir.dims import (
     DimLike,
     bend_of,
     bounds,
+    differ,
     dim_max,
     most_of,
     substitute,
     symbols,
 )
 from lanewise.ir.graph import Operation
+from lanewise.ops.contraction import dot_general
+from lanewise.ops.facts import is_elementwise
+from lanewise.ops.movement import broadcast_to
 from lanewise.passes.fitting import always_fits
-from lanewise.passes.specialize import symbols_of
+from lanewise.passes.specialize import replaced, symbols_of
 
 
 def is_unknown(shape: Sequence[DimLike]) -> bool:
@@ -152,6 +157,8 @@ def _computed_atom(e: Any, atom: Atom, counted: Mapping[str, Counted]) -> Vec:
             return args[0].greatest(args[1])
         case "negative":
             return select(args[0] < 0, args[1], args[2])
+        case "broadcast":
+            return reduce(lambda a, b: select(a.eq(1), b, a), args)
         case "floordiv" | "mod" if isinstance(by := atom.args[1], int) and by > 0:
             rest = args[0].rest(by)
             rest = select(rest < 0, rest + by, rest)
@@ -160,7 +167,11 @@ def _computed_atom(e: Any, atom: Atom, counted: Mapping[str, Counted]) -> Vec:
 
 
 def check_sizes(k: Any, op: Operation) -> None:
-    """See that an operation is defined for all sizes that the kernel counts; for none NumPy may be.
+    """See that an operation is defined for all sizes that the kernel counts.
+
+    Of an elementwise one it is seen when it runs that sizes are equal which may be equal; of the
+    others that there are elements, where NumPy may be undefined for none. The run ends where it is
+    not so.
 
     `k` is its `Lowering`. Where it is told of sizes that these depend on, it is called for such
     that fit.
@@ -169,10 +180,51 @@ def check_sizes(k: Any, op: Operation) -> None:
     known = {name: None if name not in counted else counted[name].most for name in names}
     endless = {name for name, most in known.items() if most is None and most_of(name) is None}
     told = [name for name in counted.keys() & names - endless if most_of(name) is None]
-    if told or counted.keys().isdisjoint(names) or always_fits(op, endless=endless):
+    if told or counted.keys().isdisjoint(names):
         return
-    if not always_fits(op, if_filled=True, endless=endless):
+    equal = k.e.equal
+    if always_fits(op, endless=endless, equal=equal):
+        return
+    pairs = [replaced(pair, equal) for pair in _alike(op)]
+    pairs = [(first, second) for first, second in pairs if first != second]
+    if pairs and not any([differ(*pair) for pair in pairs]):
+        for first, second in pairs:
+            k.fail(k.index(first).ne(k.index(second)))
+            k.e.equal = _with_equal(k.e.equal, first, second)
+        return
+    if not always_fits(op, if_filled=True, endless=endless, equal=equal):
         raise CannotCompile(f"{op.primitive.name} is not defined for all sizes that it may meet")
     for size in dict.fromkeys([size for value in op.operands for size in value.type.shape]):
-        if is_counted(size, k.e.counted):
+        if is_counted(size, counted):
             k.fail(k.index(size).eq(0))
+
+
+def _alike(op: Operation) -> list[tuple[DimLike, DimLike]]:
+    """Return pairs of sizes: that these are equal is all that an operation asks, if there are any.
+
+    An axis of one element may be repeated for another one; where data decide that, it is not.
+    """
+    if op.primitive is dot_general:
+        x, y = [value.type.shape for value in op.operands]
+        return [(x[i], y[j]) for i, j in (*op.params["batch"], *op.params["contract"])]
+    if op.primitive is not broadcast_to and not is_elementwise(op):
+        return []
+    values = (*op.operands, *op.results) if op.primitive is broadcast_to else op.operands
+    axes = zip_longest(*[value.type.shape[::-1] for value in values], fillvalue=1)
+    found = []
+    for sizes in axes:
+        first, *others = [size for size in sizes if size != 1] or [1]
+        found += [(first, other) for other in others]
+    return found
+
+
+def _with_equal(
+    equal: Mapping[str, DimLike], first: DimLike, second: DimLike
+) -> dict[str, DimLike]:
+    """Return which symbols are other sizes, after two sizes were seen to be equal."""
+    for symbol, size in ((second, first), (first, second)):
+        names = {*symbols(symbol)}
+        if len(names) == 1 and symbol == Dim.symbol(*names) and names.isdisjoint(symbols(size)):
+            known = dict.fromkeys(names, size)
+            return {name: substitute(old, known) for name, old in equal.items()} | known
+    return dict(equal)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
-from lanewise.ir.dims import Call, Dim, bend_of, most_of, never_below, substitute, symbols
+from lanewise.ir.dims import Call, Dim, DimLike, bend_of, most_of, never_below, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import Type, dims_in, has_dim, symbols_in
@@ -45,17 +46,21 @@ def _is_defined(
     sizes: Mapping[str, int],
     if_filled: bool = False,
     endless: Collection[str] = (),
+    equal: Mapping[str, DimLike] = MappingProxyType({}),
 ) -> bool:
     if op.regions:  # in which there are other operations
         return op.primitive is not scan or never_below(substitute(op.params["length"], sizes), 0)
     where = (*op.params.values(), *[value.type for value in (*op.operands, *op.results)])
     if op.primitive.is_definition or not has_dim(where) or _is_aligned(op):
         return True
+    given, where = where, replaced(where, equal)
     names = sorted(symbols_in(where) - sizes.keys())
     counts = [_counts(name, where, name in endless) for name in names]
     if math.prod(map(len, counts)) > MOST_COUNTS:
         return False
     rows = [{**sizes, **dict(zip(names, row, strict=True))} for row in itertools.product(*counts)]
+    if used := symbols_in(given) & equal.keys():
+        rows = [{**row, **{name: evaluate(equal[name], row) for name in used}} for row in rows]
     return all([_is_defined_for(op, row) for row in rows if not if_filled or _is_filled(op, row)])
 
 
@@ -84,11 +89,16 @@ def _is_defined_for(op: Operation, sizes: Mapping[str, int]) -> bool:
     return op.primitive.infer(given, replaced(op.params, sizes)) == wanted
 
 
-def always_fits(op: Operation, if_filled: bool = False, endless: Collection[str] = ()) -> bool:
+def always_fits(
+    op: Operation,
+    if_filled: bool = False,
+    endless: Collection[str] = (),
+    equal: Mapping[str, DimLike] = MappingProxyType({}),
+) -> bool:
     """Return whether an operation without regions is defined for all that loops may count.
 
     With `if_filled` it is only asked where all operands have elements. `endless` are symbols that
-    may be any number.
+    may be any number, `equal` such that are known to be other sizes.
 
     One of which other sizes are not known does not fit. What is linear between the bends of its
     sizes is asked for at their ends; what is not, for each count, if there are not too many.
@@ -103,7 +113,7 @@ def always_fits(op: Operation, if_filled: bool = False, endless: Collection[str]
     [True, False]
     """
     try:
-        return _is_defined(op, {}, if_filled, endless)
+        return _is_defined(op, {}, if_filled, endless, equal)
     except (ValueError, IndexError):  # what NumPy would raise
         return False
 
@@ -189,9 +199,14 @@ def _is_repeated(op: Operation, sizes: Mapping[str, int]) -> bool:
 
     Of indices at which values are written, the values.
     """
-    results = op.operands[1:2] if op.primitive.takes and op.primitive.indices else op.results
+    indices = op.primitive.indices
+    results = op.operands[1:2] if op.primitive.takes and indices else op.results
     shapes = [replaced(value.type, sizes).shape for value in results]
-    for value in op.operands[op.primitive.indices or 0 :]:
+    operands = op.operands[indices or 0 :]
+    if indices and operands:  # what they give stands before what is taken whole
+        axis, rank = op.params["axis"], max([value.type.ndim for value in operands])
+        shapes = [shape[axis : axis + rank] for shape in shapes]
+    for value in operands:
         dims = value.type.shape
         for axis in range(-len(dims), 0):
             is_one = isinstance(dims[axis], Dim) and evaluate(dims[axis], sizes) == 1
