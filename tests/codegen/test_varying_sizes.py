@@ -322,7 +322,7 @@ def test_maps_within_maps():
     np.testing.assert_allclose(got, want)
 
 
-# --- sizes that are equal as the data have it -----------------------------------------------------
+# --- sizes that are equal as the data have it ----------------------------------------------------
 
 
 def shifted(x, n, m):
