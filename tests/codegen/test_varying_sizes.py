@@ -362,7 +362,7 @@ EQUAL = (shifted, joined, multiplied, spread_out, in_turns)
 
 
 def halves(size: int, width: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, and two numbers for each: as many elements are behind one as before the other."""
+    """Return rows, and two numbers for each: behind one is as much as before the other."""
     rng = np.random.default_rng(size)
     n = rng.integers(0, width + 1, size)
     return rng.normal(size=(size, width)), n, width - n
