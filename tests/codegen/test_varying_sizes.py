@@ -358,7 +358,18 @@ def in_turns(x, n, m):
     return total
 
 
-EQUAL = (shifted, joined, multiplied, spread_out, in_turns)
+def interpolated(x, n, m):
+    table = np.sort(x)
+    return np.interp(x, table[n:], x[:m]).sum() if n < len(x) or m > 0 else 0.0
+
+
+def looked_up(x, n, m):
+    table = np.sort(x)
+    behind = np.searchsorted(table[n:], x[0], side="right")
+    return np.searchsorted(table[:n], x), np.digitize(x, table[:m]), behind
+
+
+EQUAL = (shifted, joined, multiplied, spread_out, in_turns, interpolated)
 
 
 def halves(size: int, width: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -369,7 +380,7 @@ def halves(size: int, width: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 @pytest.mark.parametrize("pays", [True, False], ids=["in lanes", "one by one"])
-@pytest.mark.parametrize("f", EQUAL, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*EQUAL, looked_up], ids=lambda f: f.__name__)
 def test_sizes_that_are_equal_as_the_data_have_it(f, pays, monkeypatch):
     monkeypatch.setattr(choices, "_own_sizes_pay", lambda *_: pays)
     for size, width in ((1, 6), (33, 6), (33, 40)):
@@ -406,6 +417,33 @@ def test_sizes_that_differ_raise_what_numpy_raises(f):
     assert_alike(mapped(*some), [f(*row) for row in zip(*some, strict=True)])
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 40, 3000])
+def test_tables_of_any_size(size):
+    def both(table, x):
+        return np.interp(x, table, table**2), np.searchsorted(table, x), np.digitize(x, table)
+
+    spec = lw.TensorSpec((None,), np.float64)
+    traced = lw.function(both, input_signature=[spec, spec], jit_compile=True)
+    rng = np.random.default_rng(size)
+    table = np.sort(rng.normal(size=size))
+    x = np.concatenate([rng.normal(size=50), table[:3], table[-1:], [np.nan, np.inf, -np.inf]])
+    for got, want in zip(traced(table, x), both(table, x), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_an_empty_table_is_left_to_numpy():
+    def looked(x, n, v):
+        return np.interp(v, x[:n], x[:n])
+
+    x = np.sort(np.random.default_rng(0).normal(size=(9, 4)), axis=1)
+    n = np.array([4, 1, 2, 3, 4, 1, 0, 2, 4])
+    mapped = lw.function(lw.vmap(looked), jit_compile=True)
+    with pytest.raises(ValueError, match="array of sample points is empty"):
+        mapped(x, n, x[:, 0])
+    some = x[:6], n[:6], x[:6, 0]
+    assert_alike(mapped(*some), [looked(*row) for row in zip(*some, strict=True)])
+
+
 # --- memory ---------------------------------------------------------------------------------------
 
 
@@ -425,7 +463,7 @@ def run_guarded() -> None:
                 print("BEGIN", f.__name__, size, flush=True)
                 check(f, *batch("f8", size))
                 check(f, *batch("f4", size, 43))
-            for f in EQUAL:
+            for f in (*EQUAL, looked_up):
                 print("BEGIN", f.__name__, size, flush=True)
                 check(f, *halves(size))
                 x, n, m = halves(size, 43)

@@ -30,7 +30,6 @@ from lanewise.ir.dims import (
     symbols,
 )
 from lanewise.ir.graph import Operation
-from lanewise.ops.contraction import dot_general
 from lanewise.ops.facts import is_elementwise
 from lanewise.ops.movement import broadcast_to
 from lanewise.passes.fitting import always_fits
@@ -204,9 +203,8 @@ def _alike(op: Operation) -> list[tuple[DimLike, DimLike]]:
 
     An axis of one element may be repeated for another one; where data decide that, it is not.
     """
-    if op.primitive is dot_general:
-        x, y = [value.type.shape for value in op.operands]
-        return [(x[i], y[j]) for i, j in (*op.params["batch"], *op.params["contract"])]
+    if op.primitive.alike is not None:
+        return op.primitive.alike(op)
     if op.primitive is not broadcast_to and not is_elementwise(op):
         return []
     values = (*op.operands, *op.results) if op.primitive is broadcast_to else op.operands

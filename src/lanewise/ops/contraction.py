@@ -49,6 +49,10 @@ class dot_general:
     repeats = False
     numpy_ns = 0.07  # BLAS reads a matrix as fast as memory gives it
 
+    def alike(op):
+        x, y = [value.type.shape for value in op.operands]
+        return [(x[i], y[j]) for i, j in (*op.params["batch"], *op.params["contract"])]
+
     def along_rows(op, inputs):
         y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]
         if not op.results[0].type.shape:

@@ -98,6 +98,8 @@ class Facts:
     repeats
         Whether an axis of one element may stand for many in its operands (those from `indices` on,
         if there are any).
+    alike
+        Pairs of sizes, where that these are equal is all that it asks of sizes.
     allocates
         Whether NumPy gives results in memory of their own.
     shares
@@ -156,6 +158,7 @@ class Facts:
     reads_at_data: tuple[int, ...] = ()
     indices: int | None = None
     repeats: bool = True
+    alike: Callable[[Operation], list[tuple[DimLike, DimLike]]] | None = None
     allocates: bool | Rule = False
     shares: bool = False
     held: Held = Held.MEMORY

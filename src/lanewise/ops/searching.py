@@ -15,7 +15,7 @@ from lanewise.ops.facts import count
 from lanewise.ops.indexing import gather, take_along_axis
 from lanewise.ops.movement import broadcast_to, cast, pad, reshape
 from lanewise.ops.registry import Batch, absent, op, sample
-from lanewise.ops.shapes import shape_of
+from lanewise.ops.shapes import may_agree, shape_of
 
 
 def _searching(op: Operation, table: Value) -> float:
@@ -57,6 +57,9 @@ class searchsorted:
     """Where to insert `values` into sorted `x` (one axis each example), by bisection."""
 
     reads_at_data, numpy_ns = (0,), 6.0
+
+    any_size = True
+    repeats = False
 
     def flops(op):
         return _searching(op, op.operands[0])
@@ -169,13 +172,19 @@ class interp:
 
     reads_at_data = (1, 2)
 
+    any_size = True
+    repeats = False
+
+    def alike(op):
+        return [(op.operands[1].type.shape[0], op.operands[2].type.shape[0])]
+
     def flops(op):
         return _searching(op, op.operands[1])
 
     conditions = ""
 
     def type(x, xp, fp, left, right):
-        if xp.ndim != 1 or xp.shape != fp.shape or left.ndim or right.ndim:
+        if xp.ndim != 1 or not may_agree(xp.shape, fp.shape) or left.ndim or right.ndim:
             raise ValueError(f"interp takes a table of one axis and two scalars, not {xp}, {fp}")
         return array_type(np.result_type(fp.dtype, np.float64), x.shape)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.addresses import Index, load
+from lanewise.codegen.addresses import Index, load, plus
 from lanewise.codegen.algorithms.long_rows import sorted_rows
 from lanewise.codegen.algorithms.networks import (
     Form,
@@ -29,14 +29,18 @@ from lanewise.codegen.algorithms.networks import (
 from lanewise.codegen.arrays import Array, Stored
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number, choose, convert, dtype_of, of_vecs, vecs
+from lanewise.codegen.sizes import is_long, room
 from lanewise.codegen.vector import NUMPY, Vec, is_float, select
-from lanewise.ir.dims import DimLike, bounds
+from lanewise.ir.dims import Dim, DimLike, bounds
+from lanewise.ops.facts import usual
 from lanewise.ops.sorting import LONGEST_ACROSS, LONGEST_IN_LANES
 
 #: A network of at most so many instructions is written out in registers.
 WRITTEN_OUT = 500
 #: In tables of at most so many numbers all are compared with; longer ones are bisected.
 COMPARED = 16
+#: Bits that the size of a table has at most, where it is not known.
+MOST_BITS = 40
 
 
 # --- keys ---------------------------------------------------------------------------------------
@@ -181,6 +185,8 @@ def search(k: Lowering, x: Array, value: Number, side: str) -> Vec:
         return ~sorts_before(value, item)
 
     dtype = dtype_of(value)
+    if isinstance(size, Dim):
+        return _search_of_any(k, x, value, fits)
     if size <= COMPARED:
         found = k.e.constant("i64", 0)
         for i in range(size):
@@ -196,15 +202,33 @@ def search(k: Lowering, x: Array, value: Number, side: str) -> Vec:
     return at
 
 
-def _work(size: int) -> int:
+def _search_of_any(k: Lowering, x: Array, value: Number, fits: Callable[[Number], Vec]) -> Vec:
+    """Do the same in a table of which the size is known when it runs: in as many turns as bits."""
+    dtype, size = dtype_of(value), k.index(x.shape[0])
+    (most,) = room(x.shape, k.e.counted)
+    count = MOST_BITS if isinstance(most, Dim) else most.bit_length()
+    bits = sum([(size >= 1 << bit).to("i64") for bit in range(count)], k.e.constant("i64", 0))
+
+    def step(turn: Sequence[Index], at: Vec) -> list[Number]:
+        further = at + (k.e.constant("i64", 1) << (bits - 1 - k.index(turn[0])))
+        item = convert(x.at(further.least(size) - 1), dtype)
+        return [select((further <= size) & fits(item), further, at)]
+
+    start: list[Number] = [k.e.constant("i64", 0)]
+    (found,) = vecs(k.fold([count], start, step, None, {0: (0, bits)})[0])
+    return found
+
+
+def _work(size: DimLike) -> int:
     """Return about how many operations a search is."""
+    size = usual([size])
     return 3 * size if size <= COMPARED else 10 * size.bit_length()
 
 
 def searchsorted(k: Lowering, type_: Any, x: Array, values: Array, side: str) -> Array:
     """Return where each number belongs in a sorted table."""
     dtype = np.result_type(x.dtype, values.dtype)
-    x = k.ready(x) if x.shape[0] <= COMPARED else k.addressable(x)
+    x = k.addressable(x) if is_long(x.shape[0], COMPARED + 1) else k.ready(x)
 
     def at(*i: Index) -> Number:
         return search(k, x, convert(values.at(*i), dtype), side)
@@ -217,7 +241,9 @@ def interp(
 ) -> Array:
     """Return linear interpolations in a table, step by step as NumPy computes them."""
     real, dtype = np.dtype(float), type_.dtype
-    size = xp.shape[0]
+    size, count = xp.shape[0], k.index(xp.shape[0])
+    if isinstance(size, Dim):
+        k.fail(count.eq(0))
     xp, fp, x = k.addressable(xp), k.addressable(fp), k.ready(x)
     outside = [convert(edge.at(), dtype) for edge in (left, right)]
 
@@ -227,21 +253,24 @@ def interp(
     def at(*i: Index) -> Number:
         (value,) = vecs(convert(x.at(*i), real))
         first, low = point(0)
-        last, high = point(size - 1)
+        last, high = point(plus(count, -1))
         below, above = value < first, value > last
         if size == 1:
             inside: Number = low
         else:
-            place = (search(k, xp, value, "right") - 1).greatest(0).least(size - 2)
-            (x0, y0), (x1, y1) = point(place), point(place + 1)
+            place = (search(k, xp, value, "right") - 1).least(count - 2).greatest(0)
+            after = (place + 1).least(count - 1) if isinstance(size, Dim) else place + 1
+            (x0, y0), (x1, y1) = point(place), point(after)
             inside = of_vecs([
                 _between(value, x0, x1, *ends, dtype.kind == "c")
                 for ends in zip(vecs(y0), vecs(y1), strict=True)
             ])  # fmt: skip
             inside = choose(value.eq(x0), y0, choose(value.eq(last), high, inside))
+            inside = choose(count.eq(1), low, inside) if isinstance(size, Dim) else inside
         found = choose(below, outside[0], choose(above, outside[1], inside))
-        if size > 1 or dtype.kind == "c":
-            found = choose(value.isnan(), convert(value, dtype), found)
+        if isinstance(size, Dim) or size > 1 or dtype.kind == "c":
+            is_nan = value.isnan() if dtype.kind == "c" else value.isnan() & (count > 1)
+            found = choose(is_nan, convert(value, dtype), found)
         return found
 
     return k.lazy(dtype, type_.shape, at, (x, xp, fp, left, right), work=20 + _work(size))
