@@ -363,13 +363,18 @@ def interpolated(x, n, m):
     return np.interp(x, table[n:], x[:m]).sum() if n < len(x) or m > 0 else 0.0
 
 
+def weighted(x, n, m):
+    """The length of a range has no bound that is known before."""
+    return (x[n:] * np.arange(m)).sum() + np.dot(np.arange(m), x[:m] + x[n:])
+
+
 def looked_up(x, n, m):
     table = np.sort(x)
     behind = np.searchsorted(table[n:], x[0], side="right")
     return np.searchsorted(table[:n], x), np.digitize(x, table[:m]), behind
 
 
-EQUAL = (shifted, joined, multiplied, spread_out, in_turns, interpolated)
+EQUAL = (shifted, joined, multiplied, spread_out, in_turns, interpolated, weighted)
 
 
 def halves(size: int, width: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

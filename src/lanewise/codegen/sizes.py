@@ -11,7 +11,6 @@ import operator
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import zip_longest
 from typing import Any
 
 from lanewise.codegen.errors import CannotCompile
@@ -30,10 +29,8 @@ from lanewise.ir.dims import (
     symbols,
 )
 from lanewise.ir.graph import Operation
-from lanewise.ops.facts import is_elementwise
-from lanewise.ops.movement import broadcast_to
 from lanewise.passes.fitting import always_fits
-from lanewise.passes.specialize import replaced, symbols_of
+from lanewise.passes.specialize import alike, replaced, symbols_of
 
 
 def is_unknown(shape: Sequence[DimLike]) -> bool:
@@ -184,7 +181,7 @@ def check_sizes(k: Any, op: Operation) -> None:
     equal = k.e.equal
     if always_fits(op, endless=endless, equal=equal):
         return
-    pairs = [replaced(pair, equal) for pair in _alike(op)]
+    pairs = [replaced(pair, equal) for pair in alike(op)]
     pairs = [(first, second) for first, second in pairs if first != second]
     if pairs and not any([differ(*pair) for pair in pairs]):
         for first, second in pairs:
@@ -196,24 +193,6 @@ def check_sizes(k: Any, op: Operation) -> None:
     for size in dict.fromkeys([size for value in op.operands for size in value.type.shape]):
         if is_counted(size, counted):
             k.fail(k.index(size).eq(0))
-
-
-def _alike(op: Operation) -> list[tuple[DimLike, DimLike]]:
-    """Return pairs of sizes: that these are equal is all that an operation asks, if there are any.
-
-    An axis of one element may be repeated for another one; where data decide that, it is not.
-    """
-    if op.primitive.alike is not None:
-        return op.primitive.alike(op)
-    if op.primitive is not broadcast_to and not is_elementwise(op):
-        return []
-    values = (*op.operands, *op.results) if op.primitive is broadcast_to else op.operands
-    axes = zip_longest(*[value.type.shape[::-1] for value in values], fillvalue=1)
-    found = []
-    for sizes in axes:
-        first, *others = [size for size in sizes if size != 1] or [1]
-        found += [(first, other) for other in others]
-    return found
 
 
 def _with_equal(

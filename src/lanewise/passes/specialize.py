@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, bounds, most_of, substitute, symbols
+from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant, dimension
 from lanewise.ops.exact import exact
-from lanewise.ops.facts import usual_size
+from lanewise.ops.facts import is_elementwise, usual_size
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.ops.regions import map_
 from lanewise.trace.trace import RENAMED
@@ -199,7 +201,42 @@ def at_usual_sizes(graph: Graph, examples: int | None = None) -> Graph:
         return most * examples // (examples + 1)  # the greatest of so many numbers, on average
 
     names = unknown_sizes(graph) | graph.defines
-    return specialized(graph, {name: size(name) for name in names}) if names else graph
+    if not names:
+        return graph
+    return specialized(graph, _agreeing(graph, {name: size(name) for name in names}))
+
+
+def _agreeing(graph: Graph, sizes: dict[str, int]) -> dict[str, int]:
+    """Return sizes, of those that must be equal the least."""
+    pairs = [pair for op in graph.walk() if not op.regions for pair in alike(op)]
+    pairs = [pair for pair in pairs if pair[0] != pair[1] and sizes.keys() >= symbols_in(pair)]
+    for _ in pairs:
+        before = dict(sizes)
+        for pair in pairs:
+            with suppress(ValueError):  # of sizes that do not agree yet
+                least = min([evaluate(size, sizes) for size in pair])
+                sizes.update({str(size): least for size in pair if str(size) in sizes})
+        if sizes == before:
+            break
+    return sizes
+
+
+def alike(op: Operation) -> list[tuple[DimLike, DimLike]]:
+    """Return pairs of sizes: that these are equal is all that an operation asks, if there are any.
+
+    An axis of one element may be repeated for another one; where data decide that, it is not.
+    """
+    if op.primitive.alike is not None:
+        return op.primitive.alike(op)
+    if op.primitive is not broadcast_to and not is_elementwise(op):
+        return []
+    values = (*op.operands, *op.results) if op.primitive is broadcast_to else op.operands
+    axes = zip_longest(*[value.type.shape[::-1] for value in values], fillvalue=1)
+    found = []
+    for sizes in axes:
+        first, *others = [size for size in sizes if size != 1] or [1]
+        found += [(first, other) for other in others]
+    return found
 
 
 def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
