@@ -18,6 +18,7 @@ from lanewise.passes.elements import over_elements
 from lanewise.passes.fitting import fits
 from lanewise.passes.forward import forwarded
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
+from lanewise.passes.handed_on import handed_on
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import isolated, with_axis_first
@@ -262,6 +263,7 @@ STEPS = {
     "fates": _fates,
     "fits": lambda graph, **sizes: str(fits(graph, sizes)),
     "forwarded": forwarded,
+    "handed_on": handed_on,
     "holds": _holds,
     "in_turn": in_turn,
     "inline": inline,

@@ -74,6 +74,9 @@ class Facts:
         so, or a number. None if there is none.
     takes
         Of one that puts back a part: what takes that part.
+    into
+        Of one that gives a copy of its first operand with some of it written: what writes that into
+        the array itself. It takes what `numpy` takes.
     step
         Of a view that may be written through: of its parameters and the number of its integers, the
         step to it from its operand (`ops/paths.py`).
@@ -148,6 +151,7 @@ class Facts:
     row: Row | None = None
     along: str | int | None = None
     takes: Any = None
+    into: Callable[..., None] | None = None
     step: Callable[[dict[str, Any], int], tuple[Any, ...]] | None = None
     has_effect: bool = False
     must_run: bool = False

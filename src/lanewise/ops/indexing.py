@@ -170,7 +170,7 @@ class scatter:
     repeats, the last value written stays, and combining counts every one (``ufunc.at``).
     """
 
-    kind, takes, reads_at_data = Kind.UPDATE, gather, (0,)
+    kind, takes, into, reads_at_data = Kind.UPDATE, gather, scatter_into, (0,)
     indices = 2
     any_size = True
 

@@ -85,6 +85,19 @@ def view_of(x: np.ndarray, path: Path, integers: Any) -> np.ndarray:
     return x
 
 
+def view_into(
+    x: np.ndarray, values: np.ndarray, *integers: Any, path: Path, span: int | None
+) -> None:
+    """Write values into a view of an array; see `update_view`."""
+    ends, integers = integers[: 2 * (span is not None)], integers[2 * (span is not None) :]
+    part = view_of(x[...], path, integers)
+    if span is not None:
+        low, high = max(int(ends[0]), 0), max(int(ends[1]), 0)
+        within = (*(slice(None),) * span, slice(low, high))
+        part, values = part[within], values[within]
+    part[...] = values
+
+
 @op
 class update_view:
     """A copy of x in which `values` are what a view of it holds.
@@ -93,7 +106,7 @@ class update_view:
     written, and the integers of the path.
     """
 
-    kind, reads_at_data = Kind.UPDATE, (0,)
+    kind, into, reads_at_data = Kind.UPDATE, view_into, (0,)
     along_rows = any_size = True
     repeats = False
 
@@ -110,13 +123,7 @@ class update_view:
 
     def numpy(x, values, *integers, path, span):
         result = np.array(x)
-        ends, integers = integers[: 2 * (span is not None)], integers[2 * (span is not None) :]
-        part = view_of(result[...], path, integers)
-        if span is not None:
-            low, high = max(int(ends[0]), 0), max(int(ends[1]), 0)
-            within = (*(slice(None),) * span, slice(low, high))
-            part, values = part[within], values[within]
-        part[...] = values
+        view_into(result, values, *integers, path=path, span=span)
         return result
 
     batch = absent("it is made for kernels, of operations that have rules")

@@ -118,11 +118,27 @@ class take_slice:
     )
 
 
+def slice_into(
+    result: np.ndarray,
+    values: np.ndarray,
+    start: np.ndarray,
+    stop: np.ndarray,
+    *,
+    axis: int,
+    step: int,
+    length: DimLike,
+) -> None:
+    """Write `values` into a slice of an array, in place; see `put_slice`."""
+    part = result[_key(start, stop, step, axis)]
+    _check_length(part.shape[axis], length, result.shape[axis])
+    part[...] = values
+
+
 @op
 class put_slice:
     """A copy of x in which `values` are what ``x[start:stop:step]`` along one axis holds."""
 
-    kind, takes, reads_at_data = Kind.UPDATE, take_slice, (0,)
+    kind, takes, into, reads_at_data = Kind.UPDATE, take_slice, slice_into, (0,)
     any_size = True
     repeats = False
 
@@ -170,22 +186,6 @@ class put_slice:
         sample((5, 2), (3, 2), np.array(1), np.array(4), axis=0, step=1, length=3),
         sample((2, 6), (2, 2), np.array(-1), np.array(-5), axis=1, step=-2, length=2),
     )
-
-
-def slice_into(
-    result: np.ndarray,
-    values: np.ndarray,
-    start: np.ndarray,
-    stop: np.ndarray,
-    *,
-    axis: int,
-    step: int,
-    length: DimLike,
-) -> None:
-    """Write `values` into a slice of an array, in place; see `put_slice`."""
-    part = result[_key(start, stop, step, axis)]
-    _check_length(part.shape[axis], length, result.shape[axis])
-    part[...] = values
 
 
 def put_slice_into(

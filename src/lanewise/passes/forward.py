@@ -19,15 +19,10 @@ from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import is_elementwise, may_fail
 from lanewise.ops.movement import reshape
-from lanewise.ops.paths import Path, integers_of, step_shape, update_view
-from lanewise.passes.paths import Ends, Masks, step_of_view
+from lanewise.ops.paths import integers_of, step_shape, update_view
+from lanewise.passes.paths import Ends, Masks, View, target_of, view_of
 from lanewise.passes.prune import substituted
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
-
-#: Views of views of views are followed for so many steps, so that long chains take no longer.
-MOST_STEPS = 8
-#: An array, and how to get from it to a view: steps, and the integers that they take.
-_View = tuple[Value, Path, tuple[Value, ...]]
 
 
 def forwarded(graph: Graph) -> Graph:
@@ -45,7 +40,7 @@ def forwarded(graph: Graph) -> Graph:
 def _read(graph: Graph) -> Graph:
     """Return the graph with what was written where that is read; and of reshapes only the last."""
     renamed: dict[Value, Value] = {}
-    views: dict[Value, _View] = {}
+    views: dict[Value, View] = {}
     makers: dict[Value, Operation] = {}
     kept: list[Operation] = []
     for op in graph.operations:
@@ -54,17 +49,13 @@ def _read(graph: Graph) -> Graph:
             operands = made.operands if made.primitive is reshape else operands
         if operands != op.operands:
             op = op.with_operands(operands)
-        step = step_of_view(op)
-        if step is not None:
-            base, path, integers = views.get(operands[0], (operands[0], (), ()))
-            if len(path) >= MOST_STEPS:
-                base, path, integers = operands[0], (), ()
-            view = base, (*path, step), (*integers, *operands[1:])
-            written = makers.get(base)
+        view = view_of(op, views)
+        if view is not None:
+            written = makers.get(view[0])
             if op.primitive is reshape and operands[0].type is op.results[0].type:
                 renamed[op.results[0]] = operands[0]
                 continue
-            if written is not None and _target(written) == view[1:]:
+            if written is not None and target_of(written) == view[1:]:
                 renamed[op.results[0]] = written.operands[1]
                 continue
             views[op.results[0]] = view
@@ -77,17 +68,10 @@ def _read(graph: Graph) -> Graph:
     return Graph(graph.inputs, kept, [renamed.get(value, value) for value in graph.outputs])
 
 
-def _target(op: Operation) -> tuple[Path, tuple[Value, ...]] | None:
-    """Return where an operation writes all of a view."""
-    if op.primitive is not update_view or op.params["span"] is not None:
-        return None
-    return op.params["path"], op.operands[2:]
-
-
-def _is_there(op: Operation, views: dict[Value, _View], before: Operation | None) -> bool:
+def _is_there(op: Operation, views: dict[Value, View], before: Operation | None) -> bool:
     """Whether what an operation writes to an array is what that holds there already."""
     view = views.get(op.operands[1])
-    if view is not None and view[0] is op.operands[0] and view[1:] == _target(op):
+    if view is not None and view[0] is op.operands[0] and view[1:] == target_of(op):
         return True
     return (
         before is not None and _is_same_place(before, op) and before.operands[1] is op.operands[1]

@@ -25,6 +25,11 @@ from lanewise.ops.paths import Path, Step, between, update_view
 from lanewise.passes.numbers import integer
 from lanewise.passes.simplify import eliminate_dead
 
+#: Views of views of views are followed for so many steps, so that long chains take no longer.
+MOST_STEPS = 8
+#: An array, and how to get from it to a view: steps, and the integers that they take.
+View = tuple[Value, Path, tuple[Value, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class Ends:
@@ -259,6 +264,24 @@ def step_of_view(op: Operation) -> Step | None:
     if op.primitive is reshape and not is_by_ones(op):
         return None
     return _step(op)
+
+
+def view_of(op: Operation, views: Mapping[Value, View]) -> View | None:
+    """Return the view that an operation gives, where others are known: None where it gives none."""
+    step = step_of_view(op)
+    if step is None:
+        return None
+    base, path, integers = views.get(op.operands[0], (op.operands[0], (), ()))
+    if len(path) >= MOST_STEPS:
+        base, path, integers = op.operands[0], (), ()
+    return base, (*path, step), (*integers, *op.operands[1:])
+
+
+def target_of(op: Operation) -> tuple[Path, tuple[Value, ...]] | None:
+    """Return where an operation writes all of a view."""
+    if op.primitive is not update_view or op.params["span"] is not None:
+        return None
+    return op.params["path"], op.operands[2:]
 
 
 def is_by_ones(op: Operation) -> bool:

@@ -29,6 +29,7 @@ from lanewise.ops.regions import SEQUENTIAL
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
+from lanewise.passes.handed_on import handed_on
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import Report, record_map
@@ -117,6 +118,7 @@ KERNEL = Pipeline(
     Step(eliminate_dead),
     Step(direct, ("most",)),
     Step(forwarded),
+    Step(handed_on),
     Step(bounded, ("most",)),
 )
 DIVERGED = Pipeline(

@@ -23,10 +23,9 @@ from lanewise.ir.location import states_at
 from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, CONTROL, carry_of, cond, while_
 from lanewise.ops.facts import is_made_anew
-from lanewise.ops.indexing import scatter, scatter_into
+from lanewise.ops.indexing import scatter
 from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
 from lanewise.ops.regions import NATIVE
-from lanewise.ops.slicing import slice_into
 from lanewise.runtime.binding import bind, learned_symbols, of_any_size
 from lanewise.runtime.buffers import around
 from lanewise.runtime.clock import Clock
@@ -356,8 +355,7 @@ class Source:
             return f"{x}[{self._key(op.params['index'])}] = {values}"
         if op.primitive is scatter and op.params["fn"] is None:
             return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
-        into = scatter_into if op.primitive is scatter else slice_into
-        return self._meaning(into, op.params, operands)
+        return self._meaning(op.primitive.into, op.params, operands)
 
     # --- control flow -----------------------------------------------------------------------------
 

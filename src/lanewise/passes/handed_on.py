@@ -1,0 +1,282 @@
+"""What a turn of a loop wrote and the next one reads, as a number that is handed on.
+
+``for i in range(1, n): x[i] = a * x[i - 1] + x[i]`` takes from memory what it has just put there,
+and each turn waits for that. A loop that carries the number beside the array keeps it in a
+register. (Compilers know this as scalar replacement, or predictive commoning: S. Carr and K.
+Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", Software: Practice and
+Experience 24, 1994.)
+
+A place of the next turn is this turn's where its integers are: each is written as a polynomial in
+what the turn is given, and so is what the turn gives the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lanewise.ir.dims import Dim, DimLike, never_below, substitute, symbols
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.types import array_type
+from lanewise.ops.control import LOOPS, carry_of, cond, scan
+from lanewise.ops.creation import constant, iota
+from lanewise.ops.elementwise import elementwise
+from lanewise.ops.exact import exact
+from lanewise.ops.indexing import gather
+from lanewise.ops.movement import slice_
+from lanewise.ops.paths import Path
+from lanewise.passes.numbers import INT, integer, number
+from lanewise.passes.paths import View, target_of, view_of
+from lanewise.passes.simplify import eliminate_dead
+
+#: What integers that lead to places are.
+INTEGER = array_type(INT, ())
+#: So many numbers are handed on beside an array: more would not stay in registers.
+MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an array is read or written: a path, and its integers as polynomials."""
+
+    path: Path
+    integers: tuple[DimLike, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A number that a turn reads, and what of the turn before it is."""
+
+    value: Value
+    source: Value
+
+
+def handed_on(graph: Graph) -> Graph:
+    """Return the graph with loops that carry what a turn writes to an array and the next reads.
+
+    Its writes are those that `direct` gives.
+    """
+
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | Operation | None:
+        if not op.regions:
+            return None
+        op = op.map_regions(handed_on)
+        if op.primitive not in LOOPS or op.must_run:
+            return op
+        reads = list(_Turns(op, makers).reads())
+        firsts = [_alone(op, read.value) for read in reads]
+        if not reads or any([each.must_run for first in firsts for each in first.operations]):
+            return op
+        return _recorded(op, reads, firsts, [values[value] for value in op.operands])
+
+    makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+    return eliminate_dead(graph.rewritten(rule))
+
+
+class _Turns:
+    """What the turns of a loop hand on to each other; `makers` are operations around it."""
+
+    def __init__(self, op: Operation, makers: dict[Value, Operation]) -> None:
+        self.body = op.regions[-1]
+        self.carry = carry_of(op)
+        self.makers = {r: each for each in self.body.operations for r in each.results}
+        self._known: dict[Value, DimLike] = {}
+        #: What the symbols of a turn's polynomials are in the next turn, as far as that is known.
+        self.next: dict[str, DimLike] = {}
+        inputs, outputs = self.body.inputs, self.body.outputs
+        for value in inputs[: self.carry.start]:
+            self.next[_name(value)] = self.integer(value)
+        for value, new in zip(inputs[self.carry], outputs, strict=False):
+            if value is new or value.type is INTEGER:
+                self.next[_name(value)] = self.integer(new)
+        step = -1 if op.params.get("reverse") else 1
+        for value, given in zip(
+            inputs[self.carry.stop :], op.operands[self.carry.stop :], strict=True
+        ):
+            by = _step(given, makers)
+            if by is not None:
+                self.next[_name(value)] = self.integer(value) + by * step
+        stays = {*inputs[: self.carry.start]}
+        for each in self.body.operations:
+            if stays.issuperset(each.operands) and not each.must_run:
+                stays.update(each.results)
+                self.next.update({_name(value): self.integer(value) for value in each.results})
+
+    def integer(self, value: Value) -> DimLike:
+        """Return an integer as a polynomial in those that are not sums of others."""
+        if value not in self._known:
+            self._known[value] = self._polynomial(value)
+        return self._known[value]
+
+    def _polynomial(self, value: Value) -> DimLike:
+        made = self.makers.get(value)
+        if made is None or value.type is not INTEGER:
+            return Dim.symbol(_name(value))
+        if made.primitive is constant:
+            return int(np.frombuffer(made.params["data"], INT)[0])
+        if all([operand.type is INTEGER for operand in made.operands]):
+            fn = made.params["fn"] if made.primitive is exact else made.primitive.ufunc
+            operands = [self.integer(operand) for operand in made.operands]
+            if fn is np.add:
+                return operands[0] + operands[1]
+            if fn is np.subtract:
+                return operands[0] - operands[1]
+            if fn is np.multiply and not all([isinstance(x, Dim) for x in operands]):
+                return operands[0] * operands[1]
+        return Dim.symbol(_name(value))
+
+    def reads(self) -> Iterator[_Read]:
+        """Give what turns read that is known from the turn before."""
+        views: dict[Value, View] = {}
+        places: dict[Value, list[tuple[Value, _Place]]] = {}
+        for op in self.body.operations:
+            view = view_of(op, views)
+            if view is not None:
+                (result,) = op.results
+                views[result] = view
+                if not result.type.shape:
+                    places.setdefault(view[0], []).append((result, self._place(*view[1:])))
+        for array, written in zip(self.body.inputs[self.carry], self.body.outputs, strict=False):
+            made = self.makers.get(written)
+            target = None if made is None else target_of(made)
+            if made is not None and target is not None and array in places:
+                yield from self._chain(array, made, self._place(*target), places[array])
+
+    def _chain(
+        self, array: Value, write: Operation, place: _Place, reads: list[tuple[Value, _Place]]
+    ) -> Iterator[_Read]:
+        """Give what is read where the turn before wrote; where it read that, the one before; ..."""
+        source, left, known = write.operands[1], reads, place
+        for _ in range(MOST):
+            found = [
+                value
+                for value, read in left
+                if self._next(read) == known and value.type is source.type
+            ]
+            if not found:
+                return
+            yield from [_Read(value, source) for value in found]
+            source, known = found[0], dict(left)[found[0]]
+            left = [item for item in left if item[0] not in found]
+            if write.operands[0] is not array or not _are_apart(known, place, array.type.shape):
+                return
+
+    def _place(self, path: Path, integers: tuple[Value, ...]) -> _Place:
+        return _Place(path, tuple([self.integer(value) for value in integers]))
+
+    def _next(self, place: _Place) -> _Place | None:
+        """Return where the next turn finds a place, in what this one knows."""
+        if not all([name in self.next for x in place.integers for name in symbols(x)]):
+            return None
+        return _Place(place.path, tuple([substitute(x, self.next) for x in place.integers]))
+
+
+def _are_apart(first: _Place, second: _Place, shape: Sequence[DimLike]) -> bool:
+    """Whether two places of an array, which are both there, are surely not the same.
+
+    Integers that differ may be one place, as negative ones count from the end: by the whole size.
+    """
+    match first.path:
+        case (("place", axis, _),) if first.path == second.path:
+            return any(
+                [
+                    isinstance(by := a - b, int) and by and never_below(size, abs(by) + 1)
+                    for a, b, size in zip(
+                        first.integers, second.integers, shape[axis:], strict=False
+                    )
+                ]
+            )
+    return False
+
+
+def _name(value: Value) -> str:
+    return f"%{value.index}"
+
+
+def _step(value: Value, makers: dict[Value, Operation]) -> int | None:
+    """Return by how much the integers of an array grow, if by as much from each to the next."""
+    made = makers.get(value)
+    if made is None or value.type.ndim != 1:
+        return None
+    if made.primitive is iota:
+        return 1
+    if made.primitive is slice_:
+        inner = _step(made.operands[0], makers)
+        (part,) = made.params["index"]
+        return inner if inner is None or part is None else inner * part[2]
+    return None
+
+
+def _alone(op: Operation, value: Value) -> Graph:
+    """Return of a loop's body what computes one value."""
+    body = op.regions[-1]
+    return eliminate_dead(Graph(body.inputs, body.operations, [value]), is_within=True)
+
+
+def _recorded(
+    op: Operation, reads: Sequence[_Read], firsts: Sequence[Graph], operands: Sequence[Value]
+) -> Sequence[Value]:
+    """Record a loop that carries what is read, on what its operands have become."""
+    carry, outer = carry_of(op), current_builder()
+    count = carry.stop - carry.start
+    first = _first(op, firsts, operands)
+    given = (*operands[: carry.stop], *first, *operands[carry.stop :])
+    *tests, body = op.regions
+    regions = [_region(test, carry, reads, is_body=False) for test in tests]
+    regions.append(_region(body, carry, reads, is_body=True))
+    params = dict(op.params)
+    if "carry" in params:
+        params["carry"] += len(reads)
+    outer.location = op._place
+    found = outer.emit(op.primitive, given, params, tuple(regions))
+    return (*found[:count], *found[count + len(reads) :])
+
+
+def _region(region: Graph, carry: slice, reads: Sequence[_Read], *, is_body: bool) -> Graph:
+    """Return the body of a loop, or its test, where the loop carries what is read."""
+    builder = Builder()
+    values: dict[Value, Value] = {}
+
+    def take(inputs: Sequence[Value]) -> None:
+        values.update({value: builder.input(value.type) for value in inputs})
+
+    take(region.inputs[: carry.stop])
+    take([read.value for read in reads])
+    take(region.inputs[carry.stop :])
+    for op in region.operations:
+        if values.keys().isdisjoint(op.results):
+            builder.copy(op, values)
+    outputs = [values[value] for value in region.outputs]
+    if is_body:
+        count = carry.stop - carry.start
+        outputs[count:count] = [values[read.source] for read in reads]
+    return builder.finish(outputs)
+
+
+def _first(op: Operation, firsts: Sequence[Graph], operands: Sequence[Value]) -> Sequence[Value]:
+    """Record what the first turn reads; where there may be none, only if there is one."""
+    carry = carry_of(op)
+
+    def read(*given: Value) -> list[Value]:
+        place = op.params["length"] - 1 if op.params.get("reverse") else 0
+        slices = [gather(x, integer(place), axis=0) for x in given[carry.stop :]]
+        taken = [*given[: carry.stop], *slices]
+        return [current_builder().inline(first, taken)[0] for first in firsts]
+
+    if op.primitive is scan:
+        length = op.params["length"]
+        if never_below(length, 1):
+            return read(*operands)
+        takes = elementwise(np.less)(integer(0), integer(length))
+    else:
+        (takes,) = current_builder().inline(op.regions[0], operands)
+    regions = []
+    for rule in (read, lambda *_: [number(0, first.outputs[0].type.dtype) for first in firsts]):
+        inner = Builder()
+        inner.location = op._place
+        given = [inner.input(value.type) for value in operands]
+        with building(inner):
+            regions.append(inner.finish(rule(*given)))
+    return current_builder().emit(cond, (takes, *operands), {}, tuple(regions))
