@@ -368,13 +368,39 @@ def weighted(x, n, m):
     return (x[n:] * np.arange(m)).sum() + np.dot(np.arange(m), x[:m] + x[n:])
 
 
+def lengths(x, n, m):
+    """Only how long parts are is asked for, which nobody computes."""
+    steps = len(x[:m] + x[n:])
+    return steps, np.zeros(len(np.arange(m) * x[n:])).size, (x[n:] - x[:m]).shape[0]
+
+
+def as_many_turns(x, n, m):
+    total, k = 0.0, 0
+    for i in range(len(x[n:] * x[:m])):
+        total += x[i]
+    while k < len(x[n:] + x[:m]):
+        k += 2
+    return total, k
+
+
+def in_a_branch(x, n, m):
+    """The length of a range, of which no bound is known, is that of a part from there on."""
+    total = np.where(np.arange(m) + x[n:] > 0, np.sort(x[:m]) - np.arange(m), 0.5).sum()
+    if x[0] > 0:
+        total += np.dot(np.cumsum(np.arange(m) * x[n:]), x[:m][::-1] + np.sort(x[n:]))
+    return total, np.concatenate([x[n:] + np.arange(m), x[:2]])[::-1].max()
+
+
 def looked_up(x, n, m):
     table = np.sort(x)
     behind = np.searchsorted(table[n:], x[0], side="right")
     return np.searchsorted(table[:n], x), np.digitize(x, table[:m]), behind
 
 
-EQUAL = (shifted, joined, multiplied, spread_out, in_turns, interpolated, weighted)
+EQUAL = (
+    shifted, joined, multiplied, spread_out, in_turns, interpolated, weighted, lengths,
+    as_many_turns, in_a_branch,
+)  # fmt: skip
 
 
 def halves(size: int, width: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -26,9 +26,9 @@ from lanewise.ops.movement import reshape, slice_
 from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
 from lanewise.ops.tables import list_tangents
 from lanewise.passes.specialize import (
+    all_symbols_of,
     defined_sizes,
     has_own_sizes,
-    has_sizes,
     unknown_sizes,
 )
 
@@ -157,7 +157,11 @@ class _Split:
         sizes = defined_sizes(self.body)
         for member in self.body.operations:
             is_arena = member.primitive is list_arena and self._has_own_lists()
-            is_own = is_arena or member.must_run or (sizes and has_sizes(member, sizes))
+            is_own = (
+                is_arena
+                or member.must_run
+                or (sizes and not sizes.isdisjoint(all_symbols_of(member)))
+            )
             if is_own or not self.varies.isdisjoint(member.operands):
                 self.varies.update(member.results)
             obstacle = _obstacle(member)

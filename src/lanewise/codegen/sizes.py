@@ -198,8 +198,12 @@ def check_sizes(k: Any, op: Operation) -> None:
 def _with_equal(
     equal: Mapping[str, DimLike], first: DimLike, second: DimLike
 ) -> dict[str, DimLike]:
-    """Return which symbols are other sizes, after two sizes were seen to be equal."""
-    for symbol, size in ((second, first), (first, second)):
+    """Return which symbols are other sizes, after two sizes were seen to be equal.
+
+    One of which it is not known how large it may be is rather another one than that it.
+    """
+    pairs = ((second, first), (first, second))
+    for symbol, size in sorted(pairs, key=lambda pair: bounds(pair[0])[1] is not None):
         names = {*symbols(symbol)}
         if len(names) == 1 and symbol == Dim.symbol(*names) and names.isdisjoint(symbols(size)):
             known = dict.fromkeys(names, size)

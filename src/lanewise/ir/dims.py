@@ -577,16 +577,19 @@ def substitute(dim: DimLike, sizes: Mapping[str, DimLike]) -> DimLike:
     return total
 
 
+def atoms(dim: DimLike) -> Iterator[Atom]:
+    """Yield symbols and calls that a dimension depends on, what a call is of before it."""
+    for monomial, _ in dim.terms if isinstance(dim, Dim) else ():
+        for atom in monomial:
+            if isinstance(atom, Call):
+                for arg in atom.args:
+                    yield from atoms(arg)
+            yield atom
+
+
 def symbols(dim: DimLike) -> Iterator[str]:
     """Yield the names of the symbols that a dimension depends on, some perhaps repeatedly."""
-    if isinstance(dim, Dim):
-        for monomial, _ in dim.terms:
-            for atom in monomial:
-                if isinstance(atom, str):
-                    yield atom
-                else:
-                    for arg in atom.args:
-                        yield from symbols(arg)
+    return (atom for atom in atoms(dim) if isinstance(atom, str))
 
 
 def product(dims: Iterable[DimLike]) -> DimLike:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lanewise.ir.dims import Call, Dim, DimLike, most_of, never_below, substitute, symbols
+from lanewise.ir.dims import Call, Dim, DimLike, atoms, most_of, never_below, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import dims_in
@@ -170,13 +170,4 @@ def _calls(graph: Graph) -> Iterator[Call]:
     for op in graph.walk():
         where += [*op.signature.types, op.params]
     for dim in dims_in(where):
-        yield from _calls_in(dim)
-
-
-def _calls_in(dim: Dim) -> Iterator[Call]:
-    for monomial, _ in dim.terms:
-        for atom in monomial:
-            if isinstance(atom, Call):
-                for arg in dims_in(atom.args):
-                    yield from _calls_in(arg)
-                yield atom
+        yield from (atom for atom in atoms(dim) if isinstance(atom, Call))

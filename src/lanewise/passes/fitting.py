@@ -18,7 +18,7 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import Type, dims_in, has_dim, symbols_in
 from lanewise.ops.control import scan
 from lanewise.ops.facts import Kind, is_elementwise
-from lanewise.passes.specialize import bounded_for, replaced
+from lanewise.passes.specialize import bounded_for, joined, replaced
 
 
 def fits(graph: Graph, sizes: Mapping[str, int]) -> bool:
@@ -72,7 +72,8 @@ def _is_filled(op: Operation, sizes: Mapping[str, int]) -> bool:
 def _is_aligned(op: Operation) -> bool:
     """Whether an operation makes a range, or has operands of its result's shape, but for ones."""
     if op.primitive.kind is Kind.SOURCE:
-        return all([never_below(size, 0) for value in op.results for size in value.type.shape])
+        sizes = [size for value in op.results for size in value.type.shape]
+        return not joined((op.params, *sizes)) and all([never_below(size, 0) for size in sizes])
     if not is_elementwise(op):
         return False
     (result, *_) = [value.type.shape for value in op.results]

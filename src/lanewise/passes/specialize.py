@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, DimLike, bounds, most_of, substitute, symbols
+from lanewise.ir.dims import Call, Dim, DimLike, atoms, bounds, most_of, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation, Value
-from lanewise.ir.types import ArrayType, array_type, symbols_in
+from lanewise.ir.types import ArrayType, array_type, dims_in, symbols_in
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant, dimension
 from lanewise.ops.exact import exact
@@ -208,7 +208,8 @@ def at_usual_sizes(graph: Graph, examples: int | None = None) -> Graph:
 
 def _agreeing(graph: Graph, sizes: dict[str, int]) -> dict[str, int]:
     """Return sizes, of those that must be equal the least."""
-    pairs = [pair for op in graph.walk() if not op.regions for pair in alike(op)]
+    pairs = joined(tuple([value.type for value in graph.inputs]))
+    pairs += [pair for op in graph.walk() if not op.regions for pair in alike(op)]
     pairs = [pair for pair in pairs if pair[0] != pair[1] and sizes.keys() >= symbols_in(pair)]
     for _ in pairs:
         before = dict(sizes)
@@ -226,17 +227,24 @@ def alike(op: Operation) -> list[tuple[DimLike, DimLike]]:
 
     An axis of one element may be repeated for another one; where data decide that, it is not.
     """
+    found = joined((*[value.type for value in op.operands], op.params))
     if op.primitive.alike is not None:
-        return op.primitive.alike(op)
+        return found + op.primitive.alike(op)
     if op.primitive is not broadcast_to and not is_elementwise(op):
-        return []
+        return found
     values = (*op.operands, *op.results) if op.primitive is broadcast_to else op.operands
     axes = zip_longest(*[value.type.shape[::-1] for value in values], fillvalue=1)
-    found = []
     for sizes in axes:
         first, *others = [size for size in sizes if size != 1] or [1]
         found += [(first, other) for other in others]
     return found
+
+
+def joined(where: Any) -> list[tuple[DimLike, DimLike]]:
+    """Return pairs of sizes of which one stands for both, in types and parameters."""
+    found = dict.fromkeys([atom for dim in dims_in(where) for atom in atoms(dim)])
+    calls = [atom for atom in found if isinstance(atom, Call) and atom.name == "broadcast"]
+    return [(call.args[0], other) for call in calls for other in call.args[1:]]
 
 
 def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
