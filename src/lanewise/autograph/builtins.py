@@ -13,7 +13,7 @@ import functools
 import heapq
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -410,7 +410,7 @@ def sorted_(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> list[
         raise UnsupportedError(f"sorted(reverse=) takes a plain truth value{at(here())}")
     if reverse:  # equal ones keep their order, so turn before and after
         items, keys = items[::-1], keys[::-1]
-    order = _order(_columns(keys))
+    order = ranked(_columns(keys))
     found = Table(items, "a list that is sorted by data").reordered(order)
     return born(found[::-1] if reverse else found)
 
@@ -438,7 +438,8 @@ def _columns(keys: list[Any]) -> list[Tensor]:
     )
 
 
-def _order(columns: list[Tensor]) -> Tensor:
+def ranked(columns: Sequence[Tensor]) -> Tensor:
+    """Return the places of rows of numbers in order, the first column in command; stable."""
     order = np.argsort(columns[-1], kind="stable")
     for column in columns[-2::-1]:
         order = order[np.argsort(column[order], kind="stable")]

@@ -161,7 +161,7 @@ class Expressions(ast.NodeTransformer):
         return immediate([kept], ast.IfExp(attribute(kept, "done"), value, last), start)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        inline = None if _is_hook(node.test) else self._inline(node)
+        inline = None if _is_choice(node.test) else self._inline(node)
         node.test = self.test(node.test)
         node.body, node.orelse = self.operand(node.body), self.operand(node.orelse)
         if inline is None:
@@ -363,6 +363,11 @@ _CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
 _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
+
+
+def _is_choice(node: ast.expr) -> bool:
+    """Whether a test asks how a comprehension is run, which data have no part in."""
+    return _is_hook(node) and node.func.attr in ("foldable", "grows")  # ty: ignore[missing-attribute]
 
 
 def _is_hook(node: ast.expr) -> bool:

@@ -15,9 +15,18 @@ from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
+from lanewise.autograph.lists.edits import (
+    added,
+    copied,
+    found,
+    in_order,
+    inserted,
+    joined,
+    removed,
+    without,
+)
 from lanewise.autograph.lists.grown import owned
 from lanewise.autograph.lists.hooks import (
-    added,
     again,
     appended,
     as_index,
@@ -75,6 +84,7 @@ __all__ = [
     "class_of",
     "closure",
     "compare",
+    "copied",
     "deferred",
     "defined",
     "delattr",
@@ -85,16 +95,20 @@ __all__ = [
     "foldable",
     "following",
     "for_",
+    "found",
     "getitem",
     "given",
     "grows",
     "has_any",
     "ifexp",
     "in_",
+    "in_order",
+    "inserted",
     "is_instance",
     "is_none",
     "items_for",
     "items_of",
+    "joined",
     "kept",
     "managed",
     "not_",
@@ -107,6 +121,7 @@ __all__ = [
     "popped",
     "print_",
     "raise_",
+    "removed",
     "returned",
     "row_of",
     "setattr",
@@ -121,6 +136,7 @@ __all__ = [
     "unpacked",
     "while_",
     "with_entry",
+    "without",
 ]
 
 while_ = While

@@ -137,7 +137,7 @@ class Columns:
         """Return the list with elements that hold its own, too."""
         if element == self.element:
             return self
-        return _sharing(Columns(element, self.element.converted(self.arrays, element)), self.arrays)
+        return sharing(Columns(element, self.element.converted(self.arrays, element)), self.arrays)
 
     def with_last(self, value: Any) -> Columns:
         """Return the list with an element more, which is one of its element's form."""
@@ -147,7 +147,7 @@ class Columns:
             np.concatenate([column, number[None]])
             for column, number in zip(self.arrays, numbers, strict=True)
         ]
-        return _sharing(Columns(self.element, arrays), self.arrays, [value])
+        return sharing(Columns(self.element, arrays), self.arrays, [value])
 
     def with_one(self, place: Any, value: Any) -> Columns:
         """Return the list with another element at a place that surely is one."""
@@ -156,7 +156,18 @@ class Columns:
         arrays: list[Any] = [as_tensor(column).copy() for column in self.arrays]
         for array, number in zip(arrays, numbers, strict=True):
             array[place] = number
-        return _sharing(Columns(self.element, arrays), self.arrays, [value])
+        return sharing(Columns(self.element, arrays), self.arrays, [value])
+
+    def taken(self, places: Any) -> Columns:
+        """Return the list of the elements at places that surely are such."""
+        arrays = [as_tensor(column)[places] for column in self.arrays]
+        return sharing(Columns(self.element, arrays), self.arrays)
+
+    def joined_to(self, other: Columns) -> Columns:
+        """Return the list with the elements of another behind its own, which are of one form."""
+        pairs = zip(self.arrays, other.arrays, strict=True)
+        arrays: list[Any] = [np.concatenate(pair) for pair in pairs]
+        return sharing(Columns(self.element, arrays), [*self.arrays, *other.arrays])
 
     def without_last(self, one: Any) -> Columns:
         """Return the list without its last element; `one` is 1, of lists that have elements."""
@@ -187,10 +198,10 @@ def columns_of(items: Any, element: Element) -> Columns:
     items = [settle(item) for item in items]
     rows = [element.numbers(item) for item in items]
     arrays = [as_tensor(np.stack(column)) for column in zip(*rows, strict=True)]
-    return _sharing(Columns(element, arrays), (), items)
+    return sharing(Columns(element, arrays), (), items)
 
 
-def _sharing(columns: Columns, before: Sequence[Tensor], added: Sequence[Any] = ()) -> Columns:
+def sharing(columns: Columns, before: Sequence[Tensor], added: Sequence[Any] = ()) -> Columns:
     """Note that elements which are arrays may be known elsewhere, too, or be one array.
 
     Parameters

@@ -159,7 +159,7 @@ optree.register_pytree_node(
 )
 
 
-def _element_of_all(lists: Sequence[Any]) -> Element | None:
+def element_of_all(lists: Sequence[Any]) -> Element | None:
     """Return what the elements of lists are; None if they have no like form."""
     found: list[Element | None] = [x.element for x in lists if type(x) in (Grown, Columns)]
     found += [element_of(item) for each in lists if type(each) is list for item in each]
@@ -204,7 +204,7 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
         return None
     if not stores and not all([is_own(end) for end in ends if type(end) is list]):
         return None
-    element = _element_of_all(ends)
+    element = element_of_all(ends)
     if element is None or (is_long and element.has_arrays):
         return None
     if not is_long and all([type(end) is Columns and end.element == element for end in ends]):
@@ -239,7 +239,7 @@ def as_stepping(before: int, items: list[Any]) -> tuple[Any, Any]:
     Both are lists of Python's where that cannot be, or where NumPy's dtype of all of the elements
     depends on how many there are.
     """
-    element = None if before >= len(items) else _element_of_all([items])
+    element = None if before >= len(items) else element_of_all([items])
     if element is None or any([_is_narrow(kind) for kind in element.kinds]):
         return items, items
     now = columns_of(items, element)

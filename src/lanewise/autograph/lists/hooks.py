@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -35,20 +37,10 @@ def appended(items: Any, value: Any) -> Any:
     if type(items) not in TRACED:
         fn(items.append)(value)
         return items
-    return _fitting(items, value, "appended").with_last(value)
+    return fitting(items, value, "appended").with_last(value)
 
 
-def added(items: Any, elements: list[Any]) -> Any:
-    """``items += elements``; returns what it gives."""
-    if type(items) not in (list, *TRACED):
-        items += elements
-        return items
-    for element in elements:
-        items = appended(items, element)
-    return items
-
-
-def _fitting(items: Any, value: Any, done: str) -> Any:
+def fitting(items: Any, value: Any, done: str) -> Any:
     """Return a list with elements of which a value may be one."""
     element = element_of(settle(value))
     joined = items.element.joined(element)
@@ -65,11 +57,13 @@ def _fitting(items: Any, value: Any, done: str) -> Any:
     return as_grown(items, Store(joined, items.store.is_queue))  # branches and loops hand that on
 
 
-def popped(items: Any, place: int = -1) -> tuple[Any, Any]:
-    """``items.pop(place)`` of an end; returns the list, and the element."""
+def popped(items: Any, place: Any = -1) -> tuple[Any, Any]:
+    """``items.pop(place)``; returns the list, and the element."""
     if type(items) not in TRACED:
-        value = fn(items.pop)() if place == -1 else fn(items.pop)(place)
+        value = fn(items.pop)() if _is(place, -1) else fn(items.pop)(place)
         return items, value
+    if not (_is(place, -1) or _is(place, 0)):
+        return taken_out(items, place, "pop index out of range")
     size, one = items.length, 1
     if not items.has_surely:
         # What is left depends on it, so it is seen to though nobody uses the element.
@@ -78,14 +72,29 @@ def popped(items: Any, place: int = -1) -> tuple[Any, Any]:
     return items.without_first(one) if place == 0 else items.without_last(one), value
 
 
+def taken_out(items: Any, key: Any, message: str) -> tuple[Any, Any]:
+    """Return a list without one of its elements, and that."""
+    place, size = place_in(items, key, message), items.length
+    # What is left depends on it, so it is seen to though nobody uses the element.
+    is_place = np.logical_and(key >= -size, key < size)
+    require(bool(is_place) if traced(is_place) is None else is_place, IndexError(message))
+    columns = Columns(items.element, items.columns)
+    places: Any = fn(np.arange)(items.length - 1)
+    return columns.taken(places + (places >= place)), items.at(place)
+
+
+def _is(x: Any, number: int) -> bool:
+    return type(x) is int and x == number
+
+
 def entry_of(items: Any, key: Any) -> Any:
     """``items[key]``."""
     if type(items) not in TRACED:
         return getitem(items, key)
-    return items.at(_place_in(items, key, "list index out of range"))
+    return items.at(place_in(items, key, "list index out of range"))
 
 
-def _place_in(items: Any, key: Any, message: str) -> Any:
+def place_in(items: Any, key: Any, message: str) -> Any:
     """Return an index into a list counted from the front, which surely is a place."""
     place, size = traced(key), items.length
     if place is None:
@@ -109,26 +118,16 @@ def with_entry(items: Any, key: Any, value: Any, before: Any = None) -> Any:
     if type(items) not in TRACED:
         setitem(items, key, value)
         return items
-    place = _place_in(items, key, "list assignment index out of range")
-    return _fitting(items, value, "put there").with_one(place, value)
+    place = place_in(items, key, "list assignment index out of range")
+    return fitting(items, value, "put there").with_one(place, value)
 
 
 def again(items: Any, method: str) -> Any:
-    """``items.clear()``, ``items.reverse()`` or ``items.sort()``; returns the list."""
+    """``items.clear()`` or ``items.reverse()``; returns the list."""
     if type(items) not in TRACED:
         fn(getattr(items, method))()
         return items
-    if method == "clear":
-        return owned(born([]))
-    if method == "reverse":
-        return items.part(slice(None, None, -1))
-    if len(items.element.types) > 1 or items.element.has_arrays:
-        return owned(born(fn(sorted)(listed(items))))
-    (numbers,) = items.part(slice(None)).arrays
-    if numbers.dtype.kind == "f":  # where Python leaves them depends on all comparisons
-        problem = UnsupportedError(f"sort() of a list that holds NaN{at(here())}. Use np.sort")
-        require(np.logical_not(np.isnan(numbers).any()), problem)
-    return Columns(items.element, [as_tensor(np.sort(numbers))])
+    return owned(born([])) if method == "clear" else items.part(slice(None, None, -1))
 
 
 def part(items: Any, *ends: Any) -> Any:
@@ -159,8 +158,8 @@ def listed(items: Any) -> Any:
     if type(size := items.length) is not int:
         raise UnsupportedError(
             f"a list whose length is data is used{at(here())} where its elements are asked for one "
-            "by one. What can be done with it: append, pop, index, slice, len, sum, max, min, a "
-            "for loop, and NumPy's functions"
+            "by one. What can be done with it: append, insert, pop, remove, sort, index, slice, +, "
+            "in, len, sum, max, min, sorted, a for loop, and NumPy's functions"
         )
     found = [items.at(i) for i in range(size)]
     born(found)
@@ -248,6 +247,8 @@ def _refuse(function: Any) -> NoReturn:
 
 #: Builtins that look at the elements of a list and do not keep it.
 _LOOKING = frozenset((sorted, tuple, list, set, frozenset, any, all, dict))
+#: Functions that take an array for a list.
+_TAKING_ARRAYS = frozenset((bisect.bisect_left, bisect.bisect_right, math.fsum, math.prod))
 #: Functions of NumPy's for which a list is not what an array of its elements is.
 _NOT_ARRAYS = frozenset((np.block,))
 
@@ -257,11 +258,11 @@ def given(function: Any, items: Any, has_dtype: bool = False) -> tuple[Any, Any]
 
     Returns what the variable that holds the list is from there on, and what the function is given.
     """
-    if type(items) is list and (function in _LOOKING or _is_numpy(function)):
+    if type(items) is list and (function in _LOOKING | _TAKING_ARRAYS or _is_numpy(function)):
         return items, items
     if type(items) not in TRACED:
         return (found := plain(items)), found
-    if _is_numpy(function):
+    if _is_numpy(function) or function in _TAKING_ARRAYS:
         return items, _array(function, items, has_dtype)
     if function in _LOOKING:
         return items, listed(items)

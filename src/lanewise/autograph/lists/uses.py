@@ -10,30 +10,53 @@ longer or shorter. Where anything else is done with it, it is one of Python's ag
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from lanewise.autograph.build import (
     HOOKS,
     Names,
+    arguments,
+    call,
     clone,
     hook,
     load,
+    negate,
     place,
     place_all,
     store,
     walrus,
 )
 from lanewise.autograph.comprehensions import GROWN, can_move, reduced
+from lanewise.autograph.lists.syntax import (
+    COMPREHENSIONS,
+    PASSING,
+    added,
+    are_plain,
+    called,
+    changes,
+    copied,
+    count_of,
+    deleted,
+    folded,
+    grows,
+    is_dotted,
+    is_entry,
+    is_making,
+    looked_at_within,
+    name_of,
+    root_name,
+    searched,
+    sources,
+    stored,
+    taken,
+)
 from lanewise.autograph.scopes import Scope
 
-#: The functions of one list that give a number, and those that go through several.
-_TOTALS = frozenset(("len", "sum", "max", "min"))
-_PASSING = frozenset(("enumerate", "zip", "reversed"))
-#: What goes through a list element by element (`lanewise.autograph.folds`).
-_FOLDING = frozenset(("all", "any", "max", "min", "sum"))
 #: Methods that put the elements anew.
-_AGAIN = frozenset(("clear", "reverse", "sort"))
+_AGAIN = frozenset(("clear", "reverse"))
+#: Methods that put one element in or take one out, each with its hook.
+_EDITS = {"insert": "inserted", "remove": "removed"}
 #: Functions that see the variables of who calls them.
 _LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 
@@ -44,7 +67,7 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
     uses = _Uses(own)
     for node in body:
         uses.visit(node)
-    known = (own & uses.grown) - uses.barred
+    known = uses.all_grown() - uses.barred
     rewrite = _Rewrite(known, names)
     return [made for node in body for made in rewrite.statement(node)]
 
@@ -52,140 +75,15 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
 def _assigned(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names that lists are assigned to."""
     nodes = [node for statement in body for node in ast.walk(statement)]
-    if any([_name(node) in _LOOKING for node in nodes]):
+    if any([name_of(node) in _LOOKING for node in nodes]):
         return set()
-    found = [_stored(node) for node in nodes if isinstance(node, (ast.Assign, ast.AnnAssign))]
-    return {name for pairs in found for name, _ in pairs}
-
-
-def _stored(node: ast.Assign | ast.AnnAssign) -> list[tuple[str, ast.expr]]:
-    """Return the names that lists are assigned to that are made there, each with its list."""
-    targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
-    if len(targets) != 1 or node.value is None:
-        return []
-    target, value = targets[0], node.value
-    pairs = [(target, value)]
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        parts = [*target.elts, *value.elts]
-        is_plain = not any([isinstance(part, ast.Starred) for part in parts])
-        pairs = list(zip(target.elts, value.elts, strict=False)) if is_plain else []
-    return [
-        (name.id, made) for name, made in pairs
-        if isinstance(name, ast.Name) and _is_made(made)
-    ]  # fmt: skip
-
-
-def _is_made(node: ast.expr) -> bool:
-    """Whether it is a list of given elements, or a comprehension that can be a loop."""
-    if isinstance(node, ast.ListComp):
-        return can_move(node)
-    is_list = isinstance(node, ast.List)
-    return is_list and not any([isinstance(part, ast.Starred) for part in node.elts])
-
-
-def _name(node: Any) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _called(node: Any) -> tuple[str, str, list[ast.expr]] | None:
-    """Return the list, the method and the arguments of ``x.append(v)``, ``x.pop()``."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.keywords:
-        return None
-    name, method, args = _name(node.func.value), node.func.attr, node.args
-    if name is None or any([isinstance(arg, ast.Starred) for arg in args]):
-        return None
-    if method == "append" and len(args) == 1:
-        return name, method, args
-    if method == "extend" and len(args) == 1 and isinstance(args[0], (ast.List, ast.Tuple)):
-        is_plain = not any([isinstance(part, ast.Starred) for part in args[0].elts])
-        return (name, method, args) if is_plain else None
-    if method in _AGAIN and not args:
-        return name, method, args
-    is_end = not args or (len(args) == 1 and ast.unparse(args[0]) in ("0", "-1"))
-    return (name, method, args) if method == "pop" and is_end else None
-
-
-def _changes(node: ast.AST | None) -> Iterator[ast.AST]:
-    """Yield the calls by which a part of a statement changes lists, surely, and once."""
-    if node is not None and _called(node) is not None:
-        yield node
-    parts: Iterable[Any] = () if node is None else ast.iter_child_nodes(node)
-    if isinstance(node, ast.BoolOp):
-        parts = node.values[:1]
-    elif isinstance(node, ast.IfExp):
-        parts = [node.test]
-    elif isinstance(node, ast.Compare):
-        parts = [node.left, node.comparators[0]]
-    elif isinstance(node, (*_LATER, ast.NamedExpr)):
-        parts = ()
-    for part in parts:
-        yield from _changes(part)
-
-
-#: What is run later, or as often as something else says.
-_LATER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def _looked_at(node: Any) -> str | None:
-    """Return the list that ``x`` or ``x[a:b]`` is (a part of)."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        node = node.value
-    return _name(node)
-
-
-def _taken(node: Any) -> str | None:
-    """Return the list of which a builtin tells something: ``len(x)``, ``sum(x)``, ``max(x)``."""
-    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
-        return None
-    return _looked_at(node.args[0]) if _name(node.func) in _TOTALS else None
-
-
-def _folded(node: ast.Call) -> str | None:
-    """Return the list that a builtin goes through; not of ``max(x, y)``, which compares both."""
-    name, count = _name(node.func), len(node.args)
-    is_one = count == 1 or (count == 2 and name == "sum")
-    return _looked_at(node.args[0]) if name in _FOLDING and is_one else None
-
-
-def _looked_at_within(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the lists that a comprehension looks at, or goes through."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.comprehension):
-            for each in (part.iter, *_passed(part.iter)):
-                is_part = isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Slice)
-                yield each.value if is_part else each
-        elif isinstance(part, ast.Call) and _taken(part) is not None and _name(part.args[0]):
-            yield part.args[0]
-        elif isinstance(part, ast.Subscript) and _is_entry(part):
-            yield part.value
-
-
-def _passed(node: ast.expr) -> list[ast.expr]:
-    """Return what ``zip(x, y)`` and its like go through."""
-    return node.args if isinstance(node, ast.Call) and _name(node.func) in _PASSING else []
-
-
-def _count_of(node: ast.Assign) -> int:
-    """Return how many elements ``a, b = x`` takes of a list; 0 if that is not known."""
-    target = node.targets[0]
-    if len(node.targets) > 1 or not isinstance(target, (ast.Tuple, ast.List)):
-        return 0
-    is_plain = not any([isinstance(part, ast.Starred) for part in target.elts])
-    return len(target.elts) if is_plain else 0
-
-
-def _is_entry(node: ast.Subscript) -> bool:
-    """Whether it is ``x[i]``, not a slice."""
-    return isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple))
-
-
-def _added(node: ast.AugAssign) -> tuple[str, list[ast.expr]] | None:
-    """Return the list and the elements of ``x += [v, w]``."""
-    name, value = _name(node.target), node.value
-    if name is None or not isinstance(node.op, ast.Add) or not isinstance(value, ast.List):
-        return None
-    is_plain = not any([isinstance(part, ast.Starred) for part in value.elts])
-    return (name, value.elts) if is_plain else None
+    stores = [node for node in nodes if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    found: set[str] = set()
+    while True:  # a list may be made of others
+        names = {name for node in stores for name, _ in stored(node, found)}
+        if names <= found:
+            return found
+        found |= names
 
 
 class _Uses(ast.NodeVisitor):
@@ -195,9 +93,18 @@ class _Uses(ast.NodeVisitor):
         self.names = names
         self.grown: set[str] = set()
         self.barred: set[str] = set()
+        #: Lists that are made of others, each with those.
+        self._made_of: list[tuple[str, set[str]]] = []
         self._is_barred = False
         #: The calls of pop() that surely are made, and once.
         self._sure: set[int] = set()
+
+    def all_grown(self) -> set[str]:
+        """Return the lists that grow, and those that are made of them."""
+        found = self.grown & self.names
+        for _ in self._made_of:
+            found |= {name for name, others in self._made_of if others & found}
+        return found
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in self.names and (self._is_barred or isinstance(node.ctx, ast.Del)):
@@ -220,7 +127,7 @@ class _Uses(ast.NodeVisitor):
 
     def _comprehension(self, node: ast.AST) -> None:
         """Look at a comprehension, in which a list can be looked at and no more."""
-        looked_at = {id(each) for each in _looked_at_within(node)}
+        looked_at = {id(each) for each in looked_at_within(node)}
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and id(part) not in looked_at:
                 self.barred |= {part.id} & self.names
@@ -228,23 +135,25 @@ class _Uses(ast.NodeVisitor):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
 
     def visit_Call(self, node: ast.Call) -> None:
-        found = _called(node)
-        if found is not None and found[1] == "pop" and id(node) not in self._sure:
-            self.barred.add(found[0])
+        found = called(node)
+        if found is not None and found.method == "pop" and id(node) not in self._sure:
+            self.barred.add(found.name)
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        added = _added(node)
-        if added is not None:
-            self.grown.add(added[0])
+        name = added(node)
+        if name is not None:
+            self.grown.add(name)
         elif isinstance(node.target, ast.Name):
             self.barred |= {node.target.id} & self.names
         self._change(node.value)
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> None:
-        found = [name for name, made in _stored(node) if isinstance(made, ast.ListComp)]
-        self.grown.update(found)
+        for name, made in stored(node, self.names):
+            if grows(made):
+                self.grown.add(name)
+            self._made_of.append((name, {name_of(part) or "" for part in ast.walk(made)}))
         self._change(node.value)
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if isinstance(target, ast.Subscript):
@@ -253,15 +162,21 @@ class _Uses(ast.NodeVisitor):
 
     visit_AnnAssign = visit_Assign  # noqa: N815
 
+    def visit_Delete(self, node: ast.Delete) -> None:
+        entry = deleted(node)
+        if entry is not None:
+            self.grown.add(name_of(entry.value) or "")
+        self.generic_visit(node)
+
     def visit_Expr(self, node: ast.Expr) -> None:
-        self._change(node.value, is_statement=_called(node.value) is not None)
+        self._change(node.value, is_statement=called(node.value) is not None)
         self.generic_visit(node)
 
     def _change(self, node: ast.expr | None, is_statement: bool = False) -> None:
-        for made in _changes(node):
-            found = _called(made)
-            if found is not None and (found[1] == "pop" or is_statement):
-                self.grown.add(found[0])
+        for made in changes(node):
+            found = called(made)
+            if found is not None and (found.method == "pop" or is_statement):
+                self.grown.add(found.name)
                 self._sure.add(id(made))
 
     def visit_Return(self, node: ast.Return) -> None:
@@ -295,39 +210,55 @@ class _Rewrite(ast.NodeTransformer):
         return place(walrus(node.id, hook("plain", load(node.id))), node)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        found = _called(node.value)
-        if found is None or not self._is(found[0]) or found[1] == "pop":
+        found = called(node.value)
+        if found is None or not self._is(found.name) or found.method == "pop":
             return self.generic_visit(node)
-        name, method, args = found
-        if method in _AGAIN:
+        name, method, args, _ = found
+        if method == "append":
+            return place_all(self._appended(name, args), node)
+        if method == "extend":
+            parts = args[0].elts if isinstance(args[0], (ast.List, ast.Tuple)) else []
+            if parts and are_plain(parts):
+                return place_all(self._appended(name, parts), node)
+            made = hook("added", load(name), self._seen(args[0]))
+        elif method == "sort":
+            made = self._in_order("sort", load(name), found.keywords)
+        elif method in _AGAIN:
             made = hook("again", load(name), ast.Constant(method))
-            return place(ast.Assign([store(name)], made), node)
-        added: Any = args if method == "append" else args[0].elts  # ty: ignore[missing-attribute]
-        return place_all(self._appended(name, added), node)
+        else:
+            made = hook(_EDITS[method], load(name), *map(self.visit, args))
+        return place(ast.Assign([store(name)], made), node)
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        entry = deleted(node)
+        if entry is None or not self._is(name := name_of(entry.value)) or name is None:
+            return self.generic_visit(node)
+        made = hook("without", load(name), self.visit(entry.slice))
+        return place(ast.Assign([store(name)], made), node)
 
     def _appended(self, name: str, elements: list[ast.expr]) -> list[ast.stmt]:
         """Return what appends some elements, of which all are found first."""
-        made: list[ast.stmt] = []
         if len(elements) == 1:
             value = self.visit(elements[0])
             return [ast.Assign([store(name)], hook("appended", load(name), value))]
+        made: list[ast.stmt] = []
         values = [self.names.fresh("value") for _ in elements]
         for value, element in zip(values, elements, strict=True):
             made.append(ast.Assign([store(value)], self.visit(element)))
         for value in values:
             made.append(ast.Assign([store(name)], hook("appended", load(name), load(value))))
-        return made or [ast.Pass()]
+        return made
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         target = node.targets[0]
         if len(node.targets) == 1 and self._is_place(target):
             return place_all(self._put(target, self.visit(node.value)), node)
-        if self._is(_looked_at(node.value)) and (count := _count_of(node)):
+        if self._is_seen(node.value) and (count := count_of(node)):
             seen = self._seen(node.value)
             node.value = place(hook("unpacked", seen, ast.Constant(count)), node.value)
             node.targets = [self.visit(target)]
             return node
-        own = {id(made) for name, made in _stored(node) if self._is(name)}
+        own = {id(made) for name, made in stored(node, self.known) if self._is(name)}
         if own:
             if id(node.value) in own:
                 node.value = self._owned(node.value)
@@ -338,17 +269,18 @@ class _Rewrite(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if [name for name, _ in _stored(node) if self._is(name)] and node.value is not None:
+        if [
+            name for name, _ in stored(node, self.known) if self._is(name)
+        ] and node.value is not None:
             node.value = self._owned(node.value)
             return node
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        added = _added(node)
-        if added is not None and self._is(added[0]):
-            elements = ast.List([self.visit(element) for element in added[1]], ast.Load())
-            changed = hook("added", load(added[0]), elements)
-            return place(ast.Assign([store(added[0])], changed), node)
+        name = added(node)
+        if name is not None and self._is(name):
+            changed = hook("added", load(name), self._seen(node.value))
+            return place(ast.Assign([store(name)], changed), node)
         if self._is_place(node.target):
             target: Any = node.target
             key, entry, found = [self.names.fresh(kind) for kind in ("key", "entry", "value")]
@@ -367,7 +299,7 @@ class _Rewrite(ast.NodeTransformer):
         """Whether it is ``x[i]`` of a list, where something is put."""
         return (
             isinstance(node, ast.Subscript)
-            and self._is(_name(node.value))
+            and self._is(name_of(node.value))
             and not isinstance(node.slice, (ast.Slice, ast.Tuple))
         )
 
@@ -378,8 +310,7 @@ class _Rewrite(ast.NodeTransformer):
         return [ast.Assign([store(found)], value), ast.Assign([store(name)], changed)]
 
     def _owned(self, made: ast.expr) -> ast.expr:
-        made = self._grown(made) if isinstance(made, ast.ListComp) else self.generic_visit(made)  # ty: ignore[invalid-assignment]
-        return place(hook("owned", made), made)
+        return place(hook("owned", self._seen(made)), made)
 
     def _grown(self, node: ast.ListComp) -> ast.expr:
         """Return a comprehension that becomes a loop (`lanewise.autograph.comprehensions`)."""
@@ -389,45 +320,83 @@ class _Rewrite(ast.NodeTransformer):
 
     def _popped(self, name: str, args: list[ast.expr]) -> ast.expr:
         """Return what takes an end of a list, and assigns what is left of it."""
-        return self._and_assigned(name, hook("popped", load(name), *args))
+        return self._and_assigned(name, hook("popped", load(name), *map(self.visit, args)))
 
     def _and_assigned(self, name: str, made: ast.expr) -> ast.expr:
         """Return the second of two values, of which the variable is assigned the first."""
         pair = self.names.fresh("pair")
         left, value = [ast.Subscript(load(pair), ast.Constant(i), ast.Load()) for i in (0, 1)]
-        # What is left is in one variable only, as loops hand on all.
-        steps = [walrus(pair, made), walrus(name, left), walrus(pair, value)]
+        # What is left is in one variable only, as branches and loops hand on all.
+        steps = [walrus(pair, made), walrus(name, left), value, walrus(pair, ast.Constant(None))]
         return ast.Subscript(ast.Tuple(steps, ast.Load()), ast.Constant(2), ast.Load())
 
+    def _is_seen(self, node: ast.AST | None) -> bool:
+        """Whether an expression is a list of which all uses are known, or made of such."""
+        parts = () if isinstance(node, COMPREHENSIONS) else sources(node)
+        return any([self._is(name_of(part)) or not name_of(part) for part in parts])
+
     def _seen(self, node: ast.expr) -> ast.expr:
-        """Return ``x`` or ``x[a:b]`` of a list."""
-        if isinstance(node, ast.Subscript):
-            parts = [node.slice.lower, node.slice.upper, node.slice.step]  # ty: ignore[missing-attribute]
+        """Return an expression that is a list of which all uses are known, or made of such."""
+        if isinstance(node, ast.Name):
+            return node if self._is(node.id) else self.visit(node)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            parts = [node.slice.lower, node.slice.upper, node.slice.step]
             ends = [ast.Constant(None) if part is None else self.visit(part) for part in parts]
-            return hook("part", load(_name(node.value) or ""), *ends)
-        return node
+            return place(hook("part", self._seen(node.value), *ends), node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return place(hook("joined", self._seen(node.left), self._seen(node.right)), node)
+        if isinstance(node, ast.GeneratorExp) and can_move(node):
+            node = place(ast.ListComp(node.elt, node.generators), node)
+        if isinstance(node, ast.ListComp) and can_move(node):
+            return self._grown(node)
+        if isinstance(node, ast.Call) and (original := copied(node)) is not None:
+            return place(hook("copied", self._seen(original)), node)
+        if isinstance(node, ast.Call) and is_making(node) and node.args:
+            return place(self._in_order(node.func, self._seen(node.args[0]), node.keywords), node)
+        return self.visit(node)
+
+    def _in_order(
+        self, function: ast.expr | str, items: ast.expr, options: list[ast.keyword]
+    ) -> ast.expr:
+        """Return ``list(items)`` or ``sorted(items)``, or what ``items.sort()`` leaves.
+
+        What is given as well makes a list of what a function returns for each element.
+        """
+        given, rank, item = [self.names.fresh(kind) for kind in ("items", "key", "item")]
+        part = ast.comprehension(store(item), hook("items_of", load(given)), [], 0)
+        each = self._grown(ast.ListComp(call(load(rank), load(item)), [part]))
+        function = ast.Constant(function) if isinstance(function, str) else function
+        made = hook("in_order", function, items, ast.Lambda(arguments([given, rank]), each))
+        made.keywords = [self.visit(keyword) for keyword in options]
+        return made
 
     def visit_Call(self, node: ast.Call) -> Any:
-        found = _called(node)
-        if found is not None and self._is(found[0]) and found[1] == "pop":
-            return place(self._popped(found[0], found[2]), node)
-        if isinstance(node.func, ast.Attribute) and _name(node.func.value) == HOOKS:
+        found = called(node)
+        if found is not None and self._is(found.name) and found.method == "pop":
+            return place(self._popped(found.name, found.args), node)
+        if isinstance(node.func, ast.Attribute) and name_of(node.func.value) == HOOKS:
             return node  # ag__.kept(x)
-        if self._is(_taken(node)):
+        if self._is_seen(taken(node)):
             return place(hook("total_of", node.func, self._seen(node.args[0])), node)
-        if self._is(_folded(node)):
+        if self._is_seen(folded(node)):
             node.args = [self._each_of(node.args[0]), *map(self.visit, node.args[1:])]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
-        if _name(node.func) in _PASSING:
+        if (items := searched(node)) is not None and self._is_seen(items):
+            how: Any = node.func
+            made = hook(
+                "found", self._seen(items), ast.Constant(how.attr), self.visit(node.args[0])
+            )
+            return place(made, node)
+        if name_of(node.func) in PASSING:
             node.args = [
                 place(hook("items_for", clone(node.func), self._seen(arg)), arg)
-                if self._is(_looked_at(arg)) else self.visit(arg)
+                if self._is_seen(arg) else self.visit(arg)
                 for arg in node.args
             ]  # fmt: skip
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
-        if _is_dotted(node.func):
+        if is_dotted(node.func):
             has_dtype = any([keyword.arg == "dtype" for keyword in node.keywords])
             if reduced(node) is None:
                 node.args = [self._given(node.func, arg, has_dtype) for arg in node.args]
@@ -454,32 +423,38 @@ class _Rewrite(ast.NodeTransformer):
             _make_rows(arg, function)
             made = hook("given", clone(function), self._grown(arg), ast.Constant(has_dtype))
             return place(ast.Subscript(made, ast.Constant(1), ast.Load()), arg)
-        name = _looked_at(arg)
-        if not self._is(name) or name is None or name == _root(function):
+        name = name_of(arg)
+        if not self._is_seen(arg) or (name is not None and name == root_name(function)):
             return self.visit(arg)
         made = hook("given", clone(function), self._seen(arg), ast.Constant(has_dtype))
-        if isinstance(arg, ast.Subscript):
+        if name is None:
             return place(ast.Subscript(made, ast.Constant(1), ast.Load()), arg)
         return place(self._and_assigned(name, made), arg)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        if self._is(_name(node.slice)):
+        if self._is(name_of(node.slice)):
             node.slice = place(hook("as_index", node.slice), node.slice)
             node.value = self.visit(node.value)
             return node
-        if isinstance(node.value, ast.ListComp) and _is_entry(node) and can_move(node.value):
+        if isinstance(node.value, ast.ListComp) and is_entry(node) and can_move(node.value):
             return place(hook("entry_of", self._grown(node.value), self.visit(node.slice)), node)
-        if not self._is(_name(node.value)) or not isinstance(node.ctx, ast.Load):
+        if not self._is_seen(node.value) or not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
         if isinstance(node.slice, ast.Slice):
             return place(hook("plain", self._seen(node)), node)
-        return place(hook("entry_of", node.value, self.visit(node.slice)), node)
+        return place(hook("entry_of", self._seen(node.value), self.visit(node.slice)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        items = searched(node)
+        if items is None or not self._is_seen(items):
+            return self.generic_visit(node)
+        made = hook("found", self._seen(items), ast.Constant("in"), self.visit(node.left))
+        return place(made if isinstance(node.ops[0], ast.In) else negate(made), node)
 
     def visit_For(self, node: ast.For) -> Any:
-        changes = [_called(inner) for part in node.body for inner in ast.walk(part)]
-        name = _looked_at(node.iter)
-        is_changed = name in [found[0] for found in changes if found is not None]
-        if self._is(name) and not (is_changed and _name(node.iter)):
+        found = [called(inner) for part in node.body for inner in ast.walk(part)]
+        is_changed = name_of(node.iter) in [each.name for each in found if each is not None]
+        if self._is_seen(node.iter) and not (is_changed and name_of(node.iter)):
             iterable = place(hook("items_of", self._seen(node.iter)), node.iter)
             node.iter = ast.Constant(None)
             node = self.generic_visit(node)  # ty: ignore[invalid-assignment]
@@ -488,7 +463,7 @@ class _Rewrite(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
-        if self._is(_looked_at(node.iter)):
+        if self._is_seen(node.iter):
             node.iter = place(hook("items_of", self._seen(node.iter)), node.iter)
             node.ifs = [self.visit(test) for test in node.ifs]
             return node
@@ -499,7 +474,7 @@ class _Rewrite(ast.NodeTransformer):
             node.values = [self._truth(part) for part in node.values]
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             node.operand = self._truth(node.operand)
-        elif self._is(_name(node)):
+        elif self._is(name_of(node)):
             has_any = ast.Compare(hook("has_any", node), [ast.NotEq()], [ast.Constant(False)])
             return place(has_any, node)
         else:
@@ -521,18 +496,5 @@ def _make_rows(node: ast.ListComp, function: ast.expr) -> None:
     if isinstance(inner, ast.ListComp):
         inner.__dict__[GROWN] = True
         _make_rows(inner, function)
-    if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and _is_made(inner)):
+    if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and are_plain(inner.elts)):
         node.elt = place(hook("row_of", clone(function), inner), inner)
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    """Whether it is ``f`` or ``a.b.f``."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return _name(node)

@@ -1,0 +1,258 @@
+"""What converted code does for ``x.insert(i, v)``, ``v in x`` and ``sorted(x)``: lists as a whole.
+
+Lists whose length is data are arrays for that. So is one of Python's with which data do it.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from lanewise.autograph.aliases import settle
+from lanewise.autograph.builtins import in_, index_, ranked
+from lanewise.autograph.calls import fn
+from lanewise.autograph.lists.columns import Columns, Element, columns_of, element_of, sharing
+from lanewise.autograph.lists.grown import element_of_all, is_own
+from lanewise.autograph.lists.hooks import (
+    TRACED,
+    appended,
+    fitting,
+    listed,
+    plain,
+    taken_out,
+)
+from lanewise.autograph.sequences import Items
+from lanewise.autograph.state import Kind
+from lanewise.autograph.values import ensure, require, traced
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.dims import Dim
+from lanewise.ir.location import here
+from lanewise.trace import tree
+from lanewise.trace.scratch import is_traced
+from lanewise.trace.sizes import number_of
+from lanewise.trace.tensor import as_tensor, weak
+
+# --- several lists --------------------------------------------------------------------------------
+
+
+def added(items: Any, elements: Any) -> Any:
+    """``items += elements``; returns what it gives."""
+    if type(items) not in (list, *TRACED):
+        items += listed(elements)
+        return items
+    if type(elements) in TRACED or _has_data_length(elements):
+        return joined(items, _rows(elements))
+    for element in list(elements):
+        items = appended(items, element)
+    return items
+
+
+def joined(first: Any, second: Any) -> Any:
+    """``first + second``, of lists."""
+    both = first, second
+    if type(first) not in TRACED and type(second) not in TRACED:
+        return first + second
+    if not all([type(each) in (list, *TRACED) for each in both]):
+        return plain(first) + plain(second)
+    element = element_of_all(both)
+    if element is None:
+        return listed(first) + listed(second)
+    one, other = [columns_of(_as_columns(each), element) for each in both]
+    return one.joined_to(other)
+
+
+def copied(items: Any) -> Any:
+    """``items.copy()``."""
+    return items if type(items) in TRACED else fn(items.copy)()
+
+
+def _as_columns(items: Any) -> Any:
+    """Return a list that is no longer Python's as arrays."""
+    return Columns(items.element, items.columns) if type(items) in TRACED else items
+
+
+def _has_data_length(x: Any) -> bool:
+    """Whether a number of elements is data."""
+    if isinstance(x, Items):
+        return type(x.length) is not int
+    array = traced(x)
+    return array is not None and bool(array.shape) and isinstance(array.shape[0], Dim)
+
+
+def _rows(x: Any) -> Any:
+    """Return an array of a length that is data as the list of its rows."""
+    array = traced(x)
+    if array is None:
+        return x
+    kind = Kind(array.dtype, array.shape[1:], None)
+    return sharing(Columns(Element(tree.flatten(0)[1], (kind,)), [array.copy()]), [array])
+
+
+# --- one element ----------------------------------------------------------------------------------
+
+
+def _changeable(items: Any, *given: Any) -> Any:
+    """Return a list as arrays, also one of Python's that is changed by what is given, if data."""
+    if type(items) in TRACED:
+        return _as_columns(items)
+    if type(items) is not list or not is_own(items) or not is_traced(given):
+        return None
+    element = element_of_all([items])
+    return None if element is None else columns_of(items, element)
+
+
+def inserted(items: Any, place: Any, value: Any) -> Any:
+    """``items.insert(place, value)``; returns the list."""
+    if type(items) is list and not items:
+        return appended(items, value)
+    columns = _changeable(items, place)
+    if columns is None:
+        fn(items.insert)(place, value)
+        return items
+    place, size = index_(place), columns.length
+    place = np.clip(np.where(place < 0, place + size, place), 0, size)
+    longer = fitting(columns, value, "inserted").with_last(value)
+    places: Any = fn(np.arange)(longer.length)
+    return longer.taken(np.where(places == place, size, places - (places > place)))
+
+
+def without(items: Any, key: Any) -> Any:
+    """``del items[key]``; returns what is left."""
+    columns = _changeable(items, key)
+    if columns is None:
+        del items[key]
+        return items
+    return taken_out(columns, key, "list assignment index out of range")[0]
+
+
+def removed(items: Any, value: Any) -> Any:
+    """``items.remove(value)``; returns what is left."""
+    columns = _changeable(items, (items, value))
+    if columns is None:
+        fn(items.remove)(value)
+        return items
+    return taken_out(columns, _first(columns, value, "list.remove(x): x not in list"), "")[0]
+
+
+# --- what is found --------------------------------------------------------------------------------
+
+
+def found(items: Any, how: str, value: Any) -> Any:
+    """``value in items``, ``items.index(value)`` or ``items.count(value)``."""
+    columns = _changeable(items, (items, value)) if how != "in" or type(items) in TRACED else None
+    if columns is None:
+        return in_(value, items) if how == "in" else fn(getattr(items, how))(value)
+    if how == "index":
+        return _first(columns, value, "the value of index() is not in list")
+    are_equal = _equal(columns, value)
+    return weak(are_equal.any(), bool) if how == "in" else weak(are_equal.sum(), int)
+
+
+def _first(columns: Columns, value: Any, message: str) -> Any:
+    """Return the place of the first element that is equal to a value."""
+    are_equal = _equal(columns, value)
+    require(are_equal.any(), ValueError(message))  # first: there may be no place
+    return weak(ensure(are_equal, are_equal.any(), ValueError(message)).argmax(), int)
+
+
+def _equal(columns: Columns, value: Any) -> Any:
+    """Return which elements are equal to a value."""
+    element = element_of(settle(value))
+    if element is None or element.structure != columns.element.structure:
+        leaves = [each is not None and _is_leaf(each) for each in (element, columns.element)]
+        if element is None or all(leaves) or not any(leaves):
+            raise UnsupportedError(
+                f"a value is looked for{at(here())} in a list whose length is data, of which the "
+                "elements have another form: use numbers, or tuples of as many"
+            )
+        return as_tensor(np.zeros(1, bool))
+    if element.has_arrays or columns.element.has_arrays:
+        raise UnsupportedError(
+            f"a value is looked for in a list of arrays{at(here())}. Compare them in a loop, with "
+            "np.array_equal"
+        )
+    found: Any = True
+    numbers = iter(columns.arrays)
+    for leaf, kind in zip(tree.flatten(value)[0], columns.element.kinds, strict=True):
+        column: Any = next(numbers)
+        own = traced(leaf)
+        if kind.mixed is not None:
+            next(numbers)
+        if kind.weak in (float, complex) and own is not None and own._weak is None:
+            column = column.astype(np.result_type(own.dtype, kind.weak(0)))
+        found = np.logical_and(found, column == leaf)
+        if column.dtype.kind in "fc":
+            _refuse_nan(np.logical_and(np.isnan(leaf), np.isnan(column).any()), "a search for NaN")
+    return found
+
+
+def _is_leaf(element: Any) -> bool:
+    return optree.treespec_is_leaf(element.structure)
+
+
+# --- in order -------------------------------------------------------------------------------------
+
+
+def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any) -> Any:
+    """``list(items)`` or ``sorted(items)``, or what ``items.sort()`` leaves.
+
+    Parameters
+    ----------
+    each
+        Makes the list of what a function returns for each element.
+    """
+    if function not in (list, builtins.sorted, "sort"):
+        return fn(function)(plain(items), **options)
+    if type(items) not in TRACED and not _has_data_length(items):
+        if function != "sort":
+            return fn(function)(items, **options)
+        fn(items.sort)(**options)
+        return items
+    items = _rows(items)
+    if type(items) not in TRACED:
+        items = each(items, lambda element: element)
+    if function is list or type(items) not in TRACED:
+        return items if function is list else fn(sorted)(items, **options)
+    return _sorted(_as_columns(items), each, **options)
+
+
+def _sorted(items: Columns, each: Callable[..., Any], key: Any = None, reverse: Any = False) -> Any:
+    if traced(reverse) is not None:
+        raise UnsupportedError(f"sorted(reverse=) takes a plain truth value{at(here())}")
+    keys = items if key is None else each(items, key)
+    if type(keys) not in TRACED or keys.element.has_arrays:
+        return fn(sorted)(listed(items), key=key, reverse=reverse)
+    numbers = _numbers(_as_columns(keys))
+    for column in numbers:
+        if column.dtype.kind == "f":
+            _refuse_nan(np.isnan(column).any(), "sorted()")
+    if key is None and _is_leaf(items.element) and len(items.arrays) == 1:
+        result = Columns(items.element, [as_tensor(np.sort(items.arrays[0]))])
+        return result.part(slice(None, None, -1)) if reverse else result
+    if not reverse:
+        return items.taken(ranked(numbers))
+    # Equal ones keep their order, so it is turned before and after.
+    order = ranked([column[::-1] for column in numbers])[::-1]
+    return items.taken(number_of(order.shape[0]) - 1 - order)
+
+
+def _numbers(keys: Columns) -> Sequence[Any]:
+    """Return the numbers of elements, without the codes of those of which the class varies."""
+    rest, found = iter(keys.arrays), []
+    for kind in keys.element.kinds:
+        found.append(next(rest))
+        if kind.mixed is not None:
+            next(rest)
+    if any([each.dtype.kind == "c" for each in found]):
+        raise TypeError("'<' not supported between instances of 'complex' and 'complex'")
+    return found
+
+
+def _refuse_nan(is_nan: Any, use: str) -> None:
+    """Raise where NaN is among numbers: what Python does depends on which object it is."""
+    problem = UnsupportedError(f"{use} of a list that holds NaN{at(here())}. Use np.sort, np.isnan")
+    require(np.logical_not(is_nan), problem)
