@@ -156,7 +156,7 @@ class Fork:
             if len(places) != 1:
                 continue
             left = [
-                owned(changes[key][1] if key in changes else items[:])
+                owned(changes[key][1] if key in changes else items.copy())
                 if end is None or end[places[0]] is items else end[places[0]]
                 for changes, end in zip(self.changes, self.ends, strict=True)
             ]  # fmt: skip

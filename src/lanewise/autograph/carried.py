@@ -9,6 +9,7 @@ from lanewise.autograph.aliases import (
     arrays_in,
     settle,
 )
+from lanewise.autograph.lists.columns import LISTS
 from lanewise.autograph.lists.grown import (
     Grown,
     alike,
@@ -114,7 +115,7 @@ class Variable:
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
         #: Whether it is a list of which all uses are known: it stays one object.
-        self.is_list = not is_changed and type(entry) is list and is_own(entry)
+        self.is_list = not is_changed and type(entry) in LISTS and is_own(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if may_be_missing(entry):
             self._become_optional()
@@ -127,7 +128,7 @@ class Variable:
         if not self.is_known or self.is_maybe:
             return
         entry = self.entry
-        if self.is_list:
+        if self.is_list and type(entry) is list:
             before, entry = as_stepping(before, entry)
         self.packing = stepping(before, entry, turns, made)
         self._is_stepped = bool(self.packing)

@@ -6,7 +6,8 @@ much as it has filled (`Stepped` in `lanewise.trace.packed`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,21 @@ from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
 
+#: What a list is while it is one of Python's.
+LISTS = (list, deque)
 #: What messages call a list to which arrays are appended.
 _OF_ARRAYS = "a list of arrays"
+
+
+class Holder(NamedTuple):
+    """What a list is in plain Python: a list, or a deque of so many elements at most."""
+
+    kind: type = list
+    most: int | None = None
+
+    def made(self, items: Iterable[Any]) -> Any:
+        """Return some elements as such."""
+        return list(items) if self.kind is list else deque(items, self.most)
 
 
 class Element(NamedTuple):
@@ -33,6 +47,7 @@ class Element(NamedTuple):
 
     structure: Any
     kinds: tuple[Kind, ...]
+    holder: Holder = Holder()
 
     def __str__(self) -> str:
         return str(self.kinds[0]) if len(self.kinds) == 1 else f"{len(self.kinds)} numbers"
@@ -57,7 +72,7 @@ class Element(NamedTuple):
         pairs = list(zip(self.kinds, other.kinds, strict=True))
         if any([a.shape != b.shape for a, b in pairs]):
             return None
-        return Element(self.structure, tuple([union_of(a, b) for a, b in pairs]))
+        return self._replace(kinds=tuple([union_of(a, b) for a, b in pairs]))
 
     def numbers(self, value: Any) -> list[Tensor]:
         """Return the numbers of `types` of an element that is of its form."""

@@ -15,7 +15,15 @@ import optree
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.builtins import in_, index_, ranked
 from lanewise.autograph.calls import fn
-from lanewise.autograph.lists.columns import Columns, Element, columns_of, element_of, sharing
+from lanewise.autograph.lists.columns import (
+    LISTS,
+    Columns,
+    Element,
+    Holder,
+    columns_of,
+    element_of,
+    sharing,
+)
 from lanewise.autograph.lists.grown import element_of_all, is_own
 from lanewise.autograph.lists.hooks import (
     TRACED,
@@ -23,6 +31,7 @@ from lanewise.autograph.lists.hooks import (
     fitting,
     listed,
     plain,
+    put_in,
     taken_out,
 )
 from lanewise.autograph.sequences import Items
@@ -41,7 +50,7 @@ from lanewise.trace.tensor import as_tensor, weak
 
 def added(items: Any, elements: Any) -> Any:
     """``items += elements``; returns what it gives."""
-    if type(items) not in (list, *TRACED):
+    if type(items) not in (*LISTS, *TRACED):
         items += listed(elements)
         return items
     if type(elements) in TRACED or _has_data_length(elements):
@@ -56,11 +65,12 @@ def joined(first: Any, second: Any) -> Any:
     both = first, second
     if type(first) not in TRACED and type(second) not in TRACED:
         return first + second
-    if not all([type(each) in (list, *TRACED) for each in both]):
+    if not all([type(each) in (*LISTS, *TRACED) for each in both]):
         return plain(first) + plain(second)
     element = element_of_all(both)
     if element is None:
         return listed(first) + listed(second)
+    _refuse_full(element.holder)
     one, other = [columns_of(_as_columns(each), element) for each in both]
     return one.joined_to(other)
 
@@ -99,25 +109,33 @@ def _changeable(items: Any, *given: Any) -> Any:
     """Return a list as arrays, also one of Python's that is changed by what is given, if data."""
     if type(items) in TRACED:
         return _as_columns(items)
-    if type(items) is not list or not is_own(items) or not is_traced(given):
+    if type(items) not in LISTS or not is_own(items) or not is_traced(given):
         return None
     element = element_of_all([items])
     return None if element is None else columns_of(items, element)
 
 
+def _refuse_full(holder: Holder) -> None:
+    """Raise for a deque that may be full, where that is an error of Python's or drops elements."""
+    if holder.most is not None:
+        raise UnsupportedError(
+            f"a deque with maxlen= takes elements{at(here())} elsewhere than at its ends, or as "
+            "many as the data say. Append them one by one"
+        )
+
+
 def inserted(items: Any, place: Any, value: Any) -> Any:
     """``items.insert(place, value)``; returns the list."""
-    if type(items) is list and not items:
+    if type(items) in LISTS and not items:
         return appended(items, value)
     columns = _changeable(items, place)
     if columns is None:
         fn(items.insert)(place, value)
         return items
+    _refuse_full(columns.element.holder)
     place, size = index_(place), columns.length
     place = np.clip(np.where(place < 0, place + size, place), 0, size)
-    longer = fitting(columns, value, "inserted").with_last(value)
-    places: Any = fn(np.arange)(longer.length)
-    return longer.taken(np.where(places == place, size, places - (places > place)))
+    return put_in(fitting(columns, value, "inserted"), place, value)
 
 
 def without(items: Any, key: Any) -> Any:
@@ -215,9 +233,13 @@ def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any
     items = _rows(items)
     if type(items) not in TRACED:
         items = each(items, lambda element: element)
-    if function is list or type(items) not in TRACED:
+    if type(items) not in TRACED:
         return items if function is list else fn(sorted)(items, **options)
-    return _sorted(_as_columns(items), each, **options)
+    if items.element.holder.kind is not list:
+        if function == "sort":
+            raise AttributeError("'collections.deque' object has no attribute 'sort'")
+        items = Columns(items.element._replace(holder=Holder()), items.columns)
+    return items if function is list else _sorted(_as_columns(items), each, **options)
 
 
 def _sorted(items: Columns, each: Callable[..., Any], key: Any = None, reverse: Any = False) -> Any:

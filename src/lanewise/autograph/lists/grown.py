@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 import optree
 
-from lanewise.autograph.lists.columns import Columns, Element, columns_of, element_of
+from lanewise.autograph.lists.columns import (
+    LISTS,
+    Columns,
+    Element,
+    Holder,
+    columns_of,
+    element_of,
+)
 from lanewise.autograph.state import Kind
 from lanewise.ops.lists import (
     INTP,
@@ -162,11 +169,19 @@ optree.register_pytree_node(
 def element_of_all(lists: Sequence[Any]) -> Element | None:
     """Return what the elements of lists are; None if they have no like form."""
     found: list[Element | None] = [x.element for x in lists if type(x) in (Grown, Columns)]
-    found += [element_of(item) for each in lists if type(each) is list for item in each]
-    result = found[0] if found else None
+    found += [element_of(item) for each in lists if type(each) in LISTS for item in each]
+    holders = {holder_of(each) for each in lists}
+    result = found[0] if found and len(holders) == 1 else None
     for other in found[1:]:
         result = None if result is None else result.joined(other)
-    return result
+    return None if result is None else result._replace(holder=holders.pop())
+
+
+def holder_of(items: Any) -> Holder:
+    """Return what a list is in plain Python."""
+    if type(items) in LISTS:
+        return Holder(type(items), getattr(items, "maxlen", None))
+    return items.element.holder
 
 
 def as_grown(items: Any, store: Store) -> Grown:
@@ -194,15 +209,15 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
     """
     kinds = {type(end) for end in ends}
     stores = {id(end.store): end.store for end in ends if type(end) is Grown}
-    if not kinds <= {list, Columns, Grown}:
+    if not kinds <= {*LISTS, Columns, Grown}:
         return None
     if kinds == {Grown} and len(stores) == 1 and _is_known_around(*stores.values(), traces):
         return None
     sizes = {_size(end) for end in ends if type(end) is not Grown}
-    is_long = bool(stores) or len(sizes) > 1 or (always and kinds == {list})
+    is_long = bool(stores) or len(sizes) > 1 or (always and kinds <= {*LISTS})
     if not is_long and Columns not in kinds:
         return None
-    if not stores and not all([is_own(end) for end in ends if type(end) is list]):
+    if not stores and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
     element = element_of_all(ends)
     if element is None or (is_long and element.has_arrays):
@@ -253,7 +268,7 @@ def _is_narrow(kind: Kind) -> bool:
 
 def in_form_of(entry: Any, items: Any) -> Any:
     """Return a list as a loop hands it on that began with one; anything else as it is."""
-    if type(entry) is Grown and type(items) in (list, Columns, Grown):
+    if type(entry) is Grown and type(items) in (*LISTS, Columns, Grown):
         return as_grown(items, entry.store)
     if type(entry) is Columns and type(items) is Columns:
         return items.as_elements(entry.element)
@@ -270,7 +285,7 @@ def is_like(items: Any, others: Any) -> bool:
 
 
 def _size(items: Any) -> Any:
-    return len(items) if type(items) is list else items.arrays[0].shape[0]
+    return len(items) if type(items) in LISTS else items.arrays[0].shape[0]
 
 
 def _is_known_around(store: Store, traces: Sequence[Trace]) -> bool:
@@ -300,7 +315,7 @@ def is_own(items: Any) -> bool:
 
 def owned(items: Any) -> Any:
     """Return a list, of which is noted that only known uses are made of it."""
-    if type(items) is list:
+    if type(items) in LISTS:
         _own_lists()[id(items)] = items
     return items
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -12,7 +13,7 @@ import optree
 
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
-from lanewise.autograph.lists.columns import Columns, Element, element_of
+from lanewise.autograph.lists.columns import LISTS, Columns, Element, element_of
 from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned, owned
 from lanewise.autograph.sequences import Items
 from lanewise.autograph.state import Kind
@@ -37,7 +38,36 @@ def appended(items: Any, value: Any) -> Any:
     if type(items) not in TRACED:
         fn(items.append)(value)
         return items
-    return fitting(items, value, "appended").with_last(value)
+    return _within(fitting(items, value, "appended").with_last(value))
+
+
+def _within(items: Any) -> Any:
+    """Return a list, of a deque that is too long by an element all but its first."""
+    most = items.element.holder.most
+    if most is None:
+        return items
+    over = items.length > most
+    return items.without_first(weak(over.astype(int), int) if type(over) is Tensor else int(over))
+
+
+def appended_left(items: Any, value: Any) -> Any:
+    """``items.appendleft(value)``; returns the deque."""
+    if type(items) not in TRACED:
+        fn(items.appendleft)(value)
+        return items
+    if items.element.holder.kind is list:
+        raise AttributeError("'list' object has no attribute 'appendleft'")
+    longer = put_in(fitting(items, value, "appended"), 0, value)
+    most = items.element.holder.most
+    return longer if most is None else longer.part(slice(most))
+
+
+def put_in(items: Any, place: Any, value: Any) -> Columns:
+    """Return a list with one element more, which goes to a place, or to its end."""
+    size = items.length
+    longer = Columns(items.element, items.columns).with_last(value)
+    places: Any = fn(np.arange)(longer.length)
+    return longer.taken(np.where(places == place, size, places - (places > place)))
 
 
 def fitting(items: Any, value: Any, done: str) -> Any:
@@ -57,19 +87,37 @@ def fitting(items: Any, value: Any, done: str) -> Any:
     return as_grown(items, Store(joined, items.store.is_queue))  # branches and loops hand that on
 
 
-def popped(items: Any, place: Any = -1) -> tuple[Any, Any]:
+def popped(items: Any, *given: Any) -> tuple[Any, Any]:
     """``items.pop(place)``; returns the list, and the element."""
     if type(items) not in TRACED:
-        value = fn(items.pop)() if _is(place, -1) else fn(items.pop)(place)
-        return items, value
+        return items, fn(items.pop)(*given)
+    if given and items.element.holder.kind is deque:
+        raise TypeError(f"deque.pop() takes no arguments ({len(given)} given)")
+    return _without_end(items, *given)
+
+
+def popped_left(items: Any) -> tuple[Any, Any]:
+    """``items.popleft()``; returns the deque, and the element."""
+    if type(items) not in TRACED:
+        return items, fn(items.popleft)()
+    if items.element.holder.kind is list:
+        raise AttributeError("'list' object has no attribute 'popleft'")
+    return _without_end(items, 0)
+
+
+def _without_end(items: Any, place: Any = -1) -> tuple[Any, Any]:
     if not (_is(place, -1) or _is(place, 0)):
         return taken_out(items, place, "pop index out of range")
     size, one = items.length, 1
     if not items.has_surely:
         # What is left depends on it, so it is seen to though nobody uses the element.
-        one = ensure(1, size > 0, IndexError("pop from empty list"))
+        one = ensure(1, size > 0, IndexError(f"pop from {_NOTHING[items.element.holder.kind]}"))
     value = items.at(one - 1 if place == 0 else size - one)
     return items.without_first(one) if place == 0 else items.without_last(one), value
+
+
+#: What messages of Python's call a list without elements.
+_NOTHING = {list: "empty list", deque: "an empty deque"}
 
 
 def taken_out(items: Any, key: Any, message: str) -> tuple[Any, Any]:
@@ -91,7 +139,8 @@ def entry_of(items: Any, key: Any) -> Any:
     """``items[key]``."""
     if type(items) not in TRACED:
         return getitem(items, key)
-    return items.at(place_in(items, key, "list index out of range"))
+    name = items.element.holder.kind.__name__
+    return items.at(place_in(items, key, f"{name} index out of range"))
 
 
 def place_in(items: Any, key: Any, message: str) -> Any:
@@ -113,7 +162,7 @@ def with_entry(items: Any, key: Any, value: Any, before: Any = None) -> Any:
 
     Of ``items[key] += 1``, `before` is what stood there: an array that was written to in place.
     """
-    if type(items) in (list, *TRACED) and type(value) is Tensor and value is before:
+    if type(items) in (*LISTS, *TRACED) and type(value) is Tensor and value is before:
         return items
     if type(items) not in TRACED:
         setitem(items, key, value)
@@ -127,13 +176,19 @@ def again(items: Any, method: str) -> Any:
     if type(items) not in TRACED:
         fn(getattr(items, method))()
         return items
-    return owned(born([])) if method == "clear" else items.part(slice(None, None, -1))
+    return (
+        owned(born(items.element.holder.made(())))
+        if method == "clear"
+        else items.part(slice(None, None, -1))
+    )
 
 
 def part(items: Any, *ends: Any) -> Any:
     """``items[start:stop:step]``."""
     if type(items) not in TRACED:
         return getitem(items, slice(*ends))
+    if items.element.holder.kind is deque:
+        raise TypeError("sequence index must be integer, not 'slice'")
     return items.part(slice(*ends))
 
 
@@ -148,7 +203,7 @@ def unpacked(items: Any, count: int) -> Any:
 
 def plain(items: Any) -> Any:
     """A list where nobody knows what is done with it: one of Python's from there on."""
-    return disowned(listed(items)) if type(items) in (list, *TRACED) else items
+    return disowned(listed(items)) if type(items) in (*LISTS, *TRACED) else items
 
 
 def listed(items: Any) -> Any:
@@ -161,9 +216,7 @@ def listed(items: Any) -> Any:
             "by one. What can be done with it: append, insert, pop, remove, sort, index, slice, +, "
             "in, len, sum, max, min, sorted, a for loop, and NumPy's functions"
         )
-    found = [items.at(i) for i in range(size)]
-    born(found)
-    return found
+    return born(items.element.holder.made([items.at(i) for i in range(size)]))
 
 
 def grows(iterable: Any) -> bool:
@@ -258,8 +311,8 @@ def given(function: Any, items: Any, has_dtype: bool = False) -> tuple[Any, Any]
 
     Returns what the variable that holds the list is from there on, and what the function is given.
     """
-    if type(items) is list and (function in _LOOKING | _TAKING_ARRAYS or _is_numpy(function)):
-        return items, items
+    if type(items) in LISTS and (function in _LOOKING | _TAKING_ARRAYS or _is_numpy(function)):
+        return items, items if type(items) is list else list(items)
     if type(items) not in TRACED:
         return (found := plain(items)), found
     if _is_numpy(function) or function in _TAKING_ARRAYS:

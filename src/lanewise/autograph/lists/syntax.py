@@ -18,6 +18,7 @@ MAKING = frozenset(("list", "sorted"))
 #: Methods that change a list and return nothing, each with how many arguments it takes.
 _CHANGING = {
     "append": 1,
+    "appendleft": 1,
     "clear": 0,
     "extend": 1,
     "insert": 2,
@@ -25,6 +26,8 @@ _CHANGING = {
     "reverse": 0,
     "sort": 0,
 }
+#: Methods that take an element out and return it, each with how many arguments it takes at most.
+TAKING = dict(pop=1, popleft=0)
 #: Methods that look for a value.
 _FINDING = frozenset(("count", "index"))
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
@@ -72,6 +75,8 @@ def _is_made(node: ast.expr, names: Container[str]) -> bool:
         return is_making(node)
     if isinstance(node, ast.Name):
         return False
+    if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "deque":
+        return are_plain(node.args)
     found = [name_of(part) or "" for part in sources(node)]
     return any([name in names for name in found])
 
@@ -142,7 +147,7 @@ def called(node: Any) -> Change | None:
     if options and not (method == "sort" and options <= {"key", "reverse"}):
         return None
     is_known = len(node.args) == _CHANGING.get(method, -1)
-    is_known |= method == "pop" and len(node.args) < 2
+    is_known |= method in TAKING and len(node.args) <= TAKING[method]
     return Change(name, method, node.args, node.keywords) if is_known else None
 
 

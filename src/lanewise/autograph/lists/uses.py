@@ -31,6 +31,8 @@ from lanewise.autograph.comprehensions import GROWN, can_move, reduced
 from lanewise.autograph.lists.syntax import (
     COMPREHENSIONS,
     PASSING,
+    TAKING,
+    Change,
     added,
     are_plain,
     called,
@@ -56,7 +58,8 @@ from lanewise.autograph.scopes import Scope
 #: Methods that put the elements anew.
 _AGAIN = frozenset(("clear", "reverse"))
 #: Methods that put one element in or take one out, each with its hook.
-_EDITS = {"insert": "inserted", "remove": "removed"}
+_EDITS = {"appendleft": "appended_left", "insert": "inserted", "remove": "removed"}
+_TAKING = {"pop": "popped", "popleft": "popped_left"}
 #: Functions that see the variables of who calls them.
 _LOOKING = frozenset(("locals", "vars", "eval", "exec", "globals", "dir"))
 
@@ -136,7 +139,7 @@ class _Uses(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         found = called(node)
-        if found is not None and found.method == "pop" and id(node) not in self._sure:
+        if found is not None and found.method in TAKING and id(node) not in self._sure:
             self.barred.add(found.name)
         self.generic_visit(node)
 
@@ -175,7 +178,7 @@ class _Uses(ast.NodeVisitor):
     def _change(self, node: ast.expr | None, is_statement: bool = False) -> None:
         for made in changes(node):
             found = called(made)
-            if found is not None and (found.method == "pop" or is_statement):
+            if found is not None and (found.method in TAKING or is_statement):
                 self.grown.add(found.name)
                 self._sure.add(id(made))
 
@@ -211,7 +214,7 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         found = called(node.value)
-        if found is None or not self._is(found.name) or found.method == "pop":
+        if found is None or not self._is(found.name) or found.method in TAKING:
             return self.generic_visit(node)
         name, method, args, _ = found
         if method == "append":
@@ -318,9 +321,11 @@ class _Rewrite(ast.NodeTransformer):
         self.generic_visit(node)
         return node
 
-    def _popped(self, name: str, args: list[ast.expr]) -> ast.expr:
+    def _popped(self, change: Change) -> ast.expr:
         """Return what takes an end of a list, and assigns what is left of it."""
-        return self._and_assigned(name, hook("popped", load(name), *map(self.visit, args)))
+        args = map(self.visit, change.args)
+        made = hook(_TAKING[change.method], load(change.name), *args)
+        return self._and_assigned(change.name, made)
 
     def _and_assigned(self, name: str, made: ast.expr) -> ast.expr:
         """Return the second of two values, of which the variable is assigned the first."""
@@ -372,8 +377,8 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         found = called(node)
-        if found is not None and self._is(found.name) and found.method == "pop":
-            return place(self._popped(found.name, found.args), node)
+        if found is not None and self._is(found.name) and found.method in TAKING:
+            return place(self._popped(found), node)
         if isinstance(node.func, ast.Attribute) and name_of(node.func.value) == HOOKS:
             return node  # ag__.kept(x)
         if self._is_seen(taken(node)):
