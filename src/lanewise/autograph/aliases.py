@@ -171,11 +171,9 @@ class Shared:
 
     def writing(self, tensor: Tensor) -> None:
         """Give up what is hidden; raise where the array cannot be written to."""
-        if self.must_not:
-            raise ControlFlowError(
-                f"{self.name} is written to{at(here())}, and {self.must_not}: "
-                "which one depends on the data. Assign a copy, with .copy()"
-            )
+        must_not = self.must_not or repeating([root for root, *_ in self.hidden])
+        if must_not:
+            refuse_write(self.name, must_not)
         self.reading(tensor)
         if self.hidden:
             for root, _, _ in self.hidden:
@@ -318,6 +316,47 @@ def repeating(arrays: Iterable[Tensor]) -> str:
     return REPEATS if any(each is not None and each.must_not is REPEATS for each in guards) else ""
 
 
+def refuse_write(name: str, must_not: str) -> NoReturn:
+    """Raise for an array that must not be written to."""
+    raise ControlFlowError(
+        f"{name} is written to{at(here())}, and {must_not}: "
+        "which one depends on the data. Assign a copy, with .copy()"
+    )
+
+
+def freeze(arrays: Iterable[Tensor], name: str) -> None:
+    """See to it that nothing writes to arrays any more, of which somebody keeps what they hold."""
+    for root in all_roots(arrays):
+        if _is_written_in_a_turn(root):
+            refuse_write(name, REPEATS)
+        guard = sharing(root)
+        if guard is not None and (guard.places or isinstance(root._guard, Absent)):
+            refuse_write(name, MAY_BE_ANOTHER)
+        if guard is not None:
+            guard.reading(root)
+        if not _is_frozen(guard):
+            hidden = () if guard is None else guard.hidden_roots.values()
+            set_guard(root, Shared(name, hidden, must_not=REPEATS))
+
+
+def _is_frozen(guard: Any) -> bool:
+    return isinstance(guard, Shared) and guard.must_not is REPEATS
+
+
+def _is_written_in_a_turn(root: Tensor) -> bool:
+    """Whether a turn of a loop writes to an array that is there in all turns."""
+    key, region = TensorSlot(root).key, state.trace
+    while isinstance(region, Region):
+        if key in region.changes:
+            home, inner = region.changes[key][1]._trace, region
+            while isinstance(inner, Region) and inner is not home:
+                if inner.is_turn:
+                    return True
+                inner = inner.parent
+        region = region.parent
+    return False
+
+
 def make_stale(root: Tensor, name: str, writer: Tensor | None = None) -> None:
     """Let every further use of an array raise, since nobody knows what it holds."""
     set_guard(root, Stale(name, writer))
@@ -349,7 +388,8 @@ def join_guards(regions: Iterable[Region]) -> None:
     """Guard tensors after branches or turns as one of these left them guarded."""
     for region in regions:
         for tensor, _, guard in region.guards.values():
-            if not isinstance(tensor._guard, Stale):
+            is_kept = _is_frozen(tensor._guard) and not isinstance(guard, Stale)
+            if not is_kept and not isinstance(tensor._guard, Stale):
                 set_guard(tensor, guard)
 
 

@@ -278,7 +278,8 @@ def set_guard(tensor: Tensor, guard: Any) -> None:
     """Change what guards a tensor; in a branch, for this branch until it is joined."""
     trace = state.trace
     if isinstance(trace, Region):
-        trace.guards.setdefault(id(tensor), (tensor, tensor._guard, None))
+        before = trace.guards.get(id(tensor), (tensor, tensor._guard))
+        trace.guards[id(tensor)] = tensor, before[1], guard  # it may have been left already
     tensor._guard = guard
 
 

@@ -17,6 +17,7 @@ from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, se
 from lanewise.autograph.optional import is_missing, may_be_missing
 from lanewise.autograph.state import Kind, kind_of, union_of, values_of
 from lanewise.ir.dims import Dim, bounds
+from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
 from lanewise.trace import tree
 from lanewise.trace.mixed import CODE, note_mixed
@@ -28,7 +29,7 @@ from lanewise.trace.trace import require_trace, state
 #: What a list is while it is one of Python's.
 LISTS = (list, deque)
 #: What messages call a list to which arrays are appended.
-_OF_ARRAYS = "a list of arrays"
+OF_ARRAYS = "a list of arrays"
 
 
 class Holder(NamedTuple):
@@ -64,6 +65,11 @@ class Element(NamedTuple):
     def has_arrays(self) -> bool:
         """Whether it consists of arrays, which others may hold too."""
         return any([kind.shape for kind in self.kinds])
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether arrays are of sizes that mean something outside of branches and turns, too."""
+        return not has_dim(tuple([kind.shape for kind in self.kinds]))
 
     def joined(self, other: Element | None) -> Element | None:
         """Return what elements are that are this or another; None where they have no like form."""
@@ -142,6 +148,10 @@ class Columns:
         """Return the element at a place that surely is one."""
         leaves = self.element.whole([column[place] for column in self.arrays])
         return tree.unflatten(self.element.structure, leaves)
+
+    def as_columns(self) -> Columns:
+        """Return the list as arrays."""
+        return self
 
     def part(self, key: slice) -> Columns:
         """Return the list of some of the elements."""
@@ -237,7 +247,7 @@ def sharing(columns: Columns, before: Sequence[Tensor], added: Sequence[Any] = (
             must_not = REPEATS
         known.update(map(id, roots))
     for array in columns.arrays:
-        watch(array, Shared(_OF_ARRAYS, [*before, *given], must_not=must_not))
+        watch(array, Shared(OF_ARRAYS, [*before, *given], must_not=must_not))
     return columns
 
 

@@ -82,7 +82,7 @@ def copied(items: Any) -> Any:
 
 def _as_columns(items: Any) -> Any:
     """Return a list that is no longer Python's as arrays."""
-    return Columns(items.element, items.columns) if type(items) in TRACED else items
+    return items.as_columns() if type(items) in TRACED else items
 
 
 def _has_data_length(x: Any) -> bool:
@@ -238,7 +238,7 @@ def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any
     if items.element.holder.kind is not list:
         if function == "sort":
             raise AttributeError("'collections.deque' object has no attribute 'sort'")
-        items = Columns(items.element._replace(holder=Holder()), items.columns)
+        items = Columns(items.element._replace(holder=Holder()), items.as_columns().arrays)
     return items if function is list else _sorted(_as_columns(items), each, **options)
 
 

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import optree
 
+from lanewise.autograph.aliases import REPEATS, Shared, arrays_in, freeze, settle, watch
 from lanewise.autograph.lists.columns import (
     LISTS,
+    OF_ARRAYS,
     Columns,
     Element,
     Holder,
@@ -104,18 +106,20 @@ class Grown:
             emit(list_read, arena, entry, as_tensor(place), dtype=dtype, shape=shape)
             for arena, entry, (dtype, shape) in self._lists()
         ]
-        return tree.unflatten(self.element.structure, self.element.whole(numbers))
+        found = tree.unflatten(self.element.structure, self.element.whole(numbers))
+        _guard(arrays_in(found))
+        return found
 
     def with_last(self, value: Any) -> Grown:
         """Return the list with an element more, which is one of the store's."""
-        numbers = self.element.numbers(value)
+        numbers = self.element.numbers(_kept(value))
         pairs = zip(self.store.arenas, self.entries, numbers, strict=True)
         return self._of([emit(list_append, *each) for each in pairs])
 
     def with_one(self, place: Any, value: Any) -> Grown:
         """Return the list with another element at a place that surely is one."""
         place = place if self.start is None else place + self.start
-        numbers = self.element.numbers(value)
+        numbers = self.element.numbers(_kept(value))
         triples = zip(self.store.arenas, self.entries, numbers, strict=True)
         return self._of([
             emit(list_write, arena, entry, as_tensor(place), number)
@@ -129,7 +133,14 @@ class Grown:
 
     def part(self, key: slice) -> Columns:
         """Return the list of some of the elements."""
-        return Columns(self.element, self.columns).part(key)
+        return self.as_columns().part(key)
+
+    def as_columns(self) -> Columns:
+        """Return the list as arrays."""
+        columns = self.columns
+        if self.element.has_arrays:
+            _guard(columns)
+        return Columns(self.element, columns)
 
     def without_last(self, one: Any) -> Grown:
         """Return the list without its last element; `one` is 1, of lists that have elements."""
@@ -158,6 +169,19 @@ class Grown:
         return zip(self.store.arenas, self.entries, self.store.element.types, strict=True)
 
 
+def _guard(arrays: Sequence[Tensor]) -> None:
+    """Have nobody write to elements of a list that are arrays: each is what others may be."""
+    for array in arrays:
+        watch(array, Shared(OF_ARRAYS, must_not=REPEATS))
+
+
+def _kept(value: Any) -> Any:
+    """Return an element of which the list keeps what it holds: nothing may write to it."""
+    value = settle(value)
+    freeze(arrays_in(value), OF_ARRAYS)
+    return value
+
+
 optree.register_pytree_node(
     Grown,  # ty: ignore[invalid-argument-type]
     lambda grown: (grown.parts, grown.store, None),
@@ -169,7 +193,7 @@ optree.register_pytree_node(
 def element_of_all(lists: Sequence[Any]) -> Element | None:
     """Return what the elements of lists are; None if they have no like form."""
     found: list[Element | None] = [x.element for x in lists if type(x) in (Grown, Columns)]
-    found += [element_of(item) for each in lists if type(each) in LISTS for item in each]
+    found += [element_of(settle(x)) for each in lists if type(each) in LISTS for x in each]
     holders = {holder_of(each) for each in lists}
     result = found[0] if found and len(holders) == 1 else None
     for other in found[1:]:
@@ -189,13 +213,15 @@ def as_grown(items: Any, store: Store) -> Grown:
     trace = require_trace("a list")
     if type(items) is Grown and items.store is store:
         return items
+    if type(items) is Columns and items.element.has_arrays:
+        freeze(items.arrays, OF_ARRAYS)
     if type(items) in (Grown, Columns):
         columns = items.element.converted(items.columns, store.element)
     elif not items:
         zero = Tensor(trace, trace.scalar(0, INTP))
         return Grown(store, [zero] * len(store.arenas) + [0] * store.is_queue)
     else:
-        columns = columns_of(items, store.element).columns
+        columns = columns_of([_kept(item) for item in items], store.element).columns
     pairs = zip(store.arenas, columns, strict=True)
     entries = [emit(list_of, arena, column, lead=0) for arena, column in pairs]
     return Grown(store, entries + [0] * store.is_queue)
@@ -220,7 +246,7 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
     if not stores and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
     element = element_of_all(ends)
-    if element is None or (is_long and element.has_arrays):
+    if element is None or (is_long and not element.has_sizes):
         return None
     if not is_long and all([type(end) is Columns and end.element == element for end in ends]):
         return None

@@ -14,7 +14,7 @@ import optree
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
 from lanewise.autograph.lists.columns import LISTS, Columns, Element, element_of
-from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned, owned
+from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned, is_own, owned
 from lanewise.autograph.sequences import Items
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
@@ -24,7 +24,7 @@ from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
-from lanewise.trace.regions import born
+from lanewise.trace.regions import born, in_region
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace, state
@@ -36,7 +36,8 @@ TRACED = (Columns, Grown)
 def appended(items: Any, value: Any) -> Any:
     """``items.append(value)``; returns the list."""
     if type(items) not in TRACED:
-        fn(items.append)(value)
+        # Where branches meet, a list that holds arrays made here would be taken for another.
+        fn(items.append)(settle(value) if in_region() and is_own(items) else value)
         return items
     return _within(fitting(items, value, "appended").with_last(value))
 
@@ -65,7 +66,7 @@ def appended_left(items: Any, value: Any) -> Any:
 def put_in(items: Any, place: Any, value: Any) -> Columns:
     """Return a list with one element more, which goes to a place, or to its end."""
     size = items.length
-    longer = Columns(items.element, items.columns).with_last(value)
+    longer = items.as_columns().with_last(value)
     places: Any = fn(np.arange)(longer.length)
     return longer.taken(np.where(places == place, size, places - (places > place)))
 
@@ -74,11 +75,11 @@ def fitting(items: Any, value: Any, done: str) -> Any:
     """Return a list with elements of which a value may be one."""
     element = element_of(settle(value))
     joined = items.element.joined(element)
-    if joined is None or (type(items) is Grown and joined.has_arrays):
+    if joined is None or (type(items) is Grown and not joined.has_sizes):
         raise ControlFlowError(
             f"a list that grows where the data steer holds {items.element}, and "
             f"{'something else' if element is None else element} is {done}{at(here())}: its "
-            "elements must be numbers, or tuples of as many"
+            "elements must be numbers or arrays of one shape, or tuples of as many"
         )
     if joined == items.element:
         return items
@@ -126,7 +127,7 @@ def taken_out(items: Any, key: Any, message: str) -> tuple[Any, Any]:
     # What is left depends on it, so it is seen to though nobody uses the element.
     is_place = np.logical_and(key >= -size, key < size)
     require(bool(is_place) if traced(is_place) is None else is_place, IndexError(message))
-    columns = Columns(items.element, items.columns)
+    columns = items.as_columns()
     places: Any = fn(np.arange)(items.length - 1)
     return columns.taken(places + (places >= place)), items.at(place)
 
@@ -365,7 +366,7 @@ def _array_of(items: Any, use: str, has_dtype: bool) -> Any:
         kind = _one_kind(items, use)
         numbers = columns[0]
     numbers: Any = numbers
-    if has_dtype or dtypes == {np.dtype(float)}:
+    if not items.element.has_arrays and (has_dtype or dtypes == {np.dtype(float)}):
         return numbers
     if kind.mixed and len(dtypes) > 1:
         return _classed(numbers, columns, kind, _class_of_array)
@@ -375,6 +376,11 @@ def _array_of(items: Any, use: str, has_dtype: bool) -> Any:
         f"{use} of a list whose length is data, and which is empty{at(here())}: that gives "
         "floats, where others have another dtype. Give the dtype, np.array(items, dtype=int)"
     )
+    if items.element.has_arrays:
+        problem = UnsupportedError(
+            f"{use} of a list of arrays whose length is data, and which is empty{at(here())}: that "
+            "has another shape than those of others. Ask for its length first"
+        )
     require(items.length > 0, problem)
     return numbers
 
@@ -413,6 +419,12 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
     kind = _one_kind(items, f"{name}()")
     columns = items.columns
     numbers: Any = columns[0]
+    if items.element.has_arrays:
+        if function is not sum:
+            _refuse(function)
+        problem = f"sum() of a list of arrays that is empty{at(here())} is 0, which has no shape"
+        require(items.length > 0, UnsupportedError(problem))
+        return fn(sum)(numbers)
     if function is not sum:
         problem = ValueError(f"{name}() arg is an empty sequence")
         found = fn(function)(ensure(numbers, items.length > 0, problem))
