@@ -409,9 +409,10 @@ def chosen_object(x):
 
 def grown_deque(x):
     queue = deque([x])
+    other = queue
     if x > 0:
         queue.append(x)
-    return len(queue)
+    return len(other)
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any
 
 def _sorted(items: Columns, each: Callable[..., Any], key: Any = None, reverse: Any = False) -> Any:
     if traced(reverse) is not None:
-        raise UnsupportedError(f"sorted(reverse=) takes a plain truth value{at(here())}")
+        return fn(sorted)(listed(items), key=key, reverse=reverse)  # which is refused
     keys = items if key is None else each(items, key)
     if type(keys) not in TRACED or keys.element.has_arrays:
         return fn(sorted)(listed(items), key=key, reverse=reverse)
