@@ -231,6 +231,44 @@ def test_calls_go_on_while_code_is_compiled(axis, free, threads):
     assert executable.choice({}).backend == "native"
 
 
+def test_calls_wait_for_python_at_work_and_not_for_llvm(free, monkeypatch):
+    """Else the two threads would wait for Python's lock nearly all of the time."""
+    monkeypatch.setattr(background, "LENT", 60.0)
+    steps = [threading.Event() for _ in range(4)]
+
+    def make() -> None:
+        steps[0].set()
+        steps[1].wait()
+        with background.without_lock():
+            steps[2].wait()
+        steps[3].wait()
+
+    def call() -> threading.Thread:
+        thread = threading.Thread(target=background.lend)
+        thread.start()
+        return thread
+
+    work = background.begin(make)
+    steps[0].wait()
+    first, second = call(), call()
+    first.join(0.1)
+    assert first.is_alive(), "something is made in Python"
+    steps[1].set()  # LLVM begins
+    for thread in (first, second, call()):
+        thread.join(30.0)
+        assert not thread.is_alive()
+    steps[2].set()  # Python goes on
+    while background._is_free.is_set():
+        time.sleep(0.001)
+    last = call()
+    last.join(0.1)
+    assert last.is_alive()
+    steps[3].set()
+    work.wait()
+    last.join(30.0)
+    assert not last.is_alive(), "nothing is made any more"
+
+
 def test_a_call_that_takes_longer_than_compiling_waits_for_it(free, threads, monkeypatch):
     monkeypatch.setattr(tiers, "_prices", lambda graph: (1e5, 1e6))
     x = np.linspace(0.0, 1.0, 1_000_000).reshape(-1, 5)

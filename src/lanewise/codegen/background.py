@@ -1,9 +1,10 @@
 """Compiling in the background, and what surrounds LLVM at work: room in memory, and signals.
 
 What a call can do without for now is queued (`begin`), and made by one thread, one after the other:
-LLVM leaves Python's lock to others while it works, and what is made in Python takes no longer from
-callers, all together, than if they made it themselves. ``LANEWISE_BACKGROUND=0`` has it made at
-once, by whoever asks.
+LLVM leaves Python's lock to others while it works. What is made in Python needs that lock as calls
+do, and NumPy gives it up so often that each of the two would wait for the other nearly all of the
+time; so calls wait for a moment first (`lend`), which takes no longer from callers, all together,
+than if they made it themselves. ``LANEWISE_BACKGROUND=0`` has it made at once, by whoever asks.
 
 LLVM ends the process where it gets no memory, so nothing is compiled where a limit (``ulimit -v``)
 could be met: `leave_room` asks the system first for more than LLVM needs. And it takes no notice of
@@ -21,7 +22,8 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
@@ -30,6 +32,9 @@ T = TypeVar("T")
 
 #: Seconds after which who waits looks around, and after which a thread should have begun.
 POLL, START = 0.05, 2.0
+#: Seconds that a call waits at most for what is made in Python; and in which a thread is awake that
+#: waited for its lock.
+LENT, AWAKE = 0.25, 1e-4
 
 #: Bytes of memory that LLVM needs at most, by measurements: to begin with, and for a character of a
 #: module's text. Those of kernels took up to 4 MB and 20 bytes.
@@ -149,6 +154,9 @@ _guard = threading.Lock()
 _making = threading.Lock()
 _is_ending = _is_forking = False
 _maker = 0
+#: Whether nothing is made in Python, so that the lock is left to callers.
+_is_free = threading.Event()
+_is_free.set()
 
 
 def is_alone() -> bool:
@@ -188,10 +196,31 @@ def _make_all() -> None:
             work = _queue[0]
         _pause_for_forks()
         with _making:
+            _is_free.clear()
             work.run()
+            _is_free.set()
         with _guard:
             if _queue:
                 _queue.popleft()
+
+
+def lend() -> None:
+    """Wait for a moment while something is made in Python, before a call that does not need it."""
+    time.sleep(AWAKE)  # what comes from LLVM may wait for the lock
+    _is_free.wait(LENT)
+
+
+@contextmanager
+def without_lock() -> Generator[None]:
+    """While the ``with`` block lasts a thread works that leaves Python's lock to others."""
+    is_maker = threading.get_ident() == _maker
+    if is_maker:
+        _is_free.set()
+    try:
+        yield
+    finally:
+        if is_maker:
+            _is_free.clear()
 
 
 def go_on() -> None:
@@ -268,6 +297,7 @@ def _after_fork() -> None:
 def _after_fork_in_child() -> None:
     """Note that the threads at work are not in this process."""
     _at_work.clear()
+    _is_free.set()
     for work in _queue:
         work.is_lost = work.is_done = True
     _queue.clear()

@@ -15,7 +15,7 @@ import llvmlite
 from llvmlite import binding
 
 from lanewise.codegen import store, support, ufunc_loops
-from lanewise.codegen.background import held_at_fork, interruptible, leave_room
+from lanewise.codegen.background import held_at_fork, interruptible, leave_room, without_lock
 
 #: How much LLVM optimizes, of 3.
 #:
@@ -191,7 +191,7 @@ def compile_object(text: str) -> bytes:
 
 
 def _made(text: str) -> bytes:
-    with optimized(text) as (module, target):
+    with without_lock(), optimized(text) as (module, target):
         return target.emit_object(module)
 
 

@@ -77,7 +77,7 @@ class Race:
             and self._unchanged()
         ):
             return False
-        if self._executable.is_due:
+        if self._executable.is_due or self._executable.is_compiling:
             self._executable.prepare(arguments)
         self.note = self.note_plain
         return True
@@ -116,6 +116,8 @@ class Race:
 
     def note_traced(self, nanoseconds: int) -> None:
         """Note how long a call took that ran what was traced."""
+        if self._executable.is_compiling and self.traced < math.inf:
+            return  # which took some of it
         is_native = self._executable.native is not None
         if self._is_native is is_native:
             self._count += 1

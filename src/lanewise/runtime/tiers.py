@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 import lanewise.ops.paths  # noqa: F401  (what kernels are written of is in the registry, too)
-from lanewise.codegen.background import Work, begin, go_on, is_alone
+from lanewise.codegen.background import Work, begin, go_on, is_alone, lend
 from lanewise.codegen.lift import lift
 from lanewise.codegen.ufunc_loops import scipy_tells
 from lanewise.codegen.work import compiling, interpreting, writing
@@ -225,6 +225,8 @@ class Executable:
         if waits:
             work.run()
             work.wait()
+        else:
+            lend()
         if work.is_done:
             self._work = None
             work.result()
