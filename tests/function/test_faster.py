@@ -461,7 +461,7 @@ class Executable:
 @pytest.fixture
 def estimated(monkeypatch):
     """Take a graph for its own estimate."""
-    monkeypatch.setattr(race, "_least", lambda graph: graph / race.DARING)
+    monkeypatch.setattr(race, "_least", lambda graph, _: graph / race.DARING)
     monkeypatch.setattr(race, "_itself", lambda graph: graph)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
 
@@ -581,6 +581,27 @@ def test_what_a_loop_of_unknown_length_takes_is_not_guessed():
     one.note_traced(5 * MS)
     one.note_traced(5 * MS)
     assert not one.is_ahead()
+
+
+def test_calls_that_take_less_than_estimated_correct_the_estimate():
+    """Of what a map does for lists as the data have them, more is estimated than it takes."""
+
+    def f(x):
+        kept = []
+        for v in x:
+            if v > 0:
+                kept.append(v)
+        return len(kept)
+
+    traced = lw.function(lw.vmap(f))
+    traced(np.ones((40, 6)))
+    (concrete,) = traced._traces.all()
+    graph = concrete.race._executable.graph
+    expected = race.interpreting(graph, {})
+    whole = race._least(graph, expected)
+    assert race._least(graph, 3 * expected) == whole
+    np.testing.assert_allclose(race._least(graph, expected / 2), whole / 2)
+    np.testing.assert_allclose(race._least(graph, expected / 1000), whole / race.DARING)
 
 
 def test_explain_says_so(plain, capsys):

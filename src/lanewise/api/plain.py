@@ -60,11 +60,15 @@ def loop(
     The arguments are those of `lanewise.api.mapping.run_map`.
     """
     first: Any = None
-    rows, pairs = [], list(zip(operands, in_dims, strict=True))
+    rows = []
+    examples = [
+        (x, False) if dim is None else (np.moveaxis(x, dim, 0), True)
+        for x, dim in zip(operands, in_dims, strict=True)
+    ]
     for index in range(size):
         check_time()
         try:
-            result = call([_example(x, dim, index) for x, dim in pairs])
+            result = call([_own(x[index] if mapped else x) for x, mapped in examples])
         except Exception as error:
             annotate(error, f"in example {index}")
             raise
@@ -84,10 +88,9 @@ def loop(
     return tree.unflatten(rows[0][1], found)
 
 
-def _example(operand: Any, axis: int | None, index: int) -> Any:
-    """Return one example of an argument; an array is a copy, which may be written to."""
-    one = operand if axis is None else np.moveaxis(operand, axis, 0)[index]
-    return one.copy() if isinstance(one, (np.ndarray, Tensor)) else one
+def _own(x: Any) -> Any:
+    """Return an argument of one example; an array is a copy, which may be written to."""
+    return x.copy() if isinstance(x, (np.ndarray, Tensor)) else x
 
 
 def _array(x: Any) -> Any:

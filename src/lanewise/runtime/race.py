@@ -99,7 +99,7 @@ class Race:
         if self.plain < math.inf:
             return self._count - self._tried >= PATIENCE * self.plain / self.traced
         if self._least is None:
-            self._least = _least(executable.graph)
+            self._least = _least(executable.graph, self.traced)
         return self._least < self.traced
 
     @cached_property
@@ -166,11 +166,15 @@ class Race:
         return f"the function itself {took}may be faster than {duration(self.traced)}"
 
 
-def _least(graph: Graph) -> float:
-    """Return how many nanoseconds a call must take for the plain function to be tried."""
+def _least(graph: Graph, traced: float) -> float:
+    """Return how many nanoseconds a call must take for the plain function to be tried.
+
+    Where interpreted ones take less than estimated, as `traced` says, so may the function.
+    """
     looped = _looped(graph)
     calls, elements = interpreting(graph, {}, 0), interpreting(graph, {})
-    return max((calls + looped) / DARING, (elements + looped) / BOUNDED)
+    least = max((calls + looped) / DARING, (elements + looped) / BOUNDED)
+    return least * min(1.0, max(traced / max(elements, 1.0), 1 / DARING))
 
 
 def _itself(graph: Graph) -> float:
