@@ -34,6 +34,12 @@ def within(x, n):
     return x[n : n + 3].sum() + x[2:n].sum()
 
 
+def split(x, n):
+    first, second, last = np.split(x, [n, 4])
+    left, right = np.hsplit(np.array([x, x]), (n,))
+    return first.sum(), second[::-1].sum(), len(last), left.sum(axis=1), right.sum(axis=1)
+
+
 def strided(x, n):
     return x[:n:2].sum() + 2 * x[n::3].sum()
 
@@ -175,8 +181,8 @@ def a_slice_from_a_branch(x, n):
 
 
 PROGRAMS = [
-    first, rest, within, strided, backward, extremes, running, products, by_steps, in_order, order,
-    scaled, square, joined, padded, matrix, columns, at_places, means, places, counted,
+    first, rest, within, split, strided, backward, extremes, running, products, by_steps, in_order,
+    order, scaled, square, joined, padded, matrix, columns, at_places, means, places, counted,
     item_by_item, while_loop, after_a_loop, slices_in_a_loop, branches, a_slice_from_a_branch,
 ]  # fmt: skip
 #: With operators that truth values or complex numbers do not have.

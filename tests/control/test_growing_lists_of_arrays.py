@@ -256,3 +256,53 @@ def test_arrays_of_no_elements_have_another_shape():
         UnsupportedError, match=r"another shape.*_of_arrays\.py:|_of_arrays\.py:.*another shape"
     ):
         lw.vmap(func)(A)
+
+
+JOINS = {
+    "stack": lambda rows: np.stack(rows),
+    "stack behind": lambda rows: np.stack(rows, axis=-1),
+    "concatenate": lambda rows: np.concatenate(rows),
+    "concatenate along 1": lambda rows: np.concatenate(rows, axis=1),
+    "concatenate flat": lambda rows: np.concatenate(rows, axis=None),
+    "vstack": lambda rows: np.vstack(rows),
+    "hstack": lambda rows: np.hstack(rows),
+    "column_stack": lambda rows: np.column_stack(rows),
+}
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3), (2, 1, 2)])
+@pytest.mark.parametrize("join", JOINS)
+def test_rows_are_joined_of_which_the_data_say_how_many_there_are(join, shape):
+    """NumPy asks how many there are, so these are followed before it does."""
+
+    def func(x):
+        joined = JOINS[join](np.ones(shape) * x[x > 0].reshape(-1, *[1] * len(shape)))
+        weighted = joined * np.arange(1, joined.shape[-1] + 1)
+        return weighted.sum(), joined.ndim, joined.shape[0]
+
+    x = np.random.default_rng(2).normal(size=(5, 9))
+    x[:, 3] = 1
+    try:
+        func(x[0])
+    except ValueError as error:  # of NumPy's, of numbers, and of axes that are not there
+        with pytest.raises(type(error)) as found:
+            lw.vmap(func)(x)
+        assert str(error).split(":")[0] in str(found.value)
+        return
+    for compiled in (False, True):
+        found = lw.function(lw.vmap(func), jit_compile=compiled)(x)
+        for got, want in zip(found, zip(*[func(row) for row in x], strict=True), strict=True):
+            np.testing.assert_allclose(got, want)
+    with pytest.raises(ValueError, match="need at least one array to"):
+        lw.vmap(func)(-np.abs(x))
+
+
+def test_a_list_of_rows_is_joined():
+    def func(x):
+        rows = []
+        for v in x:
+            if v > 0:
+                rows.append(np.array([v, v * v]))
+        return np.vstack(rows).sum(axis=0), np.concatenate(rows)[-1], np.stack(rows)[0]
+
+    assert_like_the_loop(func, A)

@@ -56,6 +56,27 @@ def sorted_by_a_key(x):
     return len(first), total, sum([r * p[1] for r, p in enumerate(plain)]), sum(p[0] for p in first)
 
 
+@program(A, K)
+def in_order_at_all_times(prices, amounts):
+    """An order book: sorted where something was appended, shortened and changed at its front."""
+    asks, traded = [], 0
+    for price, amount in zip(prices, amounts, strict=True):
+        if price < 0:
+            while amount > 0 and asks and asks[0][0] <= -price:
+                best = asks[0]
+                taken = min(amount, best[1])
+                traded += taken
+                amount -= taken
+                if taken == best[1]:
+                    asks.pop(0)
+                else:
+                    asks[0] = (best[0], best[1] - taken)
+        elif amount > 0:
+            asks.append((price, amount))
+            asks.sort()
+    return traded, len(asks), sum(price * amount for price, amount in asks)
+
+
 @program(A)
 def in_place(x):
     kept = [v for v in x if v > 0]

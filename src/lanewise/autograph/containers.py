@@ -148,7 +148,8 @@ def _insert(items: list[Any], method: Any, index: Any, item: Any) -> None:
 def _sort(items: list[Any], method: Any, *, key: Any = None, reverse: Any = False) -> None:
     if key is None and not is_traced(items):
         return _log_and_call(method, reverse=reverse)
-    _replace(items, sorted_(list(items), key=fn(key), reverse=reverse))
+    key = None if key is None else fn(key)
+    _replace(items, sorted_(list(items), key=key, reverse=reverse))
     return None
 
 

@@ -13,7 +13,7 @@ from lanewise.ir.dims import Dim, DimLike, differ, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.creation import iota
 from lanewise.ops.shapes import normalize_axis
-from lanewise.trace.sizes import defined_sizes, known_sizes, number_of, shape_from
+from lanewise.trace.sizes import defined_sizes, has_sizes, known_sizes, number_of, shape_from
 from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.creation import array_like, converted
 from lanewise.trace.table.manipulation import broadcast_to
@@ -119,15 +119,21 @@ def _block_depth(part: Any) -> tuple[int, int]:
 
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    static(np.array_split, "indices", indices_or_sections, "the shapes of its results would depend "
-           "on the data. Use np.where(np.arange(n) < i, x, fill)", shape_is_data=True)  # fmt: skip
+    indices = indices_or_sections
+    is_list = isinstance(indices, (list, tuple))
+    if not is_list and (not np.ndim(indices) or has_sizes(np.shape(indices))):
+        static(np.array_split, "a number of sections, and a number of indices,", indices,
+               "how many arrays it gives would depend on the data. Use a loop over slices x[i:j]",
+               shape_is_data=True)  # fmt: skip
     x = as_tensor(ary)
     axis = normalize_axis(axis, x.ndim)
     size = x.shape[axis]
-    if np.ndim(indices_or_sections):
-        points = [0, *known_sizes(list(indices_or_sections)), size]
+    if contains_tensor(indices):
+        points = [0, *indices, size]
+    elif is_list or np.ndim(indices):
+        points = [0, *known_sizes(list(indices)), size]
     else:
-        sections = int(indices_or_sections)
+        sections = int(indices)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extra = size // sections, size % sections
