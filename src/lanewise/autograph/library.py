@@ -57,11 +57,13 @@ def _of_rows(function: Any, joined: Callable[..., Any]) -> None:
     NumPy would ask how many there are, to see of which classes they are.
     """
 
+    otherwise = ROWS.get(function, function)
+
     def call(arrays: Any, *args: Any, **kwargs: Any) -> Any:
         is_long = type(arrays) is Tensor and arrays.ndim and isinstance(arrays.shape[0], Dim)
         has_axis = len(args) < 2 and kwargs.keys() <= {"axis"} and joined in _ALONG
         if not is_long or ((args or kwargs) and not has_axis):
-            return function(arrays, *args, **kwargs)
+            return otherwise(arrays, *args, **kwargs)
         done = "stack" if joined is _stacked else "concatenate"
         problem = ValueError(f"need at least one array to {done}")
         required(number_of(arrays.shape[0]) > 0, problem)
