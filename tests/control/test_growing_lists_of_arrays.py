@@ -267,13 +267,14 @@ JOINS = {
     "vstack": lambda rows: np.vstack(rows),
     "hstack": lambda rows: np.hstack(rows),
     "column_stack": lambda rows: np.column_stack(rows),
+    "dstack": lambda rows: np.dstack(rows),
 }
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 3), (2, 1, 2)])
 @pytest.mark.parametrize("join", JOINS)
 def test_rows_are_joined_of_which_the_data_say_how_many_there_are(join, shape):
-    """NumPy asks how many there are, so these are followed before it does."""
+    """Rows of an array are joined where they are, as nobody can take them one by one."""
 
     def func(x):
         joined = JOINS[join](np.ones(shape) * x[x > 0].reshape(-1, *[1] * len(shape)))

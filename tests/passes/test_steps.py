@@ -18,7 +18,6 @@ from lanewise.passes.elements import over_elements
 from lanewise.passes.fitting import fits
 from lanewise.passes.forward import forwarded
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
-from lanewise.passes.handed_on import handed_on
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import isolated, with_axis_first
@@ -31,6 +30,7 @@ from lanewise.passes.prune import prune, substituted
 from lanewise.passes.reshapes import reshape_late
 from lanewise.passes.rowwise import is_large, is_rowwise, leading
 from lanewise.passes.rowwise import is_total as takes_rows_together
+from lanewise.passes.scalar_replacement import scalar_replaced
 from lanewise.passes.select import selected
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
@@ -263,7 +263,7 @@ STEPS = {
     "fates": _fates,
     "fits": lambda graph, **sizes: str(fits(graph, sizes)),
     "forwarded": forwarded,
-    "handed_on": handed_on,
+    "scalar_replaced": scalar_replaced,
     "holds": _holds,
     "in_turn": in_turn,
     "inline": inline,

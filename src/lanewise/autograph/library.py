@@ -1,4 +1,4 @@
-"""NumPy's own Python code on data: `numpy.polynomial`, ``np.r_``, ``np.ndenumerate``, and joins.
+"""NumPy's own Python code on data: `numpy.polynomial`, ``np.r_``, ``np.ndenumerate``.
 
 It is made of functions that are followed, but does not dispatch: it asks for arrays, and Python's
 control flow stands in it. So it is converted like a user's, where it is given data.
@@ -17,13 +17,10 @@ from lanewise.autograph.advice import without_data
 from lanewise.autograph.calls import ROWS, replaces
 from lanewise.autograph.convert import convert
 from lanewise.errors import at
-from lanewise.ir.dims import Dim
 from lanewise.ir.location import here
-from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.scratch import is_traced
-from lanewise.trace.sizes import number_of
-from lanewise.trace.table.checks import checked, required
-from lanewise.trace.tensor import Tensor, as_tensor
+from lanewise.trace.table.checks import checked
+from lanewise.trace.tensor import as_tensor
 
 
 def _on_data(function: Any) -> Callable[..., Any]:
@@ -49,65 +46,6 @@ def ndenumerate(arr: Any) -> Iterator[Any]:
         return np.ndenumerate(arr)
     x = as_tensor(arr)
     return iter([(index, x[index]) for index in np.ndindex(x.shape)])
-
-
-def _of_rows(function: Any, joined: Callable[..., Any]) -> None:
-    """Have arrays joined that are the rows of one, also of a length that is data.
-
-    NumPy would ask how many there are, to see of which classes they are.
-    """
-
-    otherwise = ROWS.get(function, function)
-
-    def call(arrays: Any, *args: Any, **kwargs: Any) -> Any:
-        is_long = type(arrays) is Tensor and arrays.ndim and isinstance(arrays.shape[0], Dim)
-        has_axis = len(args) < 2 and kwargs.keys() <= {"axis"} and joined in _ALONG
-        if not is_long or ((args or kwargs) and not has_axis):
-            return otherwise(arrays, *args, **kwargs)
-        done = "stack" if joined is _stacked else "concatenate"
-        problem = ValueError(f"need at least one array to {done}")
-        required(number_of(arrays.shape[0]) > 0, problem)
-        return joined(arrays, *args, **kwargs)
-
-    call.__name__ = function.__name__
-    replaces(function)(call)
-
-
-def _stacked(rows: Any, axis: int = 0) -> Any:
-    return np.moveaxis(rows, 0, axis)
-
-
-def _concatenated(rows: Any, axis: int | None = 0) -> Any:
-    if axis is None:
-        return np.ravel(rows)
-    if rows.ndim < 2:
-        raise ValueError("zero-dimensional arrays cannot be concatenated")
-    axis = normalize_axis(axis, rows.ndim - 1)
-    moved = np.moveaxis(rows, 0, axis)
-    return np.reshape(moved, (*moved.shape[:axis], -1, *moved.shape[axis + 2 :]))
-
-
-def _vertically(rows: Any) -> Any:
-    missing = max(3 - rows.ndim, 0)
-    return _concatenated(rows[(slice(None), *(None,) * missing)])
-
-
-def _horizontally(rows: Any) -> Any:
-    return _concatenated(rows if rows.ndim > 1 else rows[:, None], int(rows.ndim > 2))
-
-
-def _as_columns(rows: Any) -> Any:
-    missing = max(3 - rows.ndim, 0)
-    return _concatenated(rows[(..., *(None,) * missing)], 1)
-
-
-#: Those that take an axis.
-_ALONG = (_stacked, _concatenated)
-for _function, _joined in {
-    np.stack: _stacked, np.concatenate: _concatenated, np.vstack: _vertically,
-    np.hstack: _horizontally, np.column_stack: _as_columns,
-}.items():  # fmt: skip
-    _of_rows(_function, _joined)
 
 
 @replaces(polyutils.trimseq)

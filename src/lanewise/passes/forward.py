@@ -20,7 +20,7 @@ from lanewise.ops.elementwise import where
 from lanewise.ops.facts import is_elementwise, may_fail
 from lanewise.ops.movement import reshape
 from lanewise.ops.paths import integers_of, step_shape, update_view
-from lanewise.passes.paths import Ends, Masks, View, target_of, view_of
+from lanewise.passes.paths import Ends, Masks, View, target_of, view_through
 from lanewise.passes.prune import substituted
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 
@@ -49,7 +49,7 @@ def _read(graph: Graph) -> Graph:
             operands = made.operands if made.primitive is reshape else operands
         if operands != op.operands:
             op = op.with_operands(operands)
-        view = view_of(op, views)
+        view = view_through(op, views)
         if view is not None:
             written = makers.get(view[0])
             if op.primitive is reshape and operands[0].type is op.results[0].type:

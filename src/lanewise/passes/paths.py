@@ -266,7 +266,7 @@ def step_of_view(op: Operation) -> Step | None:
     return _step(op)
 
 
-def view_of(op: Operation, views: Mapping[Value, View]) -> View | None:
+def view_through(op: Operation, views: Mapping[Value, View]) -> View | None:
     """Return the view that an operation gives, where others are known: None where it gives none."""
     step = step_of_view(op)
     if step is None:

@@ -29,7 +29,6 @@ from lanewise.ops.regions import SEQUENTIAL
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
 from lanewise.passes.forward import forwarded
-from lanewise.passes.handed_on import handed_on
 from lanewise.passes.inline import inline, inline_left
 from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import Report, record_map
@@ -37,6 +36,7 @@ from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import bounded, direct
 from lanewise.passes.reshapes import reshape_late
+from lanewise.passes.scalar_replacement import scalar_replaced
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
 from lanewise.passes.spread import spread
@@ -118,7 +118,7 @@ KERNEL = Pipeline(
     Step(eliminate_dead),
     Step(direct, ("most",)),
     Step(forwarded),
-    Step(handed_on),
+    Step(scalar_replaced),
     Step(bounded, ("most",)),
 )
 DIVERGED = Pipeline(

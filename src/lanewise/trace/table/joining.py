@@ -16,7 +16,12 @@ from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import defined_sizes, has_sizes, known_sizes, number_of, shape_from
 from lanewise.trace.table.checks import checked, required, static
 from lanewise.trace.table.creation import array_like, converted
-from lanewise.trace.table.manipulation import broadcast_to
+from lanewise.trace.table.manipulation import (
+    broadcast_to,
+    concatenate,
+    has_data_rows,
+    with_inner_rank,
+)
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
 
@@ -53,24 +58,35 @@ def atleast_3d(*arys: Any) -> Any:
 
 @implements(np.hstack)
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    if has_data_rows(tup):
+        rows = with_inner_rank(tup, 1)
+        return concatenate(rows, int(rows.ndim > 2), dtype=dtype, casting=casting)
     arrays = [with_rank(array_like(x), 1) for x in tup]
     axis = 0 if arrays and arrays[0].ndim == 1 else 1
-    return np.concatenate(arrays, axis, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+    return concatenate(arrays, axis, dtype=dtype, casting=casting)
 
 
 @implements(np.vstack)
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+    if has_data_rows(tup):
+        return concatenate(with_inner_rank(tup, 2), dtype=dtype, casting=casting)
     arrays = [with_rank(array_like(x), 2) for x in tup]
-    return np.concatenate(arrays, 0, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+    return concatenate(arrays, 0, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
 def dstack(tup: Sequence[Any]) -> Tensor:
+    if has_data_rows(tup):
+        rows = with_inner_rank(tup, 2)
+        return concatenate(rows[..., None] if rows.ndim == 3 else rows, 2)
     return np.concatenate([atleast_3d(x) for x in tup], 2)
 
 
 @implements(np.column_stack)
 def column_stack(tup: Sequence[Any]) -> Tensor:
+    if has_data_rows(tup):
+        rows: Any = tup
+        return concatenate(rows[(..., *(None,) * max(3 - rows.ndim, 0))], 1)
     arrays = [array_like(x) for x in tup]
     return np.concatenate([with_rank(x, 2).T if x.ndim < 2 else x for x in arrays], 1)
 

@@ -17,7 +17,7 @@ from lanewise.ops.movement import cast
 from lanewise.ops.movement import concatenate as concatenate_op
 from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
 from lanewise.trace.sizes import number_of, shape_from
-from lanewise.trace.table.checks import check_device, required
+from lanewise.trace.table.checks import check_device, checked, required
 from lanewise.trace.table.creation import array_like, as_copied, converted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit, known_size
@@ -180,6 +180,30 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     return tuple([x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays])
 
 
+def has_data_rows(arrays: Any) -> bool:
+    """Whether arrays to be joined are the rows of one of which the data say how many it has."""
+    return type(arrays) is Tensor and bool(arrays.ndim) and isinstance(arrays.shape[0], Dim)
+
+
+def with_inner_rank(rows: Any, ndim: int) -> Any:
+    """Return rows with axes of size 1 before their own until they have `ndim`."""
+    missing = max(ndim + 1 - rows.ndim, 0)
+    return rows[(slice(None), *(None,) * missing)]
+
+
+def _merged(rows: Any, axis: int | None) -> Tensor:
+    """Return rows behind each other along one of their axes; None flattens them before."""
+    count = as_tensor(number_of(rows.shape[0]))
+    rows = checked(rows, count > 0, ValueError("need at least one array to concatenate"))
+    if axis is None:
+        return ravel(rows)
+    if rows.ndim < 2:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normalize_axis(axis, rows.ndim - 1)
+    moved = np.moveaxis(rows, 0, axis)
+    return np.reshape(moved, (*moved.shape[:axis], -1, *moved.shape[axis + 2 :]))  # type: ignore[return-value]
+
+
 @implements(np.concatenate)
 def concatenate(
     arrays: Sequence[Any],
@@ -190,14 +214,18 @@ def concatenate(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Tensor:
-    tensors = [as_tensor(a) for a in arrays]
-    if not tensors:
-        raise ValueError("need at least one array to concatenate")
-    if axis is None:
-        tensors, axis = [ravel(t) for t in tensors], 0
-    if any(t.ndim == 0 for t in tensors):
-        raise ValueError("zero-dimensional arrays cannot be concatenated")
-    result = emit(concatenate_op, *tensors, axis=normalize_axis(axis, tensors[0].ndim))
+    if has_data_rows(arrays):
+        tensors, result = (), _merged(arrays, axis)
+    else:
+        tensors = [as_tensor(a) for a in arrays]
+        if not tensors:
+            raise ValueError("need at least one array to concatenate")
+        if axis is None:
+            tensors, axis = [ravel(t) for t in tensors], 0
+        if any(t.ndim == 0 for t in tensors):
+            raise ValueError("zero-dimensional arrays cannot be concatenated")
+        axis = normalize_axis(axis, tensors[0].ndim)
+        result = emit(concatenate_op, *tensors, axis=axis)
     if dtype is not None and result.dtype != np.dtype(dtype):
         if not np.can_cast(result.dtype, dtype, casting):  # type: ignore[arg-type]
             raise TypeError(
@@ -237,6 +265,13 @@ def stack(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Tensor:
+    if has_data_rows(arrays):
+        rows: Any = arrays
+        count = as_tensor(number_of(rows.shape[0]))
+        rows = checked(rows, count > 0, ValueError("need at least one array to stack"))
+        axis = normalize_axis(axis, rows.ndim)
+        rows = expand_dims(rows, axis + 1)
+        return concatenate(rows, axis=axis, out=out, dtype=dtype, casting=casting)
     tensors = [as_tensor(a) for a in arrays]
     if not tensors:
         raise ValueError("need at least one array to stack")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -179,6 +181,20 @@ def twice(x):
 )
 def test_programs(function, shape):
     check(function, 2 + RNG.uniform(size=shape))
+
+
+def test_integers_that_are_long_sums():
+    """They are looked at one after the other, and no further than a few terms."""
+
+    def f(x, k):
+        x = x.copy()
+        for i in range(1, 30):
+            places = [k * 0, k // 2, k // 3, k // 4, k // 5, k // 6, k // 7, k // 8, k // 9]
+            place = reduce(lambda total, part: total + part, places * 150, i - 1)
+            x[i] = x[i - 1] * 0.5 + x[place]
+        return x
+
+    check(f, RNG.normal(size=40), np.int64(1))
 
 
 def test_any_size_and_no_turn():

@@ -1,10 +1,9 @@
-"""What a turn of a loop wrote and the next one reads, as a number that is handed on.
+"""Scalar replacement: what a turn of a loop wrote and the next one reads, as a carried number.
 
 ``for i in range(1, n): x[i] = a * x[i - 1] + x[i]`` takes from memory what it has just put there,
 and each turn waits for that. A loop that carries the number beside the array keeps it in a
-register. (Compilers know this as scalar replacement, or predictive commoning: S. Carr and K.
-Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", Software: Practice and
-Experience 24, 1994.)
+register (S. Carr and K. Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow",
+Software: Practice and Experience 24, 1994).
 
 A place of the next turn is this turn's where its integers are: each is written as a polynomial in
 what the turn is given, and so is what the turn gives the next one.
@@ -28,13 +27,15 @@ from lanewise.ops.indexing import gather
 from lanewise.ops.movement import slice_
 from lanewise.ops.paths import Path
 from lanewise.passes.numbers import INT, integer, number
-from lanewise.passes.paths import View, target_of, view_of
+from lanewise.passes.paths import View, target_of, view_through
 from lanewise.passes.simplify import eliminate_dead
 
 #: What integers that lead to places are.
 INTEGER = array_type(INT, ())
 #: So many numbers are handed on beside an array: more would not stay in registers.
 MOST = 4
+#: A sum of more terms is taken as a whole, so that long ones take no longer.
+FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +54,36 @@ class _Read:
     source: Value
 
 
-def handed_on(graph: Graph) -> Graph:
+def scalar_replaced(graph: Graph) -> Graph:
     """Return the graph with loops that carry what a turn writes to an array and the next reads.
 
     Its writes are those that `direct` gives.
     """
+    found = _replaced(graph)
+    return graph if found is graph else eliminate_dead(found)
+
+
+def _replaced(graph: Graph) -> Graph:
+    """Return the graph so, with what nobody needs any more; itself where nothing is carried."""
+    makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+    is_changed = False
 
     def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | Operation | None:
-        if not op.regions:
-            return None
-        op = op.map_regions(handed_on)
+        nonlocal is_changed
+        regions = tuple([_replaced(region) for region in op.regions])
+        if any([new is not old for new, old in zip(regions, op.regions, strict=True)]):
+            op, is_changed = op.with_regions(regions), True
         if op.primitive not in LOOPS or op.must_run:
             return op
         reads = list(_Turns(op, makers).reads())
         firsts = [_alone(op, read.value) for read in reads]
         if not reads or any([each.must_run for first in firsts for each in first.operations]):
             return op
+        is_changed = True
         return _recorded(op, reads, firsts, [values[value] for value in op.operands])
 
-    makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
-    return eliminate_dead(graph.rewritten(rule))
+    found = graph.rewritten(rule) if any([op.regions for op in graph.operations]) else graph
+    return found if is_changed else graph
 
 
 class _Turns:
@@ -82,7 +93,11 @@ class _Turns:
         self.body = op.regions[-1]
         self.carry = carry_of(op)
         self.makers = {r: each for each in self.body.operations for r in each.results}
-        self._known: dict[Value, DimLike] = {}
+        #: Integers as polynomials in those that are not sums of a few others.
+        self._integers: dict[Value, DimLike] = {}
+        for each in self.body.operations:
+            for value in each.results if len(each.results) == 1 else ():
+                self._integers[value] = self._polynomial(value, each)
         #: What the symbols of a turn's polynomials are in the next turn, as far as that is known.
         self.next: dict[str, DimLike] = {}
         inputs, outputs = self.body.inputs, self.body.outputs
@@ -105,34 +120,32 @@ class _Turns:
                 self.next.update({_name(value): self.integer(value) for value in each.results})
 
     def integer(self, value: Value) -> DimLike:
-        """Return an integer as a polynomial in those that are not sums of others."""
-        if value not in self._known:
-            self._known[value] = self._polynomial(value)
-        return self._known[value]
+        """Return an integer as a polynomial."""
+        return self._integers.get(value, Dim.symbol(_name(value)))
 
-    def _polynomial(self, value: Value) -> DimLike:
-        made = self.makers.get(value)
-        if made is None or value.type is not INTEGER:
-            return Dim.symbol(_name(value))
+    def _polynomial(self, value: Value, made: Operation) -> DimLike:
+        itself = Dim.symbol(_name(value))
+        if any([each.type is not INTEGER for each in (value, *made.operands)]):
+            return itself
         if made.primitive is constant:
             return int(np.frombuffer(made.params["data"], INT)[0])
-        if all([operand.type is INTEGER for operand in made.operands]):
-            fn = made.params["fn"] if made.primitive is exact else made.primitive.ufunc
-            operands = [self.integer(operand) for operand in made.operands]
-            if fn is np.add:
-                return operands[0] + operands[1]
-            if fn is np.subtract:
-                return operands[0] - operands[1]
-            if fn is np.multiply and not all([isinstance(x, Dim) for x in operands]):
-                return operands[0] * operands[1]
-        return Dim.symbol(_name(value))
+        fn = made.params["fn"] if made.primitive is exact else made.primitive.ufunc
+        operands = [self.integer(operand) for operand in made.operands]
+        found: DimLike = itself
+        if fn is np.add:
+            found = operands[0] + operands[1]
+        elif fn is np.subtract:
+            found = operands[0] - operands[1]
+        elif fn is np.multiply and not all([isinstance(x, Dim) for x in operands]):
+            found = operands[0] * operands[1]
+        return itself if isinstance(found, Dim) and len(found.terms) > FEW else found
 
     def reads(self) -> Iterator[_Read]:
         """Give what turns read that is known from the turn before."""
         views: dict[Value, View] = {}
         places: dict[Value, list[tuple[Value, _Place]]] = {}
         for op in self.body.operations:
-            view = view_of(op, views)
+            view = view_through(op, views)
             if view is not None:
                 (result,) = op.results
                 views[result] = view
