@@ -146,3 +146,22 @@ def test_a_function_that_is_too_long_is_noticed_while_it_is_written(monkeypatch)
             e.do("fence acquire")
             e.check_length()
     assert len(e.lines) == 101
+
+
+def test_lists_whose_kernel_is_too_long_are_left_to_numpy(monkeypatch):
+    """They stay with the memory that they are in, so that the kernel is not cut."""
+    monkeypatch.setattr(emitter, "MOST_LINES", 400)
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+
+    def f(x):
+        kept = []
+        for i in (0, 1, 2, 3, 5, 8, 13):
+            if x[i] > 0:
+                kept.append(x[i] * i)
+            x = np.sin(x) + x[i]
+        return len(kept), sum(kept), x
+
+    x = np.random.default_rng(0).normal(size=(9, 14))
+    found = lw.function(lw.vmap(f))(x)
+    for got, want in zip(found, zip(*[f(row) for row in x], strict=True), strict=True):
+        np.testing.assert_allclose(got, np.stack(want))

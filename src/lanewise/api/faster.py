@@ -139,6 +139,8 @@ class Postponed:
         #: How long the next attempt to trace the function may take.
         self.nanoseconds = FIRST if is_small else math.inf
         self._due = self._spent = 0.0
+        #: Nanoseconds of the quickest call.
+        self.least = math.inf
 
     @property
     def is_due(self) -> bool:
@@ -172,6 +174,7 @@ class Postponed:
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took."""
         self._spent += nanoseconds
+        self.least = min(self.least, nanoseconds)
 
 
 def _is_open() -> bool:

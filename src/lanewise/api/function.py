@@ -333,7 +333,7 @@ class Function:
             return self._made(arguments, exact)
         try:
             with limited(plain.nanoseconds):
-                return self._made(arguments, exact, plain.unchanged)
+                made = self._made(arguments, exact, plain.unchanged)
         except (TookTooLong, Exception) as error:
             if known is None and isinstance(error, Exception):
                 raise
@@ -342,6 +342,9 @@ class Function:
                 traces.postponed.clear()
             traces.postponed[arguments.key] = plain
             return plain
+        if made.race is not None:
+            made.race.begin_with(plain.least)
+        return made
 
     def _made(
         self,

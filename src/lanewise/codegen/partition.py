@@ -313,8 +313,10 @@ def _culprits(split: _Split, groups: Sequence[_Group]) -> list[Refused]:
         if isinstance(error, TooLong) and len(members) > 1:
             # The next kernel begins with what this one had no room for.
             first = members.index(culprit) if culprit in members else len(members) // 2
-            split.cuts.add(members[max(first, 1)])
-            continue
+            cut = members[max(first, 1)]
+            if cut not in split.cuts:  # else they stay together, as lists do with their memory
+                split.cuts.add(cut)
+                continue
         if culprit is None and not members:  # it only hands on what cannot be handed on so
             raise AssertionError(f"a kernel without operations: {error}") from error
         # What is computed where it is read is found out there to have no native form.

@@ -64,6 +64,10 @@ class Race:
         #: Nanoseconds of a call by each way.
         self.traced = self.plain = math.inf
 
+    def begin_with(self, plain: float) -> None:
+        """Begin with what calls of the plain function took before there was a trace, if any did."""
+        self.plain = plain
+
     def is_plain(self, arguments: Sequence[Any]) -> bool:
         """Whether the next call, on some arguments, runs the plain function."""
         if self._unmeasured:
@@ -90,10 +94,13 @@ class Race:
             return False  # what was compiled may win
         if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
-            known = self.plain if self._plain else self._estimated
+            known = self.plain if self.plain < math.inf else self._estimated
             return known < executable.whole
-        if self.traced < SHORT or self._count < 2:
+        if self.traced < SHORT:
             return False
+        if self._count < 2:  # the function may have run before there was a trace
+            known = not is_native and self.plain < math.inf
+            return known and self.plain < min(self.traced, self._interpreted)
         if self.plain < self.traced or self._close:
             return True
         if self.plain < math.inf:
@@ -101,6 +108,11 @@ class Race:
         if self._least is None:
             self._least = _least(executable.graph, self.traced)
         return self._least < self.traced
+
+    @cached_property
+    def _interpreted(self) -> float:
+        """Nanoseconds that interpreting what was traced should take."""
+        return interpreting(self._executable.graph, {})
 
     @cached_property
     def _estimated(self) -> float:
@@ -163,7 +175,8 @@ class Race:
         if not self.is_ahead():
             return ""
         took = "" if self.plain == math.inf else f"took {duration(self.plain)}, and "
-        return f"the function itself {took}may be faster than {duration(self.traced)}"
+        known = self.traced if self.traced < math.inf else self._interpreted
+        return f"the function itself {took}may be faster than {duration(known)}"
 
 
 def _least(graph: Graph, traced: float) -> float:

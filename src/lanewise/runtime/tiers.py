@@ -225,7 +225,7 @@ class Executable:
         if waits:
             work.run()
             work.wait()
-        else:
+        elif not work.is_done:
             lend()
         if work.is_done:
             self._work = None
