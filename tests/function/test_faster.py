@@ -19,6 +19,7 @@ from lanewise.api import faster
 from lanewise.api.contained import contained
 from lanewise.runtime import race
 from lanewise.runtime.race import Race
+from lanewise.trace import limits
 
 SCALE = 2.0
 TABLE = [1.0, 2.0]
@@ -463,6 +464,7 @@ def estimated(monkeypatch):
     """Take a graph for its own estimate."""
     monkeypatch.setattr(race, "_least", lambda graph, _: graph / race.DARING)
     monkeypatch.setattr(race, "_itself", lambda graph: graph)
+    monkeypatch.setattr(race, "interpreting", lambda graph, *_: graph)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
 
 
@@ -563,6 +565,73 @@ def test_a_race_that_the_trace_has_won_is_over(estimated):
     one = Race(executable, lambda: True)
     run_of(one, executable, MS, 10 * US, 9 * MS, 8)
     assert one.is_over()
+
+
+def test_a_loop_over_examples_is_tried_for_as_long_as_the_trace_should_take(estimated):
+    executable = Executable(20 * MS, 1000 * MS)
+    one = Race(executable, lambda: True, is_map=True)
+    assert one.is_plain(())
+    assert one.limit == race.CLOSE * 20 * MS
+    one.note_exceeded()
+    assert run_of(one, executable, 60 * MS, 0, 0, 3) == "iii"  # less than the loop takes
+    one = Race(executable, lambda: True, is_map=True)
+    assert run_of(one, executable, 60 * MS, 0, 70 * MS, 1) == "p"
+    assert run_of(one, executable, 60 * MS, 0, 70 * MS, 3) == "ppp"  # as none ran the trace
+    one = Race(executable, lambda: True, is_map=True)
+    assert one.is_plain(())
+    one.note_exceeded()
+    assert run_of(one, executable, 900 * MS, 0, 200 * MS, 4) == "ippp"  # it takes longer, too
+    assert one.limit == np.inf
+
+
+def test_no_loop_over_examples_is_tried_where_little_can_be_won(estimated):
+    executable = Executable(1 * MS, 400 * MS)
+    one = Race(executable, lambda: True, is_map=True)
+    assert run_of(one, executable, 1 * MS, 0, 9 * MS, 2) == "ii"
+
+
+def test_what_calls_took_before_there_was_a_trace_is_known(estimated):
+    executable = Executable(20 * MS, 400 * MS)
+    one = Race(executable, lambda: True, is_map=False, plain=1 * MS)
+    assert run_of(one, executable, 20 * MS, 0, 1 * MS, 3) == "ppp"
+    one = Race(executable, lambda: True, is_map=False, plain=900 * MS)
+    assert run_of(one, executable, 20 * MS, 0, 900 * MS, 3) == "iii"
+
+
+def test_a_loop_that_is_given_up_leaves_nothing_behind(monkeypatch):
+    monkeypatch.setattr(race, "EARLY", 1)
+    monkeypatch.setattr(race, "interpreting", lambda graph, *_: 1)
+
+    def f(x):
+        x += 1
+        return x.sum()
+
+    x = np.arange(12.0).reshape(4, 3)
+    given = x.copy()
+    traced = lw.function(lw.vmap(f))
+    np.testing.assert_array_equal(traced(x), (given + 1).sum(1))
+    np.testing.assert_array_equal(x, given)
+    (concrete,) = traced._traces.all()
+    assert concrete.race._exceeded
+    assert concrete.race.traced < np.inf
+
+
+@pytest.mark.parametrize(("each", "index"), [(1, None), (30, 3), (400, 1)])
+def test_a_loop_that_will_take_too_long_is_given_up_early(each, index, monkeypatch):
+    now = 0
+    monkeypatch.setattr(limits, "perf_counter_ns", lambda: now)
+    at = None
+    try:
+        with limits.limited(1000):
+            pace = limits.Pace(100)
+            for i in range(100):
+                at = i
+                pace.check(i)
+                now += each
+        at = None
+    except limits.TookTooLong:
+        pass
+    assert at == index
 
 
 def test_what_a_loop_of_unknown_length_takes_is_not_guessed():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter_ns
 from types import MethodType
 from typing import Any, NamedTuple
@@ -10,8 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from lanewise.api.contained import Unchanged
-from lanewise.api.faster import FasterPlain, run_itself
+from lanewise.api.faster import FasterPlain, Postponed, run_itself
 from lanewise.api.keys import (
     Key,
     Text,
@@ -123,9 +124,9 @@ class ConcreteFunction:
             if only.value is not None and recording.structure == _LEAF:
                 self._rank = only.value.type.ndim
 
-    def watch(self, unchanged: Unchanged) -> None:
+    def watch(self, plain: Postponed) -> None:
         """Let calls run the function itself where that is faster."""
-        self.race = Race(self._executable, unchanged)
+        self.race = Race(self._executable, plain.unchanged, plain.is_map, plain.least)
         self._executable.told = self.race.told
 
     # --- running ------------------------------------------------------------------------------
@@ -148,9 +149,12 @@ class ConcreteFunction:
             return self.run_traced(arrays)
         if race.is_plain(arrays):
             positions = self.writes.positions
+            if func is not None and race.limit == math.inf:
+                return run_itself(func, arrays, {}, arrays, positions, race.note)
+            call = FasterPlain(positions, race.note, race.limit, race.note_exceeded)
             if func is None:
-                raise FasterPlain(positions, race.note)
-            return run_itself(func, arrays, {}, arrays, positions, race.note)
+                raise call
+            return call.run(func, arrays, {}, arrays, partial(self.run, arrays, func))
         start = perf_counter_ns()
         result = self.run_traced(arrays)
         race.note_traced(perf_counter_ns() - start)

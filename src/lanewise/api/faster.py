@@ -45,17 +45,21 @@ class FasterPlain(PlainCall):
         Of the arrays that the function may write to.
     note
         Takes the nanoseconds that the call took, if somebody wants to know.
-    trace_now
-        Has a map traced after all, if the plain loop takes longer than a trace is put off for.
+    limit
+        The nanoseconds after which the plain loop of a map is given up, and the call made anew.
+    exceeded
+        Is told of it.
     """
 
     def __init__(
         self,
         positions: Sequence[int],
         note: Callable[[int], None] | None,
-        trace_now: Callable[[], None] | None = None,
+        limit: float = math.inf,
+        exceeded: Callable[[], None] | None = None,
     ) -> None:
-        self._positions, self._note, self._trace_now = positions, note, trace_now
+        self._positions, self._note = positions, note
+        self._limit, self._exceeded = limit, exceeded
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
@@ -63,16 +67,16 @@ class FasterPlain(PlainCall):
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays.
 
-        ``again`` makes the call anew, once there is a trace that runs it: nothing but the results
-        is seen of a map's loop.
+        ``again`` makes the call anew, by its trace: nothing but the results is seen of a map's
+        loop.
         """
-        if self._trace_now is None:
+        if self._exceeded is None:
             return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
-            with limited(PATIENCE * FIRST):
+            with limited(self._limit):
                 return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         except TookTooLong:
-            self._trace_now()
+            self._exceeded()
         return again()
 
 
@@ -135,7 +139,8 @@ class Postponed:
         self._positions = range(len(arrays))
         #: Tells whether the function depends on the same as it did.
         self.unchanged = unchanged
-        self._is_map = is_map
+        #: Whether the function is a map, of which the plain loop may be given up.
+        self.is_map = is_map
         #: How long the next attempt to trace the function may take.
         self.nanoseconds = FIRST if is_small else math.inf
         self._due = self._spent = 0.0
@@ -164,8 +169,9 @@ class Postponed:
     @property
     def call(self) -> FasterPlain:
         """What runs the function itself."""
-        trace_now = self.trace_now if self._is_map else None
-        return FasterPlain(self._positions, self.note_plain, trace_now)
+        if not self.is_map:
+            return FasterPlain(self._positions, self.note_plain)
+        return FasterPlain(self._positions, self.note_plain, PATIENCE * FIRST, self.trace_now)
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""

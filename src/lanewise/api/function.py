@@ -13,7 +13,6 @@ import numpy as np
 
 from lanewise.api import nested
 from lanewise.api.concrete import ConcreteFunction
-from lanewise.api.contained import Unchanged
 from lanewise.api.elsewhere import answers
 from lanewise.api.faster import FasterPlain, Postponed, itself, postponable
 from lanewise.api.features import features_of
@@ -333,7 +332,7 @@ class Function:
             return self._made(arguments, exact)
         try:
             with limited(plain.nanoseconds):
-                made = self._made(arguments, exact, plain.unchanged)
+                return self._made(arguments, exact, plain)
         except (TookTooLong, Exception) as error:
             if known is None and isinstance(error, Exception):
                 raise
@@ -342,15 +341,12 @@ class Function:
                 traces.postponed.clear()
             traces.postponed[arguments.key] = plain
             return plain
-        if made.race is not None:
-            made.race.begin_with(plain.least)
-        return made
 
     def _made(
         self,
         arguments: Arguments,
         shapes: tuple[Shape, ...],
-        unchanged: Unchanged | None = None,
+        plain: Postponed | None = None,
     ) -> ConcreteFunction:
         options = self._options
         with _Tracing(self, (arguments.structure, *arguments.keys)):
@@ -376,8 +372,8 @@ class Function:
             make,
             options.compile,
         )
-        if unchanged is not None and recording.is_alone:
-            concrete.watch(unchanged)
+        if plain is not None and recording.is_alone:
+            concrete.watch(plain)
         self._traces.add(arguments, concrete)
         return concrete
 

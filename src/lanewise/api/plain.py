@@ -16,7 +16,7 @@ import numpy as np
 
 from lanewise.errors import annotate
 from lanewise.trace import tree
-from lanewise.trace.limits import check_time
+from lanewise.trace.limits import Pace
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
@@ -65,8 +65,9 @@ def loop(
         (x, False) if dim is None else (np.moveaxis(x, dim, 0), True)
         for x, dim in zip(operands, in_dims, strict=True)
     ]
+    pace = Pace(size)
     for index in range(size):
-        check_time()
+        pace.check(index)
         try:
             result = call([_own(x[index] if mapped else x) for x, mapped in examples])
         except Exception as error:

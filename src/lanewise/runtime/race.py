@@ -31,9 +31,12 @@ SLOW = 500_000_000
 DARING, BOUNDED = 8, 32
 #: How much longer than a call of the plain function calls take until it is tried again.
 PATIENCE = 20
-#: What the plain function may lose by, and how often in a row, without having lost: a first call is
-#: slower than others, as its code and its memory are not in the caches.
+#: What the plain function may lose by, and how often in a row, without having lost: a first call
+#: is slower, as its code and its memory are not in the caches. Estimates are off by as much.
 CLOSE, ROUNDS = 4, 3
+#: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
+#: can be given up; before the first call, too.
+EARLY = 10_000_000
 #: How often in a row the plain function may lose until nobody asks again; and how often it must
 #: have won until nobody asks any more who forces a way to run.
 ENOUGH = 3
@@ -46,11 +49,30 @@ LAST = 3
 
 
 class Race:
-    """Measures the calls of a trace by both ways, and says which the next one takes."""
+    """Measures the calls of a trace by both ways, and says which the next one takes.
 
-    def __init__(self, executable: Executable, unchanged: Callable[[], bool]) -> None:
+    Parameters
+    ----------
+    executable
+        What was traced.
+    unchanged
+        Tells whether the plain function depends on the same as it did.
+    is_map
+        Whether the plain function is a loop over examples, which may be given up in between.
+    plain
+        The nanoseconds of its calls before there was a trace, if any did not take too long.
+    """
+
+    def __init__(
+        self, executable: Executable, unchanged: Callable[[], bool], is_map: bool = False,
+        plain: float = math.inf,
+    ) -> None:  # fmt: skip
         self._executable = executable
         self._unchanged = unchanged
+        self._is_map = is_map
+        #: Nanoseconds after which the next call of the plain function is given up; after which
+        #: one was.
+        self.limit, self._exceeded = math.inf, 0.0
         self._is_native = False
         self._least: float | None = None
         self._count = self._won = self._lost = self._close = 0
@@ -62,11 +84,7 @@ class Race:
         self._traced: deque[int] = deque(maxlen=LAST)
         self._plain: deque[int] = deque(maxlen=LAST)
         #: Nanoseconds of a call by each way.
-        self.traced = self.plain = math.inf
-
-    def begin_with(self, plain: float) -> None:
-        """Begin with what calls of the plain function took before there was a trace, if any did."""
-        self.plain = plain
+        self.traced, self.plain = math.inf, plain
 
     def is_plain(self, arguments: Sequence[Any]) -> bool:
         """Whether the next call, on some arguments, runs the plain function."""
@@ -74,6 +92,7 @@ class Race:
             self._unmeasured -= 1
             self.note = None
             return not is_observed() and self._unchanged()
+        self.limit = self._limit if self._is_map and self.plain == math.inf else math.inf
         if not (
             self.is_ahead()
             and (self._won > ENOUGH or backend() is None)
@@ -92,15 +111,19 @@ class Race:
         is_native = executable.native is not None
         if is_native and not self._is_native:
             return False  # what was compiled may win
+        if self._exceeded and self.plain == math.inf:
+            return self._exceeded < self._limit
+        if self._is_map and self.plain == math.inf and self._is_cheap_to_try:
+            return True
         if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
             known = self.plain if self.plain < math.inf else self._estimated
             return known < executable.whole
         if self.traced < SHORT:
             return False
-        if self._count < 2:  # the function may have run before there was a trace
-            known = not is_native and self.plain < math.inf
-            return known and self.plain < min(self.traced, self._interpreted)
+        if self._count < 2:
+            # It may have run before the trace has, or was tried before.
+            return not is_native and self.plain < math.inf and self.plain < self._known
         if self.plain < self.traced or self._close:
             return True
         if self.plain < math.inf:
@@ -108,6 +131,33 @@ class Race:
         if self._least is None:
             self._least = _least(executable.graph, self.traced)
         return self._least < self.traced
+
+    @property
+    def _is_cheap_to_try(self) -> bool:
+        """Whether one example should not take longer than a call of the trace."""
+        limit = self._limit
+        return limit > EARLY and interpreting(self._executable.graph, {}, 0) < DARING * limit
+
+    @property
+    def _limit(self) -> float:
+        """Nanoseconds that a call of the trace takes or should take, compiling it included."""
+        takes = self._known
+        if self._executable.native is None:
+            takes = min(takes, self._executable.whole)
+        return max(takes, EARLY)
+
+    @property
+    def _known(self) -> float:
+        """Nanoseconds that a call of the trace takes, or at most should take."""
+        return self.traced if self.traced < math.inf else CLOSE * self._interpreted
+
+    def note_exceeded(self) -> None:
+        """Note that a call of the plain function was given up."""
+        self._exceeded = self.limit
+        self._lost += 1
+        self._tried = self._count
+        if self._executable.native is None:
+            self._executable.spend(self.limit)
 
     @cached_property
     def _interpreted(self) -> float:
@@ -175,8 +225,7 @@ class Race:
         if not self.is_ahead():
             return ""
         took = "" if self.plain == math.inf else f"took {duration(self.plain)}, and "
-        known = self.traced if self.traced < math.inf else self._interpreted
-        return f"the function itself {took}may be faster than {duration(known)}"
+        return f"the function itself {took}may be faster than {duration(self._known)}"
 
 
 def _least(graph: Graph, traced: float) -> float:

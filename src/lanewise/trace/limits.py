@@ -1,24 +1,28 @@
-"""How long a function may be traced: a loop over Python's own numbers is recorded as it runs.
+"""How long a function may be traced, or a loop over examples run: what takes longer is ended.
 
-Whoever can do without the trace says so; the parts of the recording that may go on and on ask.
+Whoever can do without the one or the other says so; what may go on and on asks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter_ns
 
 from lanewise.trace.trace import state
 
+#: A loop is given up when, at the pace of this part of its time, it would take so much longer.
+PART, BEYOND = 1 / 16, 2
+
 
 class TookTooLong(BaseException):
-    """Ends a trace that takes longer than it may."""
+    """Ends what takes longer than it may."""
 
 
 @contextmanager
 def limited(nanoseconds: float) -> Generator[None]:
-    """End what is traced in a ``with`` block by `TookTooLong` if it takes longer."""
+    """End what is traced or looped over in a ``with`` block by `TookTooLong` if it takes longer."""
     before = state.until
     state.until = min(before, perf_counter_ns() + nanoseconds)
     try:
@@ -31,3 +35,19 @@ def check_time() -> None:
     """Raise `TookTooLong` if what is being traced has taken longer than it may."""
     if perf_counter_ns() > state.until:
         raise TookTooLong
+
+
+class Pace:
+    """Raises `TookTooLong` as soon as a loop over examples shows that it will take too long."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._start = size, perf_counter_ns()
+
+    def check(self, index: int) -> None:
+        """Look at the time, before an example is run."""
+        until = state.until
+        if until == math.inf:
+            return
+        taken, may = perf_counter_ns() - self._start, until - self._start
+        if taken > may or (taken > may * PART and taken * self._size > may * index * BEYOND):
+            raise TookTooLong
