@@ -6,7 +6,6 @@ import math
 import re
 import traceback
 import warnings
-from collections import deque
 
 import numpy as np
 import pytest
@@ -407,19 +406,10 @@ def chosen_object(x):
     return pair.a - pair.b
 
 
-def grown_deque(x):
-    queue = deque([x])
-    other = queue
-    if x > 0:
-        queue.append(x)
-    return len(other)
-
-
 @pytest.mark.parametrize(
     ("func", "message"),
     [
         (chosen_object, "of type Pair in one branch and another Pair in another .* a dataclass"),
-        (grown_deque, r"a deque of \d .* use a list: append and pop\(0\)"),
     ],
 )
 def test_what_cannot_be_chosen_by_data_is_named_and_what_to_write_instead(func, message):

@@ -54,7 +54,10 @@ def test_elements_of_a_range():
 
 def test_a_range_of_data_cannot_be_unrolled():
     with pytest.raises(ConcretizationError, match="length of a range depends"):
+        lw.vmap(lambda n: tuple(fn(range)(n)))(np.array([1, 2]))
+    with pytest.raises(UnsupportedError, match="returns a list whose length is data"):
         lw.vmap(lambda n: list(fn(range)(n)))(np.array([1, 2]))
+    assert lw.vmap(lambda n: sum(list(fn(range)(n))))(np.array([1, 2])).tolist() == [0, 1]
 
 
 # --- by position ----------------------------------------------------------------------------------

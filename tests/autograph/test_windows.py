@@ -283,7 +283,15 @@ def test_lists_of_windows_of_which_only_the_length_is_asked_for():
     assert lw.vmap(in_a_loop)(xs).tolist() == [in_a_loop(x) for x in xs]
 
 
-@pytest.mark.parametrize("listed", [list, tuple, sorted, lambda w: (lambda *v: v)(*w),
+@pytest.mark.parametrize("listed", [list, sorted])
+def test_lists_of_as_many_as_there_are(listed):
+    def f(i):
+        return len(listed(np.arange(10.0)[i : i + 4] * i))
+
+    assert lw.vmap(f)(np.array([0, 6, 8])).tolist() == [f(0), f(6), f(8)]
+
+
+@pytest.mark.parametrize("listed", [tuple, lambda w: (lambda *v: v)(*w),
                                     lambda w: list(map(float, w)), lambda w: [*w][1:]])  # fmt: skip
 def test_lists_of_windows_that_data_place(listed):
     def f(i):

@@ -10,23 +10,14 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ControlFlowError, UnsupportedError
-from support.everywhere import assert_like_the_loop
+from support.everywhere import Programs, assert_like_the_loop
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(size=(6, 12))
 A[:, 0] = 1 + np.abs(A[:, 0])
 K = RNG.integers(0, 4, size=(6, 9))
-PROGRAMS = {}
-
-
-def program(*batches):
-    """Note a function with the arguments that it is called with."""
-
-    def note(func):
-        PROGRAMS[func.__name__] = func, batches
-        return func
-
-    return note
+PROGRAMS = Programs()
+program = PROGRAMS.note
 
 
 @program(A)
@@ -198,7 +189,7 @@ def held_by_two(x):
     return len(other)
 
 
-@pytest.mark.parametrize("func", [rotated, inserted_where_it_may_be_full, held_by_two])
+@pytest.mark.parametrize("func", [rotated, inserted_where_it_may_be_full])
 def test_other_uses_are_refused(func):
     refusals = ControlFlowError, UnsupportedError
     with pytest.raises(refusals, match=r"(list|deque).*test_growing_deques\.py:"):

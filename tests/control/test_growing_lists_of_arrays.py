@@ -7,22 +7,13 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ControlFlowError, UnsupportedError
-from support.everywhere import assert_like_the_loop
+from support.everywhere import Programs, assert_like_the_loop
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(6, 9))
 A[:, 0] = 1 + np.abs(A[:, 0])
-PROGRAMS = {}
-
-
-def program(*batches):
-    """Note a function with the arguments that it is called with."""
-
-    def note(func):
-        PROGRAMS[func.__name__] = func, batches
-        return func
-
-    return note
+PROGRAMS = Programs()
+program = PROGRAMS.note
 
 
 @program(A)

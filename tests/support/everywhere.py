@@ -15,6 +15,19 @@ from support.backends import backend, outcome
 from support.oracle import assert_same
 
 
+class Programs(dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]):
+    """Functions, each with the arguments that it is called with, by their names."""
+
+    def note(self, *batches: Any) -> Callable[[Any], Any]:
+        """Return a decorator that notes a function with its arguments."""
+
+        def enter(func: Any) -> Any:
+            self[func.__name__] = func, batches
+            return func
+
+        return enter
+
+
 def assert_like_the_loop(
     func: Callable[..., Any], *batches: np.ndarray, maps: bool = True, rtol: float = 1e-9
 ) -> None:

@@ -33,6 +33,7 @@ from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
+from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
@@ -356,7 +357,8 @@ def called(
 ) -> tuple[Any, bool]:
     """Call what traces `func`; return its result, and whether all of its branches raise."""
     try:
-        return call(*args, **kwargs), False
+        result = call(*args, **kwargs)
+        return ON_CONTENTS["returned"](result, func) if state.has_contents else result, False
     except Stop:
         if current_trace() is not trace:
             raise UnsupportedError(

@@ -23,7 +23,7 @@ from lanewise.autograph.aliases import (
 )
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
 from lanewise.autograph.keeping import keep, living
-from lanewise.autograph.lists.grown import alike, list_of_slot, owned
+from lanewise.autograph.lists.grown import alike, is_held, list_of_slot, owned
 from lanewise.autograph.merge import Merge
 from lanewise.autograph.optional import asked
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
@@ -213,6 +213,8 @@ class Fork:
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
+            if is_held(slot):
+                left = merge.lists_alike(left, are_held=True)
             if any(end is not None for end in self.ends):
                 count_before = len(merge.joined)
                 slot_builders.append((slot, merge.variable(slot.name, left)))

@@ -30,6 +30,7 @@ from lanewise.autograph.sequences import (
     TracedRange,
     Zipped,
     as_sequence,
+    has_data_length,
     is_data,
 )
 from lanewise.autograph.tables import Picked, Table
@@ -54,6 +55,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of
 from lanewise.trace.classwise import each_class
+from lanewise.trace.contents import ON_CONTENTS, holds
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.regions import Region, born, is_watched, note_container, note_length
@@ -252,6 +254,23 @@ def next_(iterator: Any, *default: Any) -> Any:
     return next(iterator, *default)
 
 
+@replaces(builtins.list)
+def list_(*args: Any) -> list[Any]:
+    """``list``: of a length that is data too."""
+    if args and has_data_length(args[0]):
+        return ON_CONTENTS["listed"](list, *args)
+    return list(*args)
+
+
+@replaces(builtins.filter)
+def filter_(function: Any, iterable: Any) -> Any:
+    """``filter``: a list where data decide which elements there are."""
+    is_followed = is_data(iterable) or (type(iterable) in (list, tuple) and is_traced(iterable))
+    if is_followed:
+        return ON_CONTENTS["filtered"](function, iterable)
+    return filter(function, iterable)
+
+
 def _born_result(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose result belongs to the region in which it is called."""
 
@@ -396,11 +415,8 @@ max_ = replaces(builtins.max)(_extreme("max", lambda x, y: less(y, x), -np.inf))
 @replaces(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
     """``sorted``: a list of as many items, ordered by a key that may be data; stable."""
-    tensor = traced(iterable)
-    if tensor is not None and tensor.ndim and isinstance(tensor.shape[0], Dim):
-        raise UnsupportedError(
-            f"sorted() of an array of a length that is data{at(here())}: use np.sort"
-        )
+    if has_data_length(iterable):
+        return ON_CONTENTS["listed"](sorted, iterable, key=key, reverse=reverse)
     items = list(iterable)
     keys = items if key is None else [key(item) for item in items]
     if not is_traced(keys) or len(items) < 2:
@@ -455,6 +471,8 @@ def contains(container: Any, item: Any) -> Any:
     kind = type(container)
     if kind is TracedRange:
         return container.contains(item)
+    if holds(container):
+        return ON_CONTENTS["contains"](container, item)
     tensor = traced(container)
     if tensor is not None:
         return weak(np.any(tensor == item), bool)

@@ -39,6 +39,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import _is_own, here
 from lanewise.trace.classwise import WRITING_TO_FIRST
 from lanewise.trace.constructors import CONSTRUCTORS, as_array, scratch_method
+from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.limits import check_time
 from lanewise.trace.regions import (
     Aside,
@@ -78,8 +79,11 @@ def replaces(*functions: Any) -> Callable[[F], F]:
     return enter
 
 
-def fn(f: Any) -> Any:
-    """Return what to call in place of `f`: where nothing is traced, `f` itself."""
+def fn(f: Any, is_first: bool = False) -> Any:
+    """Return what to call in place of `f`: where nothing is traced, `f` itself.
+
+    ``is_first`` says that arguments are yet to be computed, by other calls.
+    """
     if state.trace is None:
         return f
     check_time()
@@ -88,6 +92,8 @@ def fn(f: Any) -> Any:
         return f
     make = MAKERS.get(kind)
     found = _other(f) if make is None else make(f)
+    if state.has_contents or is_first:
+        found = ON_CONTENTS["call"](f, found)
     trace = state.trace
     kind = type(trace)
     if kind is Aside or kind is Continuation:
@@ -172,6 +178,8 @@ def _function(f: Any) -> Any:
 def _library(f: Any) -> Any:
     """Return what to call in place of a function that is not converted."""
     code = getattr(f, "__code__", None)
+    if code is _ASKING:
+        return f
     if code is _DECORATED_BY_ERRSTATE:
         return _under_errstate(f)
     if code is _MANAGING:
@@ -388,6 +396,10 @@ def _asking(method: Any) -> Any:
         return fn(method)(*args, **kwargs)
 
     return ask
+
+
+#: The code of what stands in a class for such a method.
+_ASKING = _asking(len).__code__
 
 
 def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:

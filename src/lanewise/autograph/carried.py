@@ -9,14 +9,15 @@ from lanewise.autograph.aliases import (
     arrays_in,
     settle,
 )
-from lanewise.autograph.lists.columns import LISTS
 from lanewise.autograph.lists.grown import (
     Grown,
     alike,
     as_stepping,
+    held,
     in_form_of,
     is_like,
     is_own,
+    whole,
 )
 from lanewise.autograph.optional import (
     alike_but_for_none,
@@ -51,6 +52,7 @@ from lanewise.autograph.state import (
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
+from lanewise.trace.contents import LISTS, holds
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import (
     Packing,
@@ -62,7 +64,7 @@ from lanewise.trace.packed import (
     steps_on,
     unbounded,
 )
-from lanewise.trace.regions import Region, resumed
+from lanewise.trace.regions import Region, lend, resumed
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace
@@ -116,6 +118,10 @@ class Variable:
         self.sealed = tree.lists_within(entry)
         #: Whether it is a list of which all uses are known: it stays one object.
         self.is_list = not is_changed and type(entry) in LISTS and is_own(entry)
+        #: Whether it is what a list holds, which may be a list whose length is data.
+        self.is_held = False
+        #: Whether it is a list that holds what is carried: another one in each turn.
+        self.is_holding = False
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if may_be_missing(entry):
             self._become_optional()
@@ -146,6 +152,7 @@ class Variable:
 
     def _begin_with(self, is_maybe: bool, is_changed: bool) -> None:
         _, value = self._apart(self.entry)
+        value = whole(value) if self.is_holding else value
         self.is_maybe = is_maybe
         self.is_known = value is not DONT_CARE
         self.shown = arrays_in(value) if self.packing else []
@@ -197,7 +204,7 @@ class Variable:
             if type(leaf) in WEAK_DTYPES:
                 region.counters.add(value)
             self.fresh.append((leaves[-1], value, leaf))
-        result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
+        result = self._holding(leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:
             return result
         flag = region.input(array_type(FLAG.dtype, ()))
@@ -206,6 +213,30 @@ class Variable:
         if type(result) is Tensor:
             self.fresh = [(result, value, leaf) for _, value, leaf in self.fresh]
         return result
+
+    def _holding(self, leaves: list[Any]) -> Any:
+        """Return what it is, of its leaves."""
+        value = unflatten(self.structure, leaves)
+        if not self.is_holding:
+            return value
+        result = held(value)
+        lend([result, self._first], self.name)  # which may be one
+        return result
+
+    def become_holding(self, region: Region, now: Any) -> bool:
+        """Be a list that holds as many elements as turns leave; whether that can be."""
+        entry = self.entry
+        if self.is_place or self.is_holding or type(entry) not in LISTS or type(now) not in LISTS:
+            return False
+        if now is entry or self.is_maybe or not (holds(entry) or holds(now)):
+            return False
+        found = alike([whole(entry), whole(now)], [self.home, region], True, True)
+        if found is None:
+            return False
+        self.is_holding, self.is_list = True, False
+        self._first, self.entry = entry, held(found[0])
+        self._begin_with(False, True)
+        return True
 
     def _packed(self, value: Any, region: Trace) -> Any:
         """Return what it holds with the arrays packed that have to be."""
@@ -262,7 +293,7 @@ class Variable:
         """Hold a list as arrays from now on, which a turn leaves as `now`; whether that can be."""
         if now is self.entry or (self._can_unroll and type(now) is not Grown):
             return False
-        found = alike([self.entry, now], [self.home, region], self.is_list)
+        found = alike([self.entry, now], [self.home, region], self.is_list, self.is_held)
         if found is None or is_like(self.entry, found[0]):
             return False
         self.is_list = False
@@ -273,6 +304,8 @@ class Variable:
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
+            if self.is_holding:
+                return in_form_of(whole(self.entry), whole(end))
             return in_form_of(self.entry, end)
 
     def _loses(self, region: Region, end: Any) -> bool:
@@ -289,6 +322,8 @@ class Variable:
             return True
         if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
             self.is_lost = True
+            return False
+        if self.become_holding(region, end):
             return False
         stable = not self.become_array(region, end)
         if self.is_list and end is self.entry:
@@ -371,7 +406,7 @@ class Variable:
             leaves.append(leaf if kind is None else tensor_of(next(values), kind))
             if kind is not None and kind.mixed is not None:
                 note_mixed(leaves[-1], kind.mixed, tensor_of(next(values), CODES))
-        result = unflatten(self.structure, leaves) if self.is_known else DONT_CARE
+        result = self._holding(leaves) if self.is_known else DONT_CARE
         if not self.is_maybe:
             return result
         return self._missing(result, tensor_of(next(values), FLAG))

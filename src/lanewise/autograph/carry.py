@@ -27,6 +27,7 @@ from lanewise.autograph.aliases import (
 )
 from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import (
+    is_held,
     list_of_slot,
     owned,
 )
@@ -36,6 +37,7 @@ from lanewise.autograph.state import (
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
+from lanewise.trace.contents import LISTS
 from lanewise.trace.packed import (
     TurnsMade,
 )
@@ -128,13 +130,16 @@ class Carry:
             else:
                 before = region.changes[key][1]
                 self.slots[key] = slot, Variable(slot.name, before, True, self._can_unroll)
+                self.slots[key][1].is_held = is_held(slot)
                 stable = False
         return stable and self._meet_sharing(region, left, end)
 
     def _takes_list(self, region: Region, slot: Slot, value: Any) -> bool:
         """Whether a list that a turn made longer or shorter is a variable that holds it alone."""
         items = list_of_slot(slot)
-        if items is None or len(value) == len(items) or self._can_unroll:
+        if items is None or self._can_unroll:
+            return False
+        if type(value) in LISTS and len(value) == len(items):
             return False
         own = [variable for variable in self.variables if variable.entry is items]
         return len(own) == 1 and own[0].become_array(region, owned(value))

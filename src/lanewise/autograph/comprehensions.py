@@ -48,7 +48,8 @@ from lanewise.autograph.scopes import (
     uses,
 )
 
-#: Marks a list comprehension that becomes a loop.
+#: Marks a list comprehension that becomes a loop: where one of these variables is data, or else
+#: where there is any trace.
 GROWN = "_is_grown"
 #: Reductions by name, and as attributes of ``math``, by whatever name. NumPy's are none: of a list
 #: they make an array, of as many axes as it has.
@@ -99,10 +100,16 @@ class Reductions(ast.NodeTransformer):
         native = self._native(node, values)
         looping = call(load(made), load(values), *map(load, passed))
         iterable = self.visit(node.generators[0].iter)
+        names = node.__dict__[GROWN]
+        deciding: list[ast.expr] = []
+        if names is not None:
+            deciding = [ast.Tuple([*map(load, names)], ast.Load())]
+        if names is not None and any([part.ifs for part in node.generators]):
+            deciding.append(constant(True))
         if self.in_comprehension:
-            choice = ast.IfExp(hook("grows", load(values)), looping, native)
+            choice = ast.IfExp(hook("grows", load(values), *deciding), looping, native)
             return place(immediate([values], choice, iterable), node)
-        test = hook("grows", walrus(values, iterable))
+        test = hook("grows", walrus(values, iterable), *deciding)
         return place(ast.IfExp(test, looping, native), node)
 
     def _passed(self, node: Comprehension) -> list[str]:

@@ -250,6 +250,8 @@ class Expressions(ast.NodeTransformer):
         attribute = func.attr if isinstance(func, ast.Attribute) else None
         if name == "locals" and not node.args and not node.keywords:
             return _filtered_locals(node)
+        given = [*node.args, *[keyword.value for keyword in node.keywords]]
+        is_first = any([isinstance(part, ast.Call) for arg in given for part in ast.walk(arg)])
         self.generic_visit(node)
         if name == "super" or _is_own(func):
             return node
@@ -257,7 +259,7 @@ class Expressions(ast.NodeTransformer):
             made = hook("print_", hook("deferred"), node.func, *node.args)
             made.keywords = node.keywords
             return place(made, node)
-        node.func = place(hook("fn", node.func), func)
+        node.func = place(hook("fn", node.func, *[constant(True)] * is_first), func)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -352,17 +354,25 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
         if isinstance(op, ast.IsNot):
             return hook("not_", hook("is_none", left))
     symbol = _SYMBOLS.get(type(op))
-    if symbol and (isinstance(left, ast.Tuple) or isinstance(right, ast.Tuple)):
+    is_display = isinstance(left, _DISPLAYS) or isinstance(right, _DISPLAYS)
+    is_any = isinstance(op, (ast.Eq, ast.NotEq)) and not (_is_number(left) or _is_number(right))
+    if symbol and (is_display or is_any):
         return hook("compare", constant(symbol), left, right)
     return ast.Compare(left, [op], [right])
 
 
 #: By the conversion of a field of an f-string, what gives it.
 _CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
+_DISPLAYS = (ast.Tuple, ast.List)
 #: Comparisons that tuples decide by those of their elements.
 _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression is surely no list."""
+    return isinstance(node, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare))
 
 
 def _is_choice(node: ast.expr) -> bool:

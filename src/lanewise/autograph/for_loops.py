@@ -9,7 +9,7 @@ import numpy as np
 
 from lanewise.autograph.branches import Fork, not_, stops, truth
 from lanewise.autograph.iterators import take_from_outside
-from lanewise.autograph.sequences import TracedRange, as_sequence
+from lanewise.autograph.sequences import TracedRange, as_sequence, refuse_changed
 from lanewise.autograph.turns import ATTEMPTS, Turns, titles
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
@@ -295,6 +295,7 @@ class For:
             self._has_stopped = False
             yield item
             self._check_alike(region)
+            refuse_changed(sequence, region)
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lanewise.autograph.lists.grown import alike, is_own, owned
+from lanewise.autograph.lists.grown import alike, held, is_own, owned
 from lanewise.autograph.optional import (
     alike_but_for_none,
     apart_from_none,
@@ -38,6 +38,7 @@ from lanewise.autograph.state import (
 from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Value
 from lanewise.trace import tree
+from lanewise.trace.contents import LISTS
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, is_plain, lend, resumed
@@ -145,7 +146,7 @@ class Merge:
         return build
 
     def _tree(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
-        ends = self._lists_alike(ends)
+        ends = self.lists_alike(ends)
         alive = [end for end in ends if end is not DONT_CARE]
         if not alive:
             return lambda results: DONT_CARE
@@ -154,10 +155,10 @@ class Merge:
             len(alive) == len(ends) or self._is_outer(first)
         ):
             return lambda results: first
-        ends = self._packed(ends)
+        ends = given = self._packed(ends)
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
-        ends = alike_but_for_none(ends)
+        ends, are_held = self._held_alike(alike_but_for_none(ends))
         first = next(end for end in ends if end is not DONT_CARE)
         sealed = set.intersection(*[tree.lists_within(end) for end in alive])
         sealed -= {id(each) for region in self.regions for each in region.made()}
@@ -175,14 +176,14 @@ class Merge:
         are_own = all([is_own(end) for end in alive])
         outer = [] if are_own else [
             container
-            for region, end in zip(self.regions, ends, strict=True)
+            for region, end in zip(self.regions, given, strict=True)
             for container in tree.containers(end)
             if id(container) not in sealed and not region.has_born(container)
         ]  # fmt: skip
 
         def whole(results: Sequence[Tensor]) -> Any:
             value = unflatten(structure, [build(results) for build in builders])
-            value = owned(value) if are_own else value
+            value = held(value) if are_held else owned(value) if are_own else value
             own = [x for x in tree.containers(value) if id(x) not in sealed]
             if outer:
                 lend([*outer, *own], name)
@@ -192,16 +193,26 @@ class Merge:
 
         return whole
 
-    def _lists_alike(self, ends: Sequence[Any]) -> Sequence[Any]:
+    def lists_alike(self, ends: Sequence[Any], are_held: bool = False) -> Sequence[Any]:
         """Return what branches left, lists as arrays where their lengths differ."""
         pairs = [
             (end, r) for end, r in zip(ends, self.regions, strict=True) if end is not DONT_CARE
         ]
-        found = alike([end for end, _ in pairs], [region for _, region in pairs])
+        given, regions = [end for end, _ in pairs], [region for _, region in pairs]
+        found = alike(given, regions, are_held=are_held)
         if found is None:
             return ends
         rest = iter(found)
         return [end if end is DONT_CARE else next(rest) for end in ends]
+
+    def _held_alike(self, ends: Sequence[Any]) -> tuple[Sequence[Any], bool]:
+        """Return what lists hold which branches left, and whether the result is to hold such."""
+        alive = [end for end in ends if end is not DONT_CARE]
+        is_one = all([end is alive[0] for end in alive[1:]])
+        if is_one or not all([type(end) in LISTS for end in alive]):
+            return ends, False
+        found = self.lists_alike(ends, are_held=True)
+        return found, found is not ends
 
     def _packed(self, ends: Sequence[Any]) -> Sequence[Any]:
         """Return what branches left, arrays of sizes that only one of them knows packed."""

@@ -16,13 +16,15 @@ import numpy as np
 
 from lanewise.autograph.tables import Picked, Table, in_range, list_index
 from lanewise.autograph.values import choose, ensure, traced, truth
-from lanewise.errors import ConcretizationError, at
+from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
+from lanewise.trace.contents import ON_CONTENTS, holds
 from lanewise.trace.data_indexing import require_whole
-from lanewise.trace.regions import note_attribute
+from lanewise.trace.regions import Region, note_attribute
 from lanewise.trace.sizes import dim_of, number_of
+from lanewise.trace.slots import ContainerSlot
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 from lanewise.trace.tensor_array import TensorArray
 
@@ -385,6 +387,20 @@ class Rest(Items):
         return self.items.at(position + self.skipped)
 
 
+def refuse_changed(sequence: Items, region: Region) -> None:
+    """Raise where a region changed a list whose length is data, which a loop goes through."""
+    for part in getattr(sequence, "parts", ()):
+        refuse_changed(part, region)
+    if isinstance(items := getattr(sequence, "items", None), Items):
+        refuse_changed(items, region)
+    owner = getattr(sequence, "owner", None)
+    if owner is not None and ContainerSlot(owner).key in region.changes:
+        raise UnsupportedError(
+            f"a for loop changes the list that it goes through{at(here())}, whose length is data. "
+            "Go through a copy, or write a while loop with an index"
+        )
+
+
 # --- what a loop goes through ---------------------------------------------------------------------
 
 
@@ -404,6 +420,8 @@ def as_sequence(iterable: Any) -> Items | None:
     tensor = traced(iterable)
     if tensor is not None:
         return Rows(tensor)
+    if holds(iterable):
+        return ON_CONTENTS["sequence"](iterable)
     kind = type(iterable)
     if kind is range:
         return Numbers(iterable)
@@ -420,7 +438,16 @@ def as_sequence(iterable: Any) -> Items | None:
 
 def is_data(iterable: Any) -> bool:
     """Whether an iterable is an array that is traced, or has a length that is data."""
-    return isinstance(iterable, (Items, TensorArray)) or traced(iterable) is not None
+    is_items = isinstance(iterable, (Items, TensorArray))
+    return is_items or traced(iterable) is not None or holds(iterable)
+
+
+def has_data_length(iterable: Any) -> bool:
+    """Whether the number of elements of something that can be gone through is data."""
+    if isinstance(iterable, Items):
+        return type(iterable.length) is not int
+    array = traced(iterable)
+    return array is not None and bool(array.shape) and isinstance(array.shape[0], Dim)
 
 
 __all__ = ["Enumerated", "Items", "Reversed", "TracedRange", "Zipped", "as_sequence", "is_data"]

@@ -18,6 +18,7 @@ from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace.contents import ON_CONTENTS, holds
 from lanewise.trace.regions import (
     born,
     in_region,
@@ -41,6 +42,10 @@ _SELF_KNOWING = frozenset((Tensor, Scratch, TracedRange, Picked))
 def getitem(a: Any, k: Any) -> Any:
     """``a[k]``."""
     kind = type(a)
+    if state.has_contents:
+        if holds(a):
+            return ON_CONTENTS["getitem"](a, k)
+        k = ON_CONTENTS["index"](k) if holds(k) else k
     if kind is Tensor or (kind in _PLAIN and type(k) in _PLAIN_KEYS) or state.trace is None:
         return a[k]
     if kind in _SELF_KNOWING or issubclass(kind, Scratch):
@@ -92,6 +97,11 @@ def _refuse_key(a: Any, k: Any) -> NoReturn:
 def setitem(a: Any, k: Any, v: Any) -> None:
     """``a[k] = v``."""
     kind = type(a)
+    if state.has_contents:
+        if holds(a):
+            ON_CONTENTS["setitem"](a, k, v)
+            return
+        k = ON_CONTENTS["index"](k) if holds(k) else k
     if kind is Tensor or state.trace is None or issubclass(kind, Scratch):
         a[k] = v
     elif kind is list or kind is dict:
@@ -151,6 +161,9 @@ def _set_traced(a: Any, k: Any, v: Any) -> None:
 
 def delitem(a: Any, k: Any) -> None:
     """``del a[k]``."""
+    if state.has_contents and holds(a):
+        ON_CONTENTS["delitem"](a, k)
+        return
     method = getattr(type(a), "__delitem__", None)
     if state.trace is not None:
         if type(method) is FunctionType:

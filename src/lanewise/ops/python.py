@@ -100,9 +100,12 @@ class python_call:
 
 def _of_rows(fn: str, dtype: np.dtype, operands: tuple[Any, ...]) -> Any:
     shape = np.broadcast_shapes(*[x.shape[:-1] for x in operands])
-    flat = [np.broadcast_to(x, (*shape, x.shape[-1])).reshape(-1, x.shape[-1]) for x in operands]
     if not math.prod(shape):
         return np.empty(shape, dtype)
+    flat = [
+        np.broadcast_to(x, (*shape, x.shape[-1])).reshape(math.prod(shape), x.shape[-1])
+        for x in operands
+    ]
     rows = zip(*[x.tolist() for x in flat], strict=True)
     found = [FUNCTIONS[fn](*row) for row in rows]
     return np.array(found, dtype).reshape(shape)

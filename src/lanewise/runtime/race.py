@@ -35,8 +35,8 @@ PATIENCE = 20
 #: is slower, as its code and its memory are not in the caches. Estimates are off by as much.
 CLOSE, ROUNDS = 4, 3
 #: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
-#: can be given up; before the first call, too.
-EARLY = 10_000_000
+#: can be given up; before the first call, too, but for no longer than that.
+EARLY, LATE = 10_000_000, 250_000_000
 #: How often in a row the plain function may lose until nobody asks again; and how often it must
 #: have won until nobody asks any more who forces a way to run.
 ENOUGH = 3
@@ -141,7 +141,7 @@ class Race:
     @property
     def _limit(self) -> float:
         """Nanoseconds that a call of the trace takes or should take, compiling it included."""
-        takes = self._known
+        takes = self.traced if self.traced < math.inf else min(self._known, LATE)
         if self._executable.native is None:
             takes = min(takes, self._executable.whole)
         return max(takes, EARLY)

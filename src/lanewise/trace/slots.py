@@ -8,6 +8,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
+from lanewise.trace.contents import LISTS, fill, taken_off
 from lanewise.trace.tensor import Tensor
 
 
@@ -136,9 +137,12 @@ class ContainerSlot(Slot):
         super().__init__(("container", id(container)), f"a {type(container).__name__}", container)
 
     def get(self) -> Any:
-        return self.owner.copy()
+        return taken_off(self.owner) if type(self.owner) in LISTS else self.owner.copy()
 
     def set(self, value: Any) -> None:
+        if type(self.owner) in LISTS:
+            fill(self.owner, value)
+            return
         self.owner.clear()
         getattr(self.owner, "extend" if hasattr(self.owner, "extend") else "update")(value)
 

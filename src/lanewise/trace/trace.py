@@ -183,6 +183,8 @@ class Trace(Builder):
     def __enter__(self) -> Self:
         """Open the trace inside the one that is open in this thread."""
         self.parent = state.trace
+        if self.parent is None:
+            state.has_contents = False
         state.trace = self
         if state.watch is not None:
             self._tell_watch(True)
@@ -462,6 +464,8 @@ class _State(threading.local):
     #: How often the function was traced before because a length that is data is not what it was
     #: taken for. From then on slices may be cut off, and counts have as many places as `ROOM` says.
     room: int = 0
+    #: Whether lists hold elements of which the data say how many there are, in what is traced.
+    has_contents: bool = False
     #: When what is traced has taken too long, by `time.perf_counter_ns` (`lanewise.trace.limits`).
     until: float = float("inf")
 

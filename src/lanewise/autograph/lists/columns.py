@@ -20,16 +20,17 @@ from lanewise.ir.dims import Dim, bounds
 from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
 from lanewise.trace import tree
+from lanewise.trace.contents import Contents
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region
+from lanewise.trace.regions import Region, lend
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
 
-#: What a list is while it is one of Python's.
-LISTS = (list, deque)
 #: What messages call a list to which arrays are appended.
 OF_ARRAYS = "a list of arrays"
+#: What they call an element that is a list itself.
+OF_LISTS = "an element of a list"
 
 
 class Holder(NamedTuple):
@@ -99,6 +100,12 @@ class Element(NamedTuple):
                 note_mixed(leaves[-1], kind.mixed, next(left))
         return leaves
 
+    def made(self, numbers: Sequence[Tensor]) -> Any:
+        """Return the element of the numbers of `types`; nobody may change a list in it."""
+        found = tree.unflatten(self.structure, self.whole(numbers))
+        lend_lists(found)
+        return found
+
     def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
         """Return the numbers of all elements as those of others, which hold them too."""
         left, found = iter(columns), []
@@ -115,11 +122,23 @@ class Element(NamedTuple):
         return found
 
 
+def lend_lists(element: Any) -> None:
+    """Have nobody change the lists that an element of a list consists of: that keeps numbers."""
+    if type(element) is not Tensor and (found := tree.containers(element)):
+        lend(found, OF_LISTS)
+
+
+def _parts(value: Any) -> list[Any]:
+    return tree.flatten(value, lambda x: type(x) is Contents)[0]
+
+
 def element_of(value: Any) -> Element | None:
     """Return what a value is as an element; None if no array can hold such."""
+    if state.has_contents and any([type(x) is Contents for x in _parts(value)]):
+        return None
     leaves, structure = tree.flatten(value, is_missing)
     kinds = [None if may_be_missing(leaf) else kind_of(leaf) for leaf in leaves]
-    if tree.containers(value):  # somebody may change it
+    if not all([type(each) is list for each in tree.containers(value)]):  # who may change
         return None
     if not kinds or any([kind is None for kind in kinds]):
         return None
@@ -146,8 +165,7 @@ class Columns:
 
     def at(self, place: Any) -> Any:
         """Return the element at a place that surely is one."""
-        leaves = self.element.whole([column[place] for column in self.arrays])
-        return tree.unflatten(self.element.structure, leaves)
+        return self.element.made([column[place] for column in self.arrays])
 
     def as_columns(self) -> Columns:
         """Return the list as arrays."""

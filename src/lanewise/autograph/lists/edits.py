@@ -16,7 +16,6 @@ from lanewise.autograph.aliases import settle
 from lanewise.autograph.builtins import in_, index_, ranked
 from lanewise.autograph.calls import fn
 from lanewise.autograph.lists.columns import (
-    LISTS,
     Columns,
     Element,
     Holder,
@@ -24,7 +23,7 @@ from lanewise.autograph.lists.columns import (
     element_of,
     sharing,
 )
-from lanewise.autograph.lists.grown import element_of_all, is_own
+from lanewise.autograph.lists.grown import element_of_all, is_own, whole
 from lanewise.autograph.lists.hooks import (
     TRACED,
     appended,
@@ -34,13 +33,14 @@ from lanewise.autograph.lists.hooks import (
     put_in,
     taken_out,
 )
-from lanewise.autograph.sequences import Items
+from lanewise.autograph.sequences import has_data_length
 from lanewise.autograph.state import Kind
+from lanewise.autograph.subscripts import delitem
 from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.contents import LISTS
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import as_tensor, weak
@@ -53,7 +53,8 @@ def added(items: Any, elements: Any) -> Any:
     if type(items) not in (*LISTS, *TRACED):
         items += listed(elements)
         return items
-    if type(elements) in TRACED or _has_data_length(elements):
+    elements = whole(elements)
+    if type(elements) in TRACED or has_data_length(elements):
         return joined(items, _rows(elements))
     for element in list(elements):
         items = appended(items, element)
@@ -62,9 +63,9 @@ def added(items: Any, elements: Any) -> Any:
 
 def joined(first: Any, second: Any) -> Any:
     """``first + second``, of lists."""
-    both = first, second
     if type(first) not in TRACED and type(second) not in TRACED:
         return first + second
+    both = first, second = whole(first), whole(second)
     if not all([type(each) in (*LISTS, *TRACED) for each in both]):
         return plain(first) + plain(second)
     element = element_of_all(both)
@@ -83,14 +84,6 @@ def copied(items: Any) -> Any:
 def _as_columns(items: Any) -> Any:
     """Return a list that is no longer Python's as arrays."""
     return items.as_columns() if type(items) in TRACED else items
-
-
-def _has_data_length(x: Any) -> bool:
-    """Whether a number of elements is data."""
-    if isinstance(x, Items):
-        return type(x.length) is not int
-    array = traced(x)
-    return array is not None and bool(array.shape) and isinstance(array.shape[0], Dim)
 
 
 def _rows(x: Any) -> Any:
@@ -142,7 +135,7 @@ def without(items: Any, key: Any) -> Any:
     """``del items[key]``; returns what is left."""
     columns = _changeable(items, key)
     if columns is None:
-        del items[key]
+        delitem(items, key)
         return items
     return taken_out(columns, key, "list assignment index out of range")[0]
 
@@ -225,7 +218,7 @@ def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any
     """
     if function not in (list, builtins.sorted, "sort"):
         return fn(function)(plain(items), **options)
-    if type(items) not in TRACED and not _has_data_length(items):
+    if type(items) not in TRACED and not has_data_length(items):
         if function != "sort":
             return fn(function)(items, **options)
         fn(items.sort)(**options)

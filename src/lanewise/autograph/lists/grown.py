@@ -9,6 +9,7 @@ integers, which branches and loops hand on like any others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,17 @@ import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, arrays_in, freeze, settle, watch
 from lanewise.autograph.lists.columns import (
-    LISTS,
     OF_ARRAYS,
     Columns,
     Element,
     Holder,
     columns_of,
     element_of,
+    lend_lists,
 )
 from lanewise.autograph.state import Kind
+from lanewise.errors import ControlFlowError, at
+from lanewise.ir.location import here
 from lanewise.ops.lists import (
     INTP,
     list_append,
@@ -37,7 +40,8 @@ from lanewise.ops.lists import (
     list_write,
 )
 from lanewise.trace import tree
-from lanewise.trace.regions import Region, resumed
+from lanewise.trace.contents import LISTS, Contents, holds
+from lanewise.trace.regions import Region, Watched, born, resumed
 from lanewise.trace.sizes import size_of
 from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
@@ -106,7 +110,7 @@ class Grown:
             emit(list_read, arena, entry, as_tensor(place), dtype=dtype, shape=shape)
             for arena, entry, (dtype, shape) in self._lists()
         ]
-        found = tree.unflatten(self.element.structure, self.element.whole(numbers))
+        found = self.element.made(numbers)
         _guard(arrays_in(found))
         return found
 
@@ -178,6 +182,7 @@ def _guard(arrays: Sequence[Tensor]) -> None:
 def _kept(value: Any) -> Any:
     """Return an element of which the list keeps what it holds: nothing may write to it."""
     value = settle(value)
+    lend_lists(value)
     freeze(arrays_in(value), OF_ARRAYS)
     return value
 
@@ -227,12 +232,18 @@ def as_grown(items: Any, store: Store) -> Grown:
     return Grown(store, entries + [0] * store.is_queue)
 
 
-def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) -> list[Any] | None:
+def alike(
+    ends: Sequence[Any], traces: Sequence[Trace], always: bool = False, are_held: bool = False
+) -> list[Any] | None:
     """Return what branches or turns leave in a variable, all lists as such; None for others.
 
     Lists of different lengths, or `always`, become lists of the graph, and those of one length
-    arrays where some are. Only known uses are made of them.
+    arrays where some are. Only known uses are made of them, or they are what one list holds.
     """
+    if any(map(holds, ends)):
+        if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
+            return None
+        ends = [whole(end) for end in ends]
     kinds = {type(end) for end in ends}
     stores = {id(end.store): end.store for end in ends if type(end) is Grown}
     if not kinds <= {*LISTS, Columns, Grown}:
@@ -243,7 +254,7 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
     is_long = bool(stores) or len(sizes) > 1 or (always and kinds <= {*LISTS})
     if not is_long and Columns not in kinds:
         return None
-    if not stores and not all([is_own(end) for end in ends if type(end) in LISTS]):
+    if not stores and not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
     element = element_of_all(ends)
     if element is None or (is_long and not element.has_sizes):
@@ -272,6 +283,30 @@ def alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) ->
         with resumed(trace):
             found.append(as_grown(end, store))
     return found
+
+
+def held(items: Any) -> Any:
+    """Return a list of Python's that holds what a traced one does."""
+    state.has_contents = True
+    return born(items.element.holder.made([Contents(items)]))
+
+
+def whole(items: Any) -> Any:
+    """Return a list of Python's that holds traced ones among its elements as one traced list."""
+    if not holds(items):
+        return items
+    parts = [x.items if type(x) is Contents else [x] for x in items]
+    element = element_of_all(parts)
+    if element is None:
+        raise ControlFlowError(
+            f"lists of which the data say how long they are are joined{at(here())} with others, "
+            "and their elements have no like form: they must be numbers or arrays of one shape, or "
+            "tuples of as many"
+        )
+    if len(parts) == 1:
+        return parts[0]
+    pieces = [each.as_columns() if type(each) is Grown else each for each in parts]
+    return reduce(Columns.joined_to, [columns_of(each, element) for each in pieces])
 
 
 def as_stepping(before: int, items: list[Any]) -> tuple[Any, Any]:
@@ -350,6 +385,16 @@ def disowned(items: list[Any]) -> list[Any]:
     """Return a list, of which is noted that anything may be done with it."""
     _own_lists().pop(id(items), None)
     return items
+
+
+def is_held(slot: Slot) -> bool:
+    """Whether what a slot holds is that of a list that was made in what is traced."""
+    if not isinstance(slot, ContainerSlot) or type(slot.owner) not in LISTS:
+        return False
+    trace = state.trace
+    while isinstance(trace, Region) and not trace.has_born(slot.owner):
+        trace = trace.parent
+    return isinstance(trace, Watched) and trace.has_born(slot.owner)
 
 
 def list_of_slot(slot: Slot) -> list[Any] | None:

@@ -13,9 +13,20 @@ import optree
 
 from lanewise.autograph.aliases import settle
 from lanewise.autograph.calls import fn
-from lanewise.autograph.lists.columns import LISTS, Columns, Element, element_of
-from lanewise.autograph.lists.grown import WIDE, Grown, Store, as_grown, disowned, is_own, owned
-from lanewise.autograph.sequences import Items
+from lanewise.autograph.lists.columns import Columns, Element, element_of
+from lanewise.autograph.lists.grown import (
+    WIDE,
+    Grown,
+    Store,
+    as_grown,
+    disowned,
+    held,
+    is_own,
+    owned,
+    whole,
+)
+from lanewise.autograph.optional import asked
+from lanewise.autograph.sequences import Items, has_data_length, is_data
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
 from lanewise.autograph.tables import in_range
@@ -23,8 +34,10 @@ from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.contents import LISTS, Contents, holds
 from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
 from lanewise.trace.regions import born, in_region
+from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace, state
@@ -193,17 +206,31 @@ def part(items: Any, *ends: Any) -> Any:
     return items.part(slice(*ends))
 
 
-def unpacked(items: Any, count: int) -> Any:
-    """A list of which each element is assigned to a target of its own."""
+def unpacked(items: Any, count: int, last: int | None = None) -> Any:
+    """A list of which each element is assigned to a target of its own.
+
+    Of ``a, *b, c = items`` so many are first, and so many last.
+    """
+    if holds(items):
+        items = whole(items)
     if type(items) not in TRACED or type(items.length) is int:
         return listed(items)
-    require(items.length >= count, ValueError(f"not enough values to unpack (expected {count})"))
-    require(items.length <= count, ValueError(f"too many values to unpack (expected {count})"))
-    return [items.at(i) for i in range(count)]
+    size, least = items.length, count + (last or 0)
+    require(size >= least, ValueError(f"not enough values to unpack (expected {least})"))
+    if last is None:
+        require(size <= count, ValueError(f"too many values to unpack (expected {count})"))
+        return [items.at(i) for i in range(count)]
+    rest = Contents(items.part(slice(count, size - last)))
+    return [
+        *[items.at(i) for i in range(count)], rest,
+        *[items.at(size - last + i) for i in range(last)],
+    ]  # fmt: skip
 
 
 def plain(items: Any) -> Any:
     """A list where nobody knows what is done with it: one of Python's from there on."""
+    if type(items) in TRACED and type(items.length) is not int:
+        return held(items)
     return disowned(listed(items)) if type(items) in (*LISTS, *TRACED) else items
 
 
@@ -212,17 +239,21 @@ def listed(items: Any) -> Any:
     if type(items) not in TRACED:
         return items
     if type(size := items.length) is not int:
-        raise UnsupportedError(
-            f"a list whose length is data is used{at(here())} where its elements are asked for one "
-            "by one. What can be done with it: append, insert, pop, remove, sort, index, slice, +, "
-            "in, len, sum, max, min, sorted, a for loop, and NumPy's functions"
-        )
+        Contents(items).refuse()
     return born(items.element.holder.made([items.at(i) for i in range(size)]))
 
 
-def grows(iterable: Any) -> bool:
-    """Whether a comprehension over an iterable becomes a loop that appends."""
-    return state.trace is not None
+def grows(iterable: Any, deciding: Any = None, has_tests: bool = False) -> bool:
+    """Whether a comprehension over an iterable becomes a loop that appends.
+
+    Where not all uses of its list are known, it does so if the data decide how many elements there
+    are: by what its tests ask for (`deciding`, and the elements), or as many as there are.
+    """
+    if state.trace is None or deciding is None:
+        return state.trace is not None
+    if holds(iterable) or has_data_length(iterable):
+        return True
+    return has_tests and (is_data(iterable) or is_traced((iterable, deciding)))
 
 
 def kept(items: Any) -> Any:
@@ -234,7 +265,8 @@ def has_any(items: Any) -> Any:
     """``items`` as a condition, to be compared with False: whether there are elements."""
     if type(items) in TRACED:
         return items.length > 0
-    return items if traced(items) is not None else bool(items)
+    found = asked(items)
+    return bool(items) if found is None else found
 
 
 def _one_kind(items: Any, use: str) -> Kind:
@@ -300,7 +332,7 @@ def _refuse(function: Any) -> NoReturn:
 
 
 #: Builtins that look at the elements of a list and do not keep it.
-_LOOKING = frozenset((sorted, tuple, list, set, frozenset, any, all, dict))
+_LOOKING = frozenset((sorted, tuple, list, set, frozenset, any, all, dict, map, filter))
 #: Functions that take an array for a list.
 _TAKING_ARRAYS = frozenset((bisect.bisect_left, bisect.bisect_right, math.fsum, math.prod))
 #: Functions of NumPy's for which a list is not what an array of its elements is.
@@ -317,10 +349,19 @@ def given(function: Any, items: Any, has_dtype: bool = False) -> tuple[Any, Any]
     if type(items) not in TRACED:
         return (found := plain(items)), found
     if _is_numpy(function) or function in _TAKING_ARRAYS:
-        return items, _array(function, items, has_dtype)
+        return items, seen(function, items, has_dtype)
     if function in _LOOKING:
-        return items, listed(items)
+        return items, listed(items) if type(items.length) is int else held(items)
     return (found := plain(items)), found
+
+
+def seen(function: Any, items: Any, has_dtype: bool) -> Any:
+    """What a function that keeps nothing of it is given for a traced list."""
+    if _is_numpy(function) or function in _TAKING_ARRAYS:
+        return _array(function, items, has_dtype)
+    if function not in _LOOKING:
+        _refuse(function)
+    return listed(items)
 
 
 def row_of(function: Any, items: Any) -> Any:
@@ -388,7 +429,7 @@ def _array_of(items: Any, use: str, has_dtype: bool) -> Any:
 def _is_row(element: Element) -> bool:
     """Whether elements are tuples of numbers, so that a list of them is a matrix."""
     whole = tree.unflatten(element.structure, list(element.kinds))
-    return type(whole) is tuple and len(whole) == len(element.kinds) and (
+    return type(whole) in (list, tuple) and len(whole) == len(element.kinds) and (
         len({kind.shape for kind in element.kinds}) == 1
     )  # fmt: skip
 
@@ -411,6 +452,9 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
         return items.length
     if function not in (sum, max, min):
         _refuse(function)
+    if function in (max, min) and not optree.treespec_is_leaf(items.element.structure):
+        given = listed(items) if type(items.length) is int else held(items)
+        return fn(function)(given)
     if type(items) is Columns and (
         not optree.treespec_is_leaf(items.element.structure) or items.element.has_arrays
     ):
@@ -443,20 +487,22 @@ def total_of(function: Callable[..., Any], items: Any) -> Any:
 class _Elements(Items):
     """The elements of a list that is no longer Python's."""
 
-    __slots__ = ("items",)
+    __slots__ = ("items", "owner")
     stands_for = "list"
 
-    def __init__(self, items: Any) -> None:
+    def __init__(self, items: Any, owner: Any = None) -> None:
         self.items = items
+        #: What holds them, if that is one of Python's.
+        self.owner = owner
         super().__init__(items.length)
 
     def at(self, position: Any) -> Any:
         return self.items.at(position)
 
 
-def items_of(items: Any) -> Any:
-    """What a ``for`` loop over a list goes through."""
-    return _Elements(items) if type(items) in TRACED else items
+def items_of(items: Any, owner: Any = None) -> Any:
+    """What a ``for`` loop over a list goes through; `owner` is one of Python's that holds it."""
+    return _Elements(items, owner) if type(items) in TRACED else items
 
 
 #: Builtins that go through a list as a ``for`` loop does.

@@ -232,12 +232,18 @@ def _passed(node: ast.expr) -> list[ast.expr]:
     return node.args if isinstance(node, ast.Call) and name_of(node.func) in PASSING else []
 
 
-def count_of(node: ast.Assign) -> int:
-    """Return how many elements ``a, b = x`` takes of a list; 0 if that is not known."""
-    target = node.targets[0]
+def counts_of(node: ast.Assign) -> tuple[int, ...]:
+    """Return how many elements ``a, b = x`` takes of what may be a list, nothing for others.
+
+    Of ``a, *b, c = x`` those are two numbers: of the first, and of the last.
+    """
+    target, value = node.targets[0], node.value
     if len(node.targets) > 1 or not isinstance(target, (ast.Tuple, ast.List)):
-        return 0
-    return len(target.elts) if are_plain(target.elts) else 0
+        return ()
+    if isinstance(value, (ast.Tuple, ast.List)) and are_plain(value.elts):
+        return ()
+    stars = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
+    return (stars[0], len(target.elts) - stars[0] - 1) if stars else (len(target.elts),)
 
 
 def is_entry(node: ast.Subscript) -> bool:

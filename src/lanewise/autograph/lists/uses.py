@@ -38,7 +38,7 @@ from lanewise.autograph.lists.syntax import (
     called,
     changes,
     copied,
-    count_of,
+    counts_of,
     deleted,
     folded,
     grows,
@@ -53,7 +53,7 @@ from lanewise.autograph.lists.syntax import (
     stored,
     taken,
 )
-from lanewise.autograph.scopes import Scope
+from lanewise.autograph.scopes import Scope, targets
 
 #: Methods that put the elements anew.
 _AGAIN = frozenset(("clear", "reverse"))
@@ -256,9 +256,9 @@ class _Rewrite(ast.NodeTransformer):
         target = node.targets[0]
         if len(node.targets) == 1 and self._is_place(target):
             return place_all(self._put(target, self.visit(node.value)), node)
-        if self._is_seen(node.value) and (count := count_of(node)):
-            seen = self._seen(node.value)
-            node.value = place(hook("unpacked", seen, ast.Constant(count)), node.value)
+        if counts := counts_of(node):
+            value = self._seen(node.value) if self._is_seen(node.value) else self.visit(node.value)
+            node.value = place(hook("unpacked", value, *map(ast.Constant, counts)), node.value)
             node.targets = [self.visit(target)]
             return node
         own = {id(made) for name, made in stored(node, self.known) if self._is(name)}
@@ -317,9 +317,19 @@ class _Rewrite(ast.NodeTransformer):
 
     def _grown(self, node: ast.ListComp) -> ast.expr:
         """Return a comprehension that becomes a loop (`lanewise.autograph.comprehensions`)."""
-        node.__dict__[GROWN] = True
+        node.__dict__[GROWN] = None
         self.generic_visit(node)
         return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        """Have a comprehension become a loop where the data decide how many elements there are."""
+        self.generic_visit(node)
+        if GROWN in node.__dict__ or not can_move(node):
+            return node
+        tests = [test for part in node.generators for test in part.ifs]
+        names = {part.id for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)}
+        node.__dict__[GROWN] = sorted(names - targets(node) - {HOOKS})
+        return place(hook("plain", node), node)
 
     def _popped(self, change: Change) -> ast.expr:
         """Return what takes an end of a list, and assigns what is left of it."""
@@ -406,12 +416,15 @@ class _Rewrite(ast.NodeTransformer):
             if reduced(node) is None:
                 node.args = [self._given(node.func, arg, has_dtype) for arg in node.args]
             else:  # it becomes a loop as a whole
-                node.args = [self.visit(arg) for arg in node.args]
+                node.args = [self._as_it_is(arg) for arg in node.args]
             for keyword in node.keywords:
                 keyword.value = self._given(node.func, keyword.value, False)
             node.func = self.visit(node.func)
             return node
         return self.generic_visit(node)
+
+    def _as_it_is(self, node: ast.expr) -> Any:
+        return self.generic_visit(node) if isinstance(node, ast.ListComp) else self.visit(node)
 
     def _each_of(self, arg: ast.expr) -> ast.expr:
         """Return a generator of a list's elements, which becomes a loop."""
@@ -499,7 +512,7 @@ def _make_rows(node: ast.ListComp, function: ast.expr) -> None:
     """Have lists that are the elements of a function's argument be arrays, if it is NumPy's."""
     inner = node.elt
     if isinstance(inner, ast.ListComp):
-        inner.__dict__[GROWN] = True
+        inner.__dict__[GROWN] = None
         _make_rows(inner, function)
     if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and are_plain(inner.elts)):
         node.elt = place(hook("row_of", clone(function), inner), inner)

@@ -1,0 +1,347 @@
+"""What is done with lists of Python's that hold elements of which the data say how many there are.
+
+Such a list may be anywhere: an argument, an attribute, in another list. So what converted code
+calls asks whether one is concerned, and does what `hooks` and `edits` do for lists of which all
+uses are known; what that gives is what the list holds from there on.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import functools
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+import optree
+
+from lanewise.autograph.calls import HOOKS, _construct
+from lanewise.autograph.convert import convert, is_converted
+from lanewise.autograph.lists import edits, hooks
+from lanewise.autograph.lists.columns import Columns, Holder
+from lanewise.autograph.lists.grown import held, whole
+from lanewise.autograph.values import less
+from lanewise.errors import UnsupportedError, at, function_name
+from lanewise.ir.location import here
+from lanewise.trace import tree
+from lanewise.trace.contents import LISTS, ON_CONTENTS, Contents, fill, holds
+from lanewise.trace.regions import note_container
+from lanewise.trace.tensor import as_tensor
+from lanewise.trace.trace import state
+
+
+def _store(owner: Any, items: Any) -> None:
+    """Have a list hold what is left of a change."""
+    note_container(owner)
+    fill(owner, items)
+
+
+# --- methods --------------------------------------------------------------------------------------
+
+
+def _sorted(items: Any, **options: Any) -> Any:
+    return edits.in_order("sort", items, _each, **options)
+
+
+def _each(items: Any, function: Any) -> Any:
+    """Return the list of what a function gives for each element."""
+    return whole(convert(_map, HOOKS[0])(function, _boxed(items)))
+
+
+#: What methods leave, and what takes an element out, by their names.
+_LEAVING: dict[str, Callable[..., Any]] = {
+    "append": hooks.appended,
+    "appendleft": hooks.appended_left,
+    "clear": lambda items: hooks.again(items, "clear"),
+    "extend": edits.added,
+    "insert": edits.inserted,
+    "remove": edits.removed,
+    "reverse": lambda items: hooks.again(items, "reverse"),
+    "sort": _sorted,
+    "__delitem__": edits.without,
+    "__setitem__": hooks.with_entry,
+}
+_TAKING = {"pop": hooks.popped, "popleft": hooks.popped_left}
+_LOOKING: dict[str, Callable[..., Any]] = {
+    "copy": held,
+    "count": lambda items, value: edits.found(items, "count", value),
+    "index": lambda items, value: edits.found(items, "index", value),
+    "__contains__": lambda items, value: edits.found(items, "in", value),
+    "__getitem__": lambda items, key: entry(items, key),
+    "__len__": lambda items: items.length,
+}
+
+
+def _method(owner: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    items = whole(owner)
+    args = [whole(x) if name == "extend" else x for x in args]
+    if name in _LEAVING:
+        _store(owner, _LEAVING[name](items, *args, **kwargs))
+        return None
+    if name in _TAKING:
+        left, found = _TAKING[name](items, *args)
+        _store(owner, left)
+        return found
+    if name in _LOOKING:
+        return _LOOKING[name](items, *args)
+    raise UnsupportedError(
+        f".{name}() of a list whose length is data{at(here())} is not followed. Use append, "
+        "insert, pop, remove, sort, index or a for loop"
+    )
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def _reduced(function: Any, items: Any, *start: Any) -> Any:
+    """``functools.reduce(function, items)``."""
+    if start:
+        total = start[0]
+        rest = items
+    else:
+        total = items[0]
+        rest = items[1:]
+    for item in rest:
+        total = function(total, item)
+    return total
+
+
+def _map(function: Any, items: Any) -> Any:
+    """``map(function, items)``, as a list."""
+    return [function(item) for item in items]
+
+
+def _filtered(function: Any, items: Any) -> Any:
+    """``filter(function, items)``, as a list."""
+    if function is None:
+        return [item for item in items if item]
+    return [item for item in items if function(item)]
+
+
+def _largest(items: Any, *default: Any, key: Any = None) -> Any:
+    """``max(items)``: the first than which no other is greater."""
+    if not items:
+        if default:
+            return default[0]
+        raise ValueError("max() arg is an empty sequence")
+    best = items[0]
+    at = best if key is None else key(best)
+    for item in items[1:]:
+        found = item if key is None else key(item)
+        if less(at, found):
+            best = item
+            at = found
+    return best
+
+
+def _smallest(items: Any, *default: Any, key: Any = None) -> Any:
+    """``min(items)``: the first than which no other is less."""
+    if not items:
+        if default:
+            return default[0]
+        raise ValueError("min() arg is an empty sequence")
+    best = items[0]
+    at = best if key is None else key(best)
+    for item in items[1:]:
+        found = item if key is None else key(item)
+        if less(found, at):
+            best = item
+            at = found
+    return best
+
+
+def _any(items: Any) -> Any:
+    return any(item for item in items)
+
+
+def _all(items: Any) -> Any:
+    return all(item for item in items)
+
+
+#: What goes through a list, written as a loop.
+_WRITTEN: dict[Any, Callable[..., Any]] = {
+    functools.reduce: _reduced,
+    filter: _filtered,
+    map: _map,
+    any: _any,
+    all: _all,
+}
+#: What does not look at the elements of its arguments.
+_PASSING = frozenset((
+    isinstance, issubclass, type, id, callable, hasattr, getattr, copy.copy, copy.deepcopy,
+))  # fmt: skip
+#: What goes through a list as a ``for`` loop does (`lanewise.autograph.sequences`).
+_LOOPING = frozenset((enumerate, zip, reversed))
+_TOTALS = frozenset((len, sum, max, min))
+_EXTREMES: dict[Any, Callable[..., Any]] = {max: _largest, min: _smallest}
+
+
+def called(f: Any, made: Any) -> Any:
+    """Return what is called in place of a function, which may be given such lists."""
+    return partial(_call, f, made)
+
+
+def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
+    if not state.has_contents:
+        return made(*args, **kwargs)
+    owner = getattr(f, "__self__", None)
+    if holds(owner):
+        return _method(owner, f.__name__, args, kwargs)
+    if str(getattr(f, "__module__", "")).startswith("lanewise."):
+        return made(*args, **kwargs)
+    if type(owner) in LISTS and f.__name__ == "extend" and any(map(holds, args)):
+        return _method(owner, "extend", args, kwargs)
+    given = (*args, *kwargs.values())
+    if Contents in map(type, given):
+        given[[*map(type, given)].index(Contents)].refuse()
+    if not any(map(_holds, given)) or f in _PASSING or f in _LOOPING or _is_followed(made):
+        return made(*args, **kwargs)
+    function = f.__name__ if isinstance(f, type(str.upper)) else f
+    if isinstance(function, str):
+        return _method(args[0], function, args[1:], kwargs)
+    if len(args) == 1 and function in _EXTREMES and (kwargs or not _are_numbers(args[0])):
+        default = (kwargs.pop("default"),) if "default" in kwargs else ()
+        return convert(_EXTREMES[function], HOOKS[0])(*args, *default, **kwargs)
+    if function in _TOTALS and len(args) == 1 and not kwargs:
+        return hooks.total_of(function, whole(args[0]))
+    if function in (list, builtins.sorted) and len(args) == 1:
+        return _boxed(edits.in_order(function, whole(args[0]), _each, **kwargs))
+    if function in _WRITTEN:
+        return convert(_WRITTEN[function], HOOKS[0])(*args)
+    if function is deque:
+        return _as_deque(*args, **kwargs)
+    has_dtype = "dtype" in kwargs
+    args = tuple([_given(f, x, has_dtype) for x in args])
+    return made(*args, **{name: _given(f, x, has_dtype) for name, x in kwargs.items()})
+
+
+def _are_numbers(owner: Any) -> bool:
+    return optree.treespec_is_leaf(whole(owner).element.structure)
+
+
+def _is_followed(made: Any) -> bool:
+    """Whether a function is converted code, or a class of which the methods are."""
+    if isinstance(made, partial):
+        return made.func is _construct or _is_followed(made.func)
+    made = made.__func__ if isinstance(made, MethodType) else made
+    return isinstance(made, FunctionType) and is_converted(made.__code__)
+
+
+def _holds(x: Any) -> bool:
+    """Whether it is such a list, or a list or tuple of such."""
+    return holds(x) or (type(x) in (list, tuple) and any(map(holds, x)))
+
+
+def _given(function: Any, x: Any, has_dtype: bool) -> Any:
+    """Return an argument of a function that is not converted, such lists as it takes them."""
+    if not holds(x):
+        return type(x)([_given(function, each, has_dtype) for each in x]) if _holds(x) else x
+    return hooks.seen(function, whole(x), has_dtype)
+
+
+def _as_deque(owner: Any, maxlen: Any = None) -> Any:
+    if maxlen is not None:
+        raise UnsupportedError(
+            f"deque(maxlen=) of a list whose length is data{at(here())}. Append to a deque"
+        )
+    items = whole(owner).as_columns()
+    element = items.element._replace(holder=Holder(deque))
+    return held(Columns(element, items.arrays))
+
+
+def _boxed(items: Any) -> Any:
+    return held(items) if type(items) in hooks.TRACED else items
+
+
+# --- syntax ---------------------------------------------------------------------------------------
+
+
+def entry(items: Any, key: Any) -> Any:
+    """``items[key]`` of a traced list."""
+    if isinstance(key, slice):
+        return _boxed(hooks.part(items, key.start, key.stop, key.step))
+    return hooks.entry_of(items, key)
+
+
+def _setitem(owner: Any, key: Any, value: Any) -> None:
+    if isinstance(key, slice):
+        raise UnsupportedError(
+            f"a slice of a list whose length is data is assigned{at(here())}. Assign its elements"
+        )
+    _store(owner, hooks.with_entry(whole(owner), key, value))
+
+
+def _delitem(owner: Any, key: Any) -> None:
+    if isinstance(key, slice):
+        raise UnsupportedError(
+            f"a slice of a list whose length is data is deleted{at(here())}. Make a list of the "
+            "rest"
+        )
+    _store(owner, edits.without(whole(owner), key))
+
+
+def _truth(owner: Any) -> Any:
+    return as_tensor(np.asarray(size > 0)) if type(size := whole(owner).length) is int else size > 0
+
+
+def _returned(result: Any, function: Any) -> Any:
+    """Return what a function returns; raise for a list in it whose length is data."""
+    leaves, structure = tree.flatten(result, holds)
+    if not any(map(holds, leaves)):
+        return result
+    lists = {id(leaf): whole(leaf) for leaf in leaves if holds(leaf)}
+    if not all([type(items.length) is int for items in lists.values()]):
+        place = next(x.place for leaf in leaves if holds(leaf) for x in leaf if type(x) is Contents)
+        raise UnsupportedError(
+            f"{function_name(function)} returns a list whose length is data{at(place)}: an array "
+            "has one length for all examples. Return what is asked of it, such as its length or "
+            "its sum, or an array that is long enough, and how much of it is in use"
+        )
+    found = [hooks.listed(lists[id(leaf)]) if holds(leaf) else leaf for leaf in leaves]
+    return tree.unflatten(structure, found)
+
+
+def _listed(function: Any, items: Any, **options: Any) -> Any:
+    """``list(items)`` or ``sorted(items)`` of a length that is data."""
+    return _boxed(edits.in_order(function, items, _each, **options))
+
+
+def _filter(function: Any, items: Any) -> Any:
+    return convert(_filtered, HOOKS[0])(function, items)
+
+
+def _equal(first: Any, second: Any) -> Any:
+    """``first == second``, of lists of which one at least is such."""
+    for one, other in ((first, second), (second, first)):
+        if type(one) in LISTS and not one:
+            return hooks.total_of(len, whole(other)) == 0
+        if type(one) not in LISTS:
+            return False
+    return convert(_are_equal, HOOKS[0])(first, second)
+
+
+def _are_equal(first: Any, second: Any) -> Any:
+    if len(first) != len(second):
+        return False
+    return all(x == y for x, y in zip(first, second, strict=False))
+
+
+ON_CONTENTS.update(
+    call=called,
+    getitem=lambda owner, key: entry(whole(owner), key),
+    setitem=_setitem,
+    delitem=_delitem,
+    contains=lambda owner, value: edits.found(whole(owner), "in", value),
+    sequence=lambda owner: hooks.items_of(whole(owner), owner),
+    truth=_truth,
+    index=lambda owner: hooks.as_index(whole(owner)),
+    equal=_equal,
+    returned=_returned,
+    listed=_listed,
+    filtered=_filter,
+    unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
+)

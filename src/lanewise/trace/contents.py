@@ -1,0 +1,87 @@
+"""What stands in a list of Python's where the data say how many elements it has."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import optree
+
+from lanewise.errors import UnsupportedError, at
+from lanewise.ir.location import here
+from lanewise.trace import tree
+from lanewise.trace.trace import state
+
+#: What a list is while it is one of Python's.
+LISTS = (list, deque)
+#: By what is done with a list, what does it with one that holds `Contents`
+#: (`lanewise.autograph.lists.holding`).
+ON_CONTENTS: dict[str, Callable[..., Any]] = {}
+
+
+class Contents:
+    """Stands, alone or among elements, for elements of which the data say how many there are.
+
+    So a list of Python's keeps its identity, whoever has it, and what Python does with all of its
+    elements it does with those, too: ``[*items, x]``, ``items + others``. As an element it is used
+    by nobody but code that is not converted, and is of no use to that.
+    """
+
+    __slots__ = ("items", "place")
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+        #: The user's line since which it is known that the data say how many there are.
+        self.place = here()
+
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Say what can be done with the list."""
+        raise UnsupportedError(
+            f"a list whose length is data is used{at(here())} where its elements are asked for one "
+            "by one. What can be done with it: append, insert, pop, remove, sort, index, slice, +, "
+            "in, len, sum, max, min, sorted, a for loop, and NumPy's functions"
+        )
+
+    def _same(self, *args: Any) -> Contents:
+        return self
+
+    __copy__ = __deepcopy__ = _same
+    __array__ = __array_ufunc__ = __array_function__ = __bool__ = __len__ = __iter__ = refuse
+    __getitem__ = __setitem__ = __contains__ = __index__ = __int__ = __float__ = refuse
+    __complex__ = __neg__ = __pos__ = __abs__ = __invert__ = __call__ = __format__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = refuse
+    __rmatmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = refuse
+    __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = refuse
+    __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __lt__ = __le__ = refuse
+    __gt__ = __ge__ = __eq__ = __ne__ = refuse  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+optree.register_pytree_node(
+    Contents,
+    lambda contents: ((contents.items,), None, None),
+    lambda _, children: Contents(*children),
+    namespace=tree.NAMESPACE,
+)
+
+
+def holds(x: Any) -> bool:
+    """Whether it is a list with elements of which the data say how many there are."""
+    return state.has_contents and type(x) in LISTS and Contents in map(type, x)
+
+
+def fill(owner: Any, items: Any) -> None:
+    """Have a list hold what a traced list, or another one of Python's, holds."""
+    if type(items) not in LISTS:
+        state.has_contents = True
+        items = [Contents(items)]
+    owner.clear()
+    owner.extend(items)
+
+
+def taken_off(owner: Any) -> Any:
+    """Return what a list holds: the traced list that is all of it, or a copy."""
+    if len(owner) == 1 and type(owner[0]) is Contents:
+        return owner[0].items
+    return owner.copy()
