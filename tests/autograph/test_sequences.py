@@ -207,9 +207,13 @@ def test_one_list_in_two_places():
     assert_maps(write, INTS)
 
 
-def test_picked_lists_keep_their_length():
-    with pytest.raises(UnsupportedError, match="append"):
-        lw.vmap(lambda i: getitem([[1], [2]], i).append(3))(np.array([0, 1]))
+def test_methods_of_picked_lists():
+    def use(i):
+        lists = [[1], [2]]
+        fn(getitem(lists, i).append)(3)
+        return fn(len)(lists[0]), fn(len)(lists[1])
+
+    assert_maps(use, np.array([0, 1]))
 
 
 def test_methods_of_lists():

@@ -618,13 +618,12 @@ def test_lists_of_tuples_are_matrices():
     assert_like_the_loop(func, N[1:])
 
 
-def test_largest_tuples_are_refused():
+def test_largest_tuples():
     def func(n):
         out = []
         while n > 0:
             out.append((n, 0.5))
             n -= 1
-        return max(out)[0]
+        return max(out)[0], min(out, key=lambda pair: -pair[0])[0]
 
-    with pytest.raises(UnsupportedError, match=r"a list of tuples"):
-        lw.vmap(func)(N[1:])
+    assert_like_the_loop(func, N)

@@ -243,14 +243,16 @@ def test_calls_wait_for_python_at_work_and_not_for_llvm(free, monkeypatch):
             steps[2].wait()
         steps[3].wait()
 
-    def call() -> threading.Thread:
-        thread = threading.Thread(target=background.lend)
+    def call(whose: background.Work | None = None) -> threading.Thread:
+        thread = threading.Thread(target=background.lend, args=[whose or work])
         thread.start()
         return thread
 
     work = background.begin(make)
+    other = background.begin(lambda: None)
     steps[0].wait()
     first, second = call(), call()
+    call(other).join(30.0)  # that of others may take long
     first.join(0.1)
     assert first.is_alive(), "something is made in Python"
     steps[1].set()  # LLVM begins

@@ -48,7 +48,7 @@ from lanewise.trace.regions import (
     settled,
     unwind,
 )
-from lanewise.trace.slots import HeldSlot, Slot
+from lanewise.trace.slots import ContainerSlot, HeldSlot, Slot
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, require_trace, state
 
@@ -213,11 +213,12 @@ class Fork:
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
+            is_value = not isinstance(slot, ContainerSlot)
             if is_held(slot):
                 left = merge.lists_alike(left, are_held=True)
             if any(end is not None for end in self.ends):
                 count_before = len(merge.joined)
-                slot_builders.append((slot, merge.variable(slot.name, left)))
+                slot_builders.append((slot, merge.variable(slot.name, left, is_value)))
                 if not is_place(slot):
                     del merge.joined[count_before:]  # a value of its own
         exports = Exports(

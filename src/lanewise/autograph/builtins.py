@@ -10,7 +10,6 @@ import builtins
 import collections
 import copy
 import functools
-import heapq
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -58,7 +57,7 @@ from lanewise.trace.classwise import each_class
 from lanewise.trace.contents import ON_CONTENTS, holds
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import as_integer
-from lanewise.trace.regions import Region, born, is_watched, note_container, note_length
+from lanewise.trace.regions import Region, born, is_watched, note_length
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of, of_sizes, sizes
 from lanewise.trace.tensor import Tensor, as_tensor, emit, stack_nested, weak
@@ -517,7 +516,6 @@ for _function in (
     builtins.map, builtins.filter, builtins.min, builtins.max, builtins.sorted,
     functools.reduce, functools.cmp_to_key, itertools.accumulate, itertools.starmap,
     itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
-    heapq.nlargest, heapq.nsmallest,
 ):  # fmt: skip
     ROWS[_function] = with_callbacks(ROWS.get(_function, _function))
 
@@ -571,16 +569,5 @@ def deepcopy_(x: Any, memo: Any = None) -> Any:
     return result
 
 
-def _writes_to_first(function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(container: Any, *args: Any, **kwargs: Any) -> Any:
-        note_container(container)
-        return function(container, *args, **kwargs)
-
-    return call
-
-
-for _function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
-                  heapq.heappushpop):  # fmt: skip
-    ROWS[_function] = _writes_to_first(_function)
 for _function in CONSUMING:
     ROWS[_function] = consuming(ROWS.get(_function, _born_result(_function)))

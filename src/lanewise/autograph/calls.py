@@ -556,17 +556,6 @@ for _each in _CALLING_BACK:
 ROWS[warnings.catch_warnings] = Catching
 
 
-def _seterr(*args: Any, **kinds: Any) -> Any:
-    """``np.seterr``, which changes what later examples and the caller meet."""
-    raise UnsupportedError(
-        f"np.seterr() is called in a traced function{at(here())}, where nothing is computed yet. "
-        "Write with np.errstate(...), or call it outside"
-    )
-
-
-ROWS[np.seterr] = _seterr
-
-
 def _wrapper(f: Any) -> Any:
     """``super().__setitem__`` and the like."""
     if not is_watched():

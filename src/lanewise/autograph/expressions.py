@@ -251,7 +251,7 @@ class Expressions(ast.NodeTransformer):
         if name == "locals" and not node.args and not node.keywords:
             return _filtered_locals(node)
         given = [*node.args, *[keyword.value for keyword in node.keywords]]
-        is_first = any([isinstance(part, ast.Call) for arg in given for part in ast.walk(arg)])
+        is_first = any([isinstance(part, _MAKING) for arg in given for part in ast.walk(arg)])
         self.generic_visit(node)
         if name == "super" or _is_own(func):
             return node
@@ -364,6 +364,8 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
 #: By the conversion of a field of an f-string, what gives it.
 _CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
 _DISPLAYS = (ast.Tuple, ast.List)
+#: What a list may come of whose length is data.
+_MAKING = (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp)
 #: Comparisons that tuples decide by those of their elements.
 _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",

@@ -16,7 +16,7 @@ from lanewise.autograph import calls
 from lanewise.autograph.advice import without_data
 from lanewise.autograph.calls import ROWS, replaces
 from lanewise.autograph.convert import convert
-from lanewise.errors import at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.table.checks import checked
@@ -77,3 +77,12 @@ _REFUSED: dict[Any, str] = {
 for _function, _instead in _REFUSED.items():
     if _function not in ROWS:
         ROWS[_function] = without_data(_function, _instead)
+
+
+@replaces(np.seterr)
+def _seterr(*args: Any, **kinds: Any) -> Any:
+    """``np.seterr``, which changes what later examples and the caller meet."""
+    raise UnsupportedError(
+        f"np.seterr() is called in a traced function{at(here())}, where nothing is computed yet. "
+        "Write with np.errstate(...), or call it outside"
+    )

@@ -92,7 +92,9 @@ class Merge:
         #: What was packed into an array, by its id: it may share memory with that.
         self.origins: dict[int, Tensor] = {}
 
-    def variable(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+    def variable(
+        self, name: str, ends: Sequence[Any], is_value: bool = True
+    ) -> Callable[[Sequence[Tensor]], Any]:
         """Join one variable.
 
         Parameters
@@ -101,6 +103,8 @@ class Merge:
             What to call it in messages.
         ends
             What it holds at the end of each branch; `DONT_CARE` for a branch that never ends.
+        is_value
+            Whether that is a value, rather than what a container holds.
 
         Returns
         -------
@@ -111,7 +115,7 @@ class Merge:
             return self._maybe(name, ends)
         if may_be_none(ends):
             return self._optional(name, ends)
-        return self._tree(name, ends)
+        return self._tree(name, ends, is_value)
 
     def _optional(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
         flags, values = zip(*[apart_from_none(end) for end in ends], strict=True)
@@ -145,7 +149,9 @@ class Merge:
 
         return build
 
-    def _tree(self, name: str, ends: Sequence[Any]) -> Callable[[Sequence[Tensor]], Any]:
+    def _tree(
+        self, name: str, ends: Sequence[Any], is_value: bool = True
+    ) -> Callable[[Sequence[Tensor]], Any]:
         ends = self.lists_alike(ends)
         alive = [end for end in ends if end is not DONT_CARE]
         if not alive:
@@ -158,7 +164,9 @@ class Merge:
         ends = given = self._packed(ends)
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
-        ends, are_held = self._held_alike(alike_but_for_none(ends))
+        ends, are_held = alike_but_for_none(ends), False
+        if is_value:
+            ends, are_held = self._held_alike(ends)
         first = next(end for end in ends if end is not DONT_CARE)
         sealed = set.intersection(*[tree.lists_within(end) for end in alive])
         sealed -= {id(each) for region in self.regions for each in region.made()}

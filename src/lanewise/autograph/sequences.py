@@ -20,13 +20,15 @@ from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
-from lanewise.trace.contents import ON_CONTENTS, holds
+from lanewise.trace.contents import ON_CONTENTS, Chosen, holds
 from lanewise.trace.data_indexing import require_whole
+from lanewise.trace.origins import origin_of
 from lanewise.trace.regions import Region, note_attribute
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 from lanewise.trace.tensor_array import TensorArray
+from lanewise.trace.trace import require_trace
 
 
 class Items(ABC):
@@ -394,7 +396,8 @@ def refuse_changed(sequence: Items, region: Region) -> None:
     if isinstance(items := getattr(sequence, "items", None), Items):
         refuse_changed(items, region)
     owner = getattr(sequence, "owner", None)
-    if owner is not None and ContainerSlot(owner).key in region.changes:
+    lists = owner.lists if isinstance(owner, Chosen) else () if owner is None else (owner,)
+    if any([ContainerSlot(each).key in region.changes for each in lists]):
         raise UnsupportedError(
             f"a for loop changes the list that it goes through{at(here())}, whose length is data. "
             "Go through a copy, or write a while loop with an index"
@@ -442,12 +445,24 @@ def is_data(iterable: Any) -> bool:
     return is_items or traced(iterable) is not None or holds(iterable)
 
 
-def has_data_length(iterable: Any) -> bool:
-    """Whether the number of elements of something that can be gone through is data."""
+def length_of(iterable: Any) -> Any:
+    """Return how many elements something has that can be gone through by position, else None."""
     if isinstance(iterable, Items):
-        return type(iterable.length) is not int
+        return iterable.length
     array = traced(iterable)
-    return array is not None and bool(array.shape) and isinstance(array.shape[0], Dim)
+    return None if array is None or not array.shape else array.shape[0]
+
+
+def has_data_length(iterable: Any) -> bool:
+    """Whether the number of elements of something that can be gone through is data.
+
+    A size that is no data is known where the function is traced for it.
+    """
+    length = length_of(iterable)
+    if length is None or type(length) is int:
+        return False
+    size = length if isinstance(length, Dim) else dim_of(length)
+    return size is None or origin_of((size,), require_trace("a length")) is not None
 
 
 __all__ = ["Enumerated", "Items", "Reversed", "TracedRange", "Zipped", "as_sequence", "is_data"]

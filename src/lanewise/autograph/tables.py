@@ -7,7 +7,7 @@ Numbers and arrays that are alike are put side by side and gathered from. A list
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,10 +26,11 @@ from lanewise.autograph.state import (
 from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.trace.contents import ON_CONTENTS, Chosen, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
 from lanewise.trace.regions import note_container
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 
 _ITEMS = ("in one place", "in another")
 
@@ -228,40 +229,50 @@ def put(items: list[Any], index: Any, value: Any) -> None:
     items[:] = new
 
 
-class Picked(Sequence):
+class Picked(Sequence, Chosen):
     """The one of several lists that an index picked, which is data: what is read and written is it.
 
-    The lists have one length, which stays as it is.
+    Where the lists differ in length, it is one whose length is data.
     """
 
-    __slots__ = ("_index", "_lists")
+    __slots__ = ("_lists", "index")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lists: Sequence[list[Any]], index: Any) -> None:
-        if len({len(x) for x in lists}) > 1:
-            refuse(
-                "a list of lists",
-                "but these have different lengths: fill them up, or use a 2-D array",
-            )
         self._lists = lists
-        self._index = index
+        self.index = index
+        state.has_contents |= self.is_holding
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether the data say how many elements there are."""
+        return len({len(x) for x in self._lists}) > 1 or any(map(holds, self._lists))
+
+    @property
+    def lists(self) -> Sequence[list[Any]]:
+        """What it may be."""
+        return self._lists
 
     def __len__(self) -> int:
-        lengths = {len(x) for x in self._lists}
-        if len(lengths) > 1:
-            refuse("a list of lists", "but their lengths changed since")
-        return lengths.pop()
+        if self.is_holding:
+            refuse("a list of lists", "and the length of the one that it picks is needed")
+        return len(self._lists[0])
 
     def __getitem__(self, key: Any) -> Any:
+        if self.is_holding:
+            return ON_CONTENTS["getitem"](self, key)
         if isinstance(key, slice):
             return [self[i] for i in range(*key.indices(len(self)))]
         if traced(key) is None:
-            return pick([x[key] for x in self._lists], self._index)
+            return pick([x[key] for x in self._lists], self.index)
         size = len(self)
         key = in_range(list_index(key), size, "list index out of range")
-        return Table([x[i] for x in self._lists for i in range(size)]).at(self._index * size + key)
+        return Table([x[i] for x in self._lists for i in range(size)]).at(self.index * size + key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self.is_holding:
+            ON_CONTENTS["setitem"](self, key, value)
+            return
         if isinstance(key, slice):
             refuse("a list of lists", "and a slice is assigned to. Assign element by element")
         if traced(key) is not None:
@@ -273,9 +284,9 @@ class Picked(Sequence):
             if any(row is other for other in rows[:i]):
                 continue  # one list in several places
             places = [j for j, other in enumerate(rows) if other is row]
-            chosen = self._index == places[0]
+            chosen = self.index == places[0]
             for j in places[1:]:
-                chosen = np.logical_or(chosen, self._index == j)
+                chosen = np.logical_or(chosen, self.index == j)
             old = pick(row, key) if isinstance(key, Tensor) else row[key]
             new = choose(chosen, value, old, "an element of a list")
             if isinstance(key, Tensor):
@@ -285,28 +296,26 @@ class Picked(Sequence):
                 row[key] = new
 
     def __iter__(self) -> Iterator[Any]:
+        if self.is_holding:
+            return iter(self.copy())
         return map(self.__getitem__, range(len(self)))
 
     def __add__(self, other: Any) -> list[Any]:
-        return list(self) + list(other)
+        return self.copy() + list(other)
 
     def __radd__(self, other: Any) -> list[Any]:
-        return list(other) + list(self)
+        return list(other) + self.copy()
 
     def __mul__(self, count: int) -> list[Any]:
-        return list(self) * count
+        return self.copy() * count
 
     def copy(self) -> list[Any]:
         """Return a list of the elements as they are now."""
-        return list(self)
+        return ON_CONTENTS["copied"](self) if self.is_holding else list(self)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"):
-            refuse(
-                "a list of lists",
-                f"so that .{name}() would change one of them by data. Use arrays, or assign "
-                "elements",
-            )
+            return partial(ON_CONTENTS["method"], self, name)
         raise AttributeError(f"'list' object has no attribute {name!r}")
 
     def __repr__(self) -> str:

@@ -204,8 +204,13 @@ def _make_all() -> None:
                 _queue.popleft()
 
 
-def lend() -> None:
-    """Wait for a moment while something is made in Python, before a call that does not need it."""
+def lend(work: Work) -> None:
+    """Wait for a moment while something is made in Python, before a call that does not need it.
+
+    Whoever's work is not begun yet does not wait for that of others, which may be long.
+    """
+    if not _queue or _queue[0] is not work:
+        return
     time.sleep(AWAKE)  # what comes from LLVM may wait for the lock
     _is_free.wait(LENT)
 

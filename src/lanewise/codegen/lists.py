@@ -126,12 +126,10 @@ class Arena(Array):
         self._check(size - k.index(shape[0]))
         return k.materialized(k.lazy(dtype, tuple(shape), self.whole(dtype, shape[1:]).at))
 
-    # --- tables, which are their lengths, too -------------------------------------------------
-
-    def table_changed(self, tables: Array, place: Array, value: Array, adding: bool) -> Array:
-        """Return tables with a value added at a place, or put there."""
+    def changed(self, lists: Array, place: Array, value: Array, adding: bool) -> Array:
+        """Return lists with a value added at a place, or put there; in front of it, zeros come."""
         k, e, value = self._k, self._k.e, self._k.ready(value)
-        (size,), (place_,) = vecs(tables.at()), vecs(convert(place.at(), INTP))
+        (size,), (place_,) = vecs(lists.at()), vecs(convert(place.at(), INTP))
         self._check(size, place_)
         zero = k.constant(value.dtype, 0)
         length = e.slot("i64", size.varying or place_.varying, size)
@@ -158,6 +156,8 @@ class Arena(Array):
 
         k.each(value.shape, change)
         return self._list(length.get())
+
+    # --- tables, which are their lengths, too -------------------------------------------------
 
     def table_item(
         self, tables: Array, place: Array, dtype: np.dtype, shape: Sequence[int]

@@ -422,7 +422,7 @@ class list_write:
     """Lists of an arena with the element at an index replaced; beyond the end, zeros come first."""
 
     kind, conditions = Kind.LISTS, ""
-    tangent_of_last = True
+    continues = overwrites = tangent_of_last = True
 
     def type(arena, lists, index, value):
         check_lists(lists, index, value)
@@ -434,7 +434,8 @@ class list_write:
     def batch(b: Batch, arena, lists, index, value):
         return list_write(arena, *repeated_lists(b, lists, index, value))
 
-    lanes = absent("a list that is stacked or changed has no native form")
+    def lanes(k, types, arena, lists, index, value):
+        return arena.changed(lists, index, value, adding=False)
 
     def jvp(d, tangents, results, arena, lists, index, value):
         known = d.zeros(lists) if tangents[1] is None else tangents[1]
@@ -501,7 +502,7 @@ class list_stack:
     def batch(b: Batch, arena, lists, **params):
         return list_stack(arena, *repeated_lists(b, lists), **params)
 
-    lanes = absent("a list that is stacked or changed has no native form")
+    lanes = absent("a list that is stacked has no native form")
 
     def jvp(d, tangents, results, arena, lists, **params):
         return d.emit(table_rows, tangents_of(d, arena), tangents[1], results)

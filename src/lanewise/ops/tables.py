@@ -301,7 +301,7 @@ class table_add:
         return table_add(store, *repeated_lists(b, tables, place, value))
 
     def lanes(k, types, store, tables, place, value):
-        return store.table_changed(tables, place, value, adding=True)
+        return store.changed(tables, place, value, adding=True)
 
     def jvp(d, tangents, results, store, tables, place, value):
         if tangents[3] is None:
@@ -341,7 +341,7 @@ class table_put:
         return table_put(store, *repeated_lists(b, tables, place, value))
 
     def lanes(k, types, store, tables, place, value):
-        return store.table_changed(tables, place, value, adding=False)
+        return store.changed(tables, place, value, adding=False)
 
     def jvp(d, tangents, results, store, tables, place, value):
         given = _zero(d, tables, tangents[1]), place, _zero(d, value, tangents[3])

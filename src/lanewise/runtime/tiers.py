@@ -226,7 +226,7 @@ class Executable:
             work.run()
             work.wait()
         elif not work.is_done:
-            lend()
+            lend(work)
         if work.is_done:
             self._work = None
             work.result()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import optree
@@ -66,9 +66,29 @@ optree.register_pytree_node(
 )
 
 
+class Chosen:
+    """Stands for one of several lists, as the data choose."""
+
+    __slots__ = ()
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether the data say how many elements there are."""
+        raise NotImplementedError
+
+    @property
+    def lists(self) -> Sequence[list[Any]]:
+        """What it may be."""
+        raise NotImplementedError
+
+
 def holds(x: Any) -> bool:
     """Whether it is a list with elements of which the data say how many there are."""
-    return state.has_contents and type(x) in LISTS and Contents in map(type, x)
+    if not state.has_contents:
+        return False
+    if type(x) in LISTS:
+        return Contents in map(type, x)
+    return isinstance(x, Chosen) and x.is_holding
 
 
 def fill(owner: Any, items: Any) -> None:

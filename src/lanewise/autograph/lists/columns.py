@@ -16,6 +16,7 @@ import optree
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
 from lanewise.autograph.optional import is_missing, may_be_missing
 from lanewise.autograph.state import Kind, kind_of, union_of, values_of
+from lanewise.autograph.tables import plain_table
 from lanewise.ir.dims import Dim, bounds
 from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
@@ -24,7 +25,7 @@ from lanewise.trace.contents import Contents
 from lanewise.trace.mixed import CODE, note_mixed
 from lanewise.trace.regions import Region, lend
 from lanewise.trace.sizes import number_of
-from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
+from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
 
 #: What messages call a list to which arrays are appended.
@@ -238,10 +239,22 @@ def columns_of(items: Any, element: Element) -> Columns:
     if not items:
         empty = [np.zeros((0, *shape), dtype) for dtype, shape in element.types]
         return Columns(element, [as_tensor(column) for column in empty])
+    if (plain := _plain_columns(items, element)) is not None:
+        return Columns(element, plain)
     items = [settle(item) for item in items]
     rows = [element.numbers(item) for item in items]
     arrays = [as_tensor(np.stack(column)) for column in zip(*rows, strict=True)]
     return sharing(Columns(element, arrays), (), items)
+
+
+def _plain_columns(items: Any, element: Element) -> list[Tensor] | None:
+    """Return Python's numbers as arrays of the graph; None for others."""
+    leaves = [tree.flatten(item)[0] for item in items]
+    is_plain = all([type(leaf) in WEAK_DTYPES for row in leaves for leaf in row])
+    if not is_plain or any([kind.mixed for kind in element.kinds]):
+        return None
+    pairs = zip(zip(*leaves, strict=True), element.kinds, strict=True)
+    return [as_tensor(plain_table(column, kind.dtype)) for column, kind in pairs]
 
 
 def sharing(columns: Columns, before: Sequence[Tensor], added: Sequence[Any] = ()) -> Columns:

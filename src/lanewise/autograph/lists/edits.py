@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from lanewise.autograph.lists.hooks import (
     put_in,
     taken_out,
 )
-from lanewise.autograph.sequences import has_data_length
+from lanewise.autograph.sequences import length_of
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import delitem
 from lanewise.autograph.values import ensure, require, traced
@@ -54,7 +55,7 @@ def added(items: Any, elements: Any) -> Any:
         items += listed(elements)
         return items
     elements = whole(elements)
-    if type(elements) in TRACED or has_data_length(elements):
+    if type(elements) in TRACED or type(length_of(elements)) not in (int, NoneType):
         return joined(items, _rows(elements))
     for element in list(elements):
         items = appended(items, element)
@@ -218,7 +219,7 @@ def in_order(function: Any, items: Any, each: Callable[..., Any], **options: Any
     """
     if function not in (list, builtins.sorted, "sort"):
         return fn(function)(plain(items), **options)
-    if type(items) not in TRACED and not has_data_length(items):
+    if type(items) not in TRACED and type(length_of(items)) in (int, NoneType):
         if function != "sort":
             return fn(function)(items, **options)
         fn(items.sort)(**options)

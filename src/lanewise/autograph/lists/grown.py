@@ -26,7 +26,8 @@ from lanewise.autograph.lists.columns import (
     lend_lists,
 )
 from lanewise.autograph.state import Kind
-from lanewise.errors import ControlFlowError, at
+from lanewise.autograph.tables import Picked
+from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.lists import (
     INTP,
@@ -295,6 +296,8 @@ def whole(items: Any) -> Any:
     """Return a list of Python's that holds traced ones among its elements as one traced list."""
     if not holds(items):
         return items
+    if isinstance(items, Picked):
+        return _picked([whole(each) for each in items.lists], items.index)
     parts = [x.items if type(x) is Contents else [x] for x in items]
     element = element_of_all(parts)
     if element is None:
@@ -307,6 +310,28 @@ def whole(items: Any) -> Any:
         return parts[0]
     pieces = [each.as_columns() if type(each) is Grown else each for each in parts]
     return reduce(Columns.joined_to, [columns_of(each, element) for each in pieces])
+
+
+def _picked(lists: Sequence[Any], index: Any) -> Columns:
+    """Return the one of several lists that an index picks: a part of all of their elements."""
+    element = element_of_all(lists)
+    if element is None:
+        raise UnsupportedError(
+            f"a list of lists is indexed by a traced value{at(here())}, but these have different "
+            "lengths and elements that are no numbers, or of several forms. Use arrays"
+        )
+    pieces = [each.as_columns() if type(each) is Grown else each for each in lists]
+    if all([type(each) in LISTS for each in pieces]):
+        sizes: Any = np.array([len(each) for each in pieces])
+        flat = columns_of([item for each in pieces for item in each], element)
+    else:
+        columns = [columns_of(each, element) for each in pieces]
+        sizes = np.stack([as_tensor(each.length) for each in columns])
+        flat = reduce(Columns.joined_to, columns)
+    stops: Any = np.cumsum(sizes)
+    stop: Any = as_tensor(stops)[index]
+    size: Any = as_tensor(sizes)[index]
+    return flat.part(slice(stop - size, stop))
 
 
 def as_stepping(before: int, items: list[Any]) -> tuple[Any, Any]:
@@ -389,12 +414,16 @@ def disowned(items: list[Any]) -> list[Any]:
 
 def is_held(slot: Slot) -> bool:
     """Whether what a slot holds is that of a list that was made in what is traced."""
-    if not isinstance(slot, ContainerSlot) or type(slot.owner) not in LISTS:
-        return False
+    is_list = isinstance(slot, ContainerSlot) and type(slot.owner) in LISTS
+    return is_list and is_made_here(slot.owner)
+
+
+def is_made_here(items: Any) -> bool:
+    """Whether a list was made in what is traced."""
     trace = state.trace
-    while isinstance(trace, Region) and not trace.has_born(slot.owner):
+    while isinstance(trace, Region) and not trace.has_born(items):
         trace = trace.parent
-    return isinstance(trace, Watched) and trace.has_born(slot.owner)
+    return isinstance(trace, Watched) and trace.has_born(items)
 
 
 def list_of_slot(slot: Slot) -> list[Any] | None:

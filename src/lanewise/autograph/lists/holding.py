@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import copy
 import functools
+import heapq
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -24,11 +25,12 @@ from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.lists import edits, hooks
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
+from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, ON_CONTENTS, Contents, fill, holds
+from lanewise.trace.contents import LISTS, ON_CONTENTS, Chosen, Contents, fill, holds
 from lanewise.trace.regions import note_container
 from lanewise.trace.tensor import as_tensor
 from lanewise.trace.trace import state
@@ -74,6 +76,36 @@ _LOOKING: dict[str, Callable[..., Any]] = {
     "__getitem__": lambda items, key: entry(items, key),
     "__len__": lambda items: items.length,
 }
+
+
+def _change_if(is_it: Any, items: Any, name: str, args: Any, kwargs: Any) -> None:
+    if is_it:
+        getattr(items, name)(*args, **kwargs)
+
+
+def _put_if(is_it: Any, items: Any, key: Any, value: Any) -> None:
+    if is_it:
+        items[key] = value
+
+
+def _each_picked(picked: Any, change: Callable[..., Any], *args: Any) -> None:
+    """Carry out a change of one of several lists, which the data choose."""
+    lists = {id(items): items for items in picked.lists}
+    for own in lists.values():
+        places = [i for i, items in enumerate(picked.lists) if items is own]
+        is_it = functools.reduce(np.logical_or, [picked.index == place for place in places])
+        convert(change, HOOKS[0])(is_it, own, *args)
+
+
+def _method_of_one(picked: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Carry out a method of one of several lists, which the data choose."""
+    if name not in _TAKING and name not in _LEAVING:
+        return _method(picked, name, args, kwargs)
+    found = None
+    if name in _TAKING:
+        found = getitem(picked, args[0] if args else -1)
+    _each_picked(picked, _change_if, name, args, kwargs)
+    return found
 
 
 def _method(owner: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -174,6 +206,11 @@ _WRITTEN: dict[Any, Callable[..., Any]] = {
 _PASSING = frozenset((
     isinstance, issubclass, type, id, callable, hasattr, getattr, copy.copy, copy.deepcopy,
 ))  # fmt: skip
+#: What knows such lists itself (`lanewise.autograph.lists.heaps`).
+_FOLLOWED = frozenset((
+    heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop,
+    heapq.nlargest, heapq.nsmallest,
+))  # fmt: skip
 #: What goes through a list as a ``for`` loop does (`lanewise.autograph.sequences`).
 _LOOPING = frozenset((enumerate, zip, reversed))
 _TOTALS = frozenset((len, sum, max, min))
@@ -191,7 +228,7 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     owner = getattr(f, "__self__", None)
     if holds(owner):
         return _method(owner, f.__name__, args, kwargs)
-    if str(getattr(f, "__module__", "")).startswith("lanewise."):
+    if str(getattr(f, "__module__", "")).startswith("lanewise.") or f in _FOLLOWED:
         return made(*args, **kwargs)
     if type(owner) in LISTS and f.__name__ == "extend" and any(map(holds, args)):
         return _method(owner, "extend", args, kwargs)
@@ -226,7 +263,7 @@ def _are_numbers(owner: Any) -> bool:
 def _is_followed(made: Any) -> bool:
     """Whether a function is converted code, or a class of which the methods are."""
     if isinstance(made, partial):
-        return made.func is _construct or _is_followed(made.func)
+        return made.func in (_construct, _call, _method_of_one) or _is_followed(made.func)
     made = made.__func__ if isinstance(made, MethodType) else made
     return isinstance(made, FunctionType) and is_converted(made.__code__)
 
@@ -272,10 +309,16 @@ def _setitem(owner: Any, key: Any, value: Any) -> None:
         raise UnsupportedError(
             f"a slice of a list whose length is data is assigned{at(here())}. Assign its elements"
         )
+    if isinstance(owner, Chosen):
+        _each_picked(owner, _put_if, key, value)
+        return
     _store(owner, hooks.with_entry(whole(owner), key, value))
 
 
 def _delitem(owner: Any, key: Any) -> None:
+    if isinstance(owner, Chosen):
+        _method_of_one(owner, "pop", key)
+        return
     if isinstance(key, slice):
         raise UnsupportedError(
             f"a slice of a list whose length is data is deleted{at(here())}. Make a list of the "
@@ -341,6 +384,8 @@ ON_CONTENTS.update(
     index=lambda owner: hooks.as_index(whole(owner)),
     equal=_equal,
     returned=_returned,
+    copied=lambda owner: held(whole(owner)),
+    method=_method_of_one,
     listed=_listed,
     filtered=_filter,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
