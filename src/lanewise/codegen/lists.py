@@ -257,7 +257,8 @@ def _advances(op: Operation, stores: dict[Value, Any]) -> list[_Advance]:
         whole = op.operands[1] if not op.operands[1].type.shape else None  # elements of a new one
         return [_Advance(*store, whole, op.primitive.overwrites)]
     shift = 1 if op.primitive in BRANCHES else 0
-    found: dict[_Advance, None] = {}
+    #: Of branches each example takes one, in which a list goes on: as it is, or changed.
+    found: dict[tuple[Value, tuple[int, ...], Value | None], bool] = {}
     for region in op.regions:
         places = {value: n for n, value in enumerate(region.inputs)}
         for one in _advanced(region):
@@ -268,5 +269,6 @@ def _advances(op: Operation, stores: dict[Value, Any]) -> list[_Advance]:
             is_carry = one.whole is not None and places[one.whole] >= op.params.get("captures", 0)
             if op.primitive in LOOPS and not is_carry:
                 raise CannotCompile("each turn of a loop appends to the same list")
-            found[_Advance(base, (*orders, *one.orders), whole, one.changes)] = None
-    return list(found)
+            key = base, (*orders, *one.orders), whole
+            found[key] = found.get(key, False) or one.changes
+    return [_Advance(*key, changes) for key, changes in found.items()]

@@ -100,9 +100,9 @@ def _rows(x: Any) -> Any:
 
 
 def _changeable(items: Any, *given: Any) -> Any:
-    """Return a list as arrays, also one of Python's that is changed by what is given, if data."""
+    """Return a traced list, also for one of Python's that is changed by what is given, if data."""
     if type(items) in TRACED:
-        return _as_columns(items)
+        return items
     if type(items) not in LISTS or not is_own(items) or not is_traced(given):
         return None
     element = element_of_all([items])
@@ -122,32 +122,33 @@ def inserted(items: Any, place: Any, value: Any) -> Any:
     """``items.insert(place, value)``; returns the list."""
     if type(items) in LISTS and not items:
         return appended(items, value)
-    columns = _changeable(items, place)
-    if columns is None:
+    changed = _changeable(items, place)
+    if changed is None:
         fn(items.insert)(place, value)
         return items
-    _refuse_full(columns.element.holder)
-    place, size = index_(place), columns.length
-    place = np.clip(np.where(place < 0, place + size, place), 0, size)
-    return put_in(fitting(columns, value, "inserted"), place, value)
+    _refuse_full(changed.element.holder)
+    place, size = index_(place), changed.length
+    place = weak(np.clip(np.where(place < 0, place + size, place), 0, size), int)
+    return put_in(fitting(changed, value, "inserted"), place, value)
 
 
 def without(items: Any, key: Any) -> Any:
     """``del items[key]``; returns what is left."""
-    columns = _changeable(items, key)
-    if columns is None:
+    changed = _changeable(items, key)
+    if changed is None:
         delitem(items, key)
         return items
-    return taken_out(columns, key, "list assignment index out of range")[0]
+    return taken_out(changed, key, "list assignment index out of range")[0]
 
 
 def removed(items: Any, value: Any) -> Any:
     """``items.remove(value)``; returns what is left."""
-    columns = _changeable(items, (items, value))
-    if columns is None:
+    changed = _changeable(items, (items, value))
+    if changed is None:
         fn(items.remove)(value)
         return items
-    return taken_out(columns, _first(columns, value, "list.remove(x): x not in list"), "")[0]
+    place = _first(_as_columns(changed), value, "list.remove(x): x not in list")
+    return taken_out(changed, place, "")[0]
 
 
 # --- what is found --------------------------------------------------------------------------------
@@ -158,6 +159,7 @@ def found(items: Any, how: str, value: Any) -> Any:
     columns = _changeable(items, (items, value)) if how != "in" or type(items) in TRACED else None
     if columns is None:
         return in_(value, items) if how == "in" else fn(getattr(items, how))(value)
+    columns = _as_columns(columns)
     if how == "index":
         return _first(columns, value, "the value of index() is not in list")
     are_equal = _equal(columns, value)

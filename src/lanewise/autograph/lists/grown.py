@@ -58,15 +58,23 @@ class Store:
     Of those of a queue elements are taken off in front as well.
     """
 
-    __slots__ = ("arenas", "element", "is_queue")
+    __slots__ = ("_queue", "arenas", "element", "is_queue")
 
-    def __init__(self, element: Element, is_queue: bool = False) -> None:
+    def __init__(self, element: Element, is_queue: bool = False, arenas: Any = None) -> None:
         trace = require_trace("a list")
         self.element, self.is_queue = element, is_queue
-        self.arenas = [
+        self._queue: Store | None = None
+        self.arenas = arenas or [
             Tensor(trace, trace.record(list_arena, (), {"name": trace.new_name("list")})[0])
             for _ in element.types
         ]
+
+    @property
+    def queue(self) -> Store:
+        """The same, of which elements are taken off in front as well."""
+        if self._queue is None:
+            self._queue = Store(self.element, True, self.arenas)
+        return self._queue
 
 
 class Grown:
@@ -156,7 +164,7 @@ class Grown:
     def without_first(self, one: Any) -> Grown:
         """Return the list without its first element; `one` is 1, of lists that have elements."""
         if self.start is None:  # branches and loops then hand on how many there are
-            return as_grown(self, Store(self.store.element, is_queue=True)).without_first(one)
+            return as_grown(self, self.store.queue).without_first(one)
         return Grown(self.store, (*self.entries, self.start + one))
 
     @property
@@ -219,6 +227,8 @@ def as_grown(items: Any, store: Store) -> Grown:
     trace = require_trace("a list")
     if type(items) is Grown and items.store is store:
         return items
+    if type(items) is Grown and items.store.arenas is store.arenas and items.start is None:
+        return Grown(store, (*items.entries, 0))
     if type(items) is Columns and items.element.has_arrays:
         freeze(items.arrays, OF_ARRAYS)
     if type(items) in (Grown, Columns):

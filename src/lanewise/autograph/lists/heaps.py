@@ -1,4 +1,4 @@
-"""`heapq` on data: its functions written as loops, which are converted.
+"""`heapq` and `bisect.insort` on data: their functions written as loops, which are converted.
 
 They leave the elements in the places that Python's do (Williams' heap, Floyd's way down: to a leaf,
 and up again). References: J. W. J. Williams, Algorithm 232, CACM 7 (1964); R. W. Floyd, Algorithm
@@ -7,14 +7,15 @@ and up again). References: J. W. J. Williams, Algorithm 232, CACM 7 (1964); R. W
 
 from __future__ import annotations
 
+import bisect
 import heapq
 from collections.abc import Callable
 from typing import Any
 
-from lanewise.autograph.calls import HOOKS, ROWS, fn, replaces
-from lanewise.autograph.convert import convert
+from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.lists.columns import columns_of
 from lanewise.autograph.lists.grown import element_of_all, is_made_here
+from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, written
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
 from lanewise.trace.contents import fill, holds
@@ -92,33 +93,39 @@ def _heapify(heap: Any) -> None:
         _down(heap, size - 1 - i)
 
 
-def _converted(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what is called in place of a loop."""
-    return lambda *args: convert(loop, HOOKS[0])(*args)
+def _insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
+    a.insert(_bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
 
 
-ROWS.update({loop: _converted(loop) for loop in (_up, _down)})
+def _insort_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
+    a.insert(_bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+for _loop in (_up, _down):
+    written(_loop)
 
 
 def _follow(function: Any, loop: Callable[..., Any]) -> None:
-    """Have a function of `heapq` run as a loop where elements are data."""
+    """Have a function that changes a list run as a loop where elements are data."""
+    loop = written(loop)
 
     @replaces(function)
-    def call(heap: Any, *item: Any) -> Any:
+    def call(heap: Any, *item: Any, **options: Any) -> Any:
         if type(heap) is not list or not (holds(heap) or is_traced((heap, item))):
             note_container(heap)
-            return function(heap, *item)
+            return function(heap, *item, **options)
         if heap and not holds(heap) and is_made_here(heap):
             element = element_of_all([heap])
             if element is not None:
                 note_container(heap)
                 fill(heap, columns_of(heap, element))
-        return _converted(loop)(heap, *item)
+        return loop(heap, *item, **options)
 
 
 for _function, _loop in (
     (heapq.heappush, _push), (heapq.heappop, _pop), (heapq.heapreplace, _replace),
     (heapq.heappushpop, _push_and_pop), (heapq.heapify, _heapify),
+    (bisect.insort_left, _insort_left), (bisect.insort_right, _insort_right),
 ):  # fmt: skip
     _follow(_function, _loop)
 

@@ -7,6 +7,7 @@ uses are known; what that gives is what the list holds from there on.
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import copy
 import functools
@@ -25,6 +26,7 @@ from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.lists import edits, hooks
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
+from lanewise.autograph.lists.loops import _bisect_left, _bisect_right
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
 from lanewise.errors import UnsupportedError, at, function_name
@@ -197,6 +199,8 @@ def _all(items: Any) -> Any:
 #: What goes through a list, written as a loop.
 _WRITTEN: dict[Any, Callable[..., Any]] = {
     functools.reduce: _reduced,
+    bisect.bisect_left: _bisect_left,
+    bisect.bisect_right: _bisect_right,
     filter: _filtered,
     map: _map,
     any: _any,
@@ -209,7 +213,7 @@ _PASSING = frozenset((
 #: What knows such lists itself (`lanewise.autograph.lists.heaps`).
 _FOLLOWED = frozenset((
     heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop,
-    heapq.nlargest, heapq.nsmallest,
+    heapq.nlargest, heapq.nsmallest, bisect.insort_left, bisect.insort_right,
 ))  # fmt: skip
 #: What goes through a list as a ``for`` loop does (`lanewise.autograph.sequences`).
 _LOOPING = frozenset((enumerate, zip, reversed))
@@ -248,7 +252,7 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if function in (list, builtins.sorted) and len(args) == 1:
         return _boxed(edits.in_order(function, whole(args[0]), _each, **kwargs))
     if function in _WRITTEN:
-        return convert(_WRITTEN[function], HOOKS[0])(*args)
+        return convert(_WRITTEN[function], HOOKS[0])(*args, **kwargs)
     if function is deque:
         return _as_deque(*args, **kwargs)
     has_dtype = "dtype" in kwargs

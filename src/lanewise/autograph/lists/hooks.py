@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from lanewise.autograph.lists.grown import (
     owned,
     whole,
 )
+from lanewise.autograph.lists.loops import closed, opened
 from lanewise.autograph.optional import asked
 from lanewise.autograph.sequences import Items, has_data_length, is_data
 from lanewise.autograph.state import Kind
@@ -76,8 +78,11 @@ def appended_left(items: Any, value: Any) -> Any:
     return longer if most is None else longer.part(slice(most))
 
 
-def put_in(items: Any, place: Any, value: Any) -> Columns:
+def put_in(items: Any, place: Any, value: Any) -> Any:
     """Return a list with one element more, which goes to a place, or to its end."""
+    if type(items) is Grown and items.start is None:
+        opened(box := held(items), place, value)
+        return whole(box)
     size = items.length
     longer = items.as_columns().with_last(value)
     places: Any = fn(np.arange)(longer.length)
@@ -140,9 +145,12 @@ def taken_out(items: Any, key: Any, message: str) -> tuple[Any, Any]:
     # What is left depends on it, so it is seen to though nobody uses the element.
     is_place = np.logical_and(key >= -size, key < size)
     require(bool(is_place) if traced(is_place) is None else is_place, IndexError(message))
-    columns = items.as_columns()
+    value = items.at(place)
+    if type(items) is Grown and items.start is None:
+        closed(box := held(items), place)
+        return whole(box), value
     places: Any = fn(np.arange)(items.length - 1)
-    return columns.taken(places + (places >= place)), items.at(place)
+    return items.as_columns().taken(places + (places >= place)), value
 
 
 def _is(x: Any, number: int) -> bool:
@@ -332,9 +340,12 @@ def _refuse(function: Any) -> NoReturn:
 
 
 #: Builtins that look at the elements of a list and do not keep it.
-_LOOKING = frozenset((sorted, tuple, list, set, frozenset, any, all, dict, map, filter))
+_LOOKING = frozenset((
+    sorted, tuple, list, set, frozenset, any, all, dict, map, filter, functools.reduce,
+    bisect.bisect_left, bisect.bisect_right,
+))  # fmt: skip
 #: Functions that take an array for a list.
-_TAKING_ARRAYS = frozenset((bisect.bisect_left, bisect.bisect_right, math.fsum, math.prod))
+_TAKING_ARRAYS = frozenset((math.fsum, math.prod))
 #: Functions of NumPy's for which a list is not what an array of its elements is.
 _NOT_ARRAYS = frozenset((np.block,))
 

@@ -1,0 +1,73 @@
+"""What is done with a list of the graph element by element, written as loops, which are converted.
+
+A list as arrays is another one after each change, of a size that nothing bounds; as a loop it is
+changed where it lies, in kernels, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lanewise.autograph.calls import HOOKS, ROWS
+from lanewise.autograph.convert import convert
+from lanewise.autograph.values import less
+
+
+def written(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a loop as it follows data; other loops may call it by its own name."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return convert(loop, HOOKS[0])(*args, **options)
+
+    ROWS[loop] = call
+    return call
+
+
+def _open(items: Any, place: Any, value: Any) -> None:
+    """Put an element in at a place: those behind it move up."""
+    at = len(items)
+    items.append(value)
+    while at > place:
+        items[at] = items[at - 1]
+        at -= 1
+    items[at] = value
+
+
+def _close(items: Any, place: Any) -> None:
+    """Take the element out at a place: those behind it move down."""
+    last = len(items) - 1
+    while place < last:
+        items[place] = items[place + 1]
+        place += 1
+    items.pop()
+
+
+def _bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        item = a[middle] if key is None else key(a[middle])
+        if less(item, x):
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+def _bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> Any:
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        item = a[middle] if key is None else key(a[middle])
+        if less(x, item):
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+opened, closed = written(_open), written(_close)
+bisect_left, bisect_right = written(_bisect_left), written(_bisect_right)
