@@ -9,6 +9,7 @@ import copy
 import functools
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -216,6 +217,26 @@ def held_by_a_dataclass(x):
             record.xs.append(v)
             record.n += 1
     return len(record.xs) - record.n, sum(record.xs)
+
+
+class Pair(NamedTuple):
+    xs: list
+    n: int
+
+
+@program(A)
+def given_to_classes(x):
+    record, pair = Record(above(x, 0.0), 1), Pair(above(x, 0.5), 2)
+    record.xs.append(1.0)
+    return len(record.xs) + record.n, sum(pair.xs) + pair.n, isinstance(pair.xs, list)
+
+
+@program(A)
+def put_into_an_array(x):
+    kept = above(x, 0.0)
+    padded = np.zeros(13)
+    padded[: len(kept)] = kept
+    return padded, bool(kept), kept.__len__()
 
 
 @program(A)
@@ -523,10 +544,19 @@ def a_slice_is_assigned(x):
     return len(kept)
 
 
+def matched(x):
+    match (above(x, 0.0), 1):
+        case ([], 1):
+            return 0
+        case ([_], _):
+            return 1
+    return 2
+
+
 @pytest.mark.parametrize(
     "func",
     [
-        changed_while_gone_through, spread_out, elements_that_change, one_of_two,
+        matched, changed_while_gone_through, spread_out, elements_that_change, one_of_two,
         an_element_that_changes_later, as_a_tuple, a_slice_is_assigned,
     ],
 )  # fmt: skip

@@ -370,6 +370,10 @@ def row_of(function, items):
     return items
 
 
+def matched(value):
+    return value
+
+
 def unpacked(items, count, last=None):
     return items
 

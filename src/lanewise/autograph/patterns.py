@@ -44,7 +44,10 @@ class Way(NamedTuple):
 def lower_match(node: ast.Match, names: Names) -> list[ast.stmt]:
     """Return the statements that a ``match`` statement becomes."""
     subject = names.fresh("t")
-    first = place(assign(subject, node.subject), node)
+    value = node.subject
+    if any([contains(case.pattern, ast.MatchSequence) for case in node.cases]):
+        value = hook("matched", value)
+    first = place(assign(subject, value), node)
     return [first, *_cases(node.cases, subject, names)]
 
 

@@ -102,6 +102,7 @@ def setitem(a: Any, k: Any, v: Any) -> None:
             ON_CONTENTS["setitem"](a, k, v)
             return
         k = ON_CONTENTS["index"](k) if holds(k) else k
+        v = ON_CONTENTS["index"](v) if holds(v) and isinstance(a, (Tensor, np.ndarray)) else v
     if kind is Tensor or state.trace is None or issubclass(kind, Scratch):
         a[k] = v
     elif kind is list or kind is dict:

@@ -54,7 +54,7 @@ class Contents:
     __rmatmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = refuse
     __rmod__ = __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = refuse
     __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __lt__ = __le__ = refuse
-    __gt__ = __ge__ = __eq__ = __ne__ = refuse  # type: ignore[assignment]
+    __gt__ = __ge__ = __eq__ = __ne__ = __repr__ = refuse  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 
 

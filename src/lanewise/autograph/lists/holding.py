@@ -12,6 +12,7 @@ import builtins
 import copy
 import functools
 import heapq
+import operator
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -23,6 +24,7 @@ import optree
 
 from lanewise.autograph.calls import HOOKS, _construct
 from lanewise.autograph.convert import convert, is_converted
+from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import edits, hooks
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
@@ -209,6 +211,7 @@ _WRITTEN: dict[Any, Callable[..., Any]] = {
 #: What does not look at the elements of its arguments.
 _PASSING = frozenset((
     isinstance, issubclass, type, id, callable, hasattr, getattr, copy.copy, copy.deepcopy,
+    bool, operator.not_, operator.truth, object.__init__,
 ))  # fmt: skip
 #: What knows such lists itself (`lanewise.autograph.lists.heaps`).
 _FOLLOWED = frozenset((
@@ -265,11 +268,16 @@ def _are_numbers(owner: Any) -> bool:
 
 
 def _is_followed(made: Any) -> bool:
-    """Whether a function is converted code, or a class of which the methods are."""
+    """Whether a function is converted code, or a class of a user's."""
+    if isinstance(made, type):
+        return not is_library(made.__module__)
     if isinstance(made, partial):
         return made.func in (_construct, _call, _method_of_one) or _is_followed(made.func)
     made = made.__func__ if isinstance(made, MethodType) else made
-    return isinstance(made, FunctionType) and is_converted(made.__code__)
+    if not isinstance(made, FunctionType):
+        return False
+    is_making = made.__name__ in ("__init__", "__new__") and not is_library(made.__module__)
+    return is_making or is_converted(made.__code__)
 
 
 def _holds(x: Any) -> bool:

@@ -235,6 +235,16 @@ def unpacked(items: Any, count: int, last: int | None = None) -> Any:
     ]  # fmt: skip
 
 
+def matched(value: Any) -> Any:
+    """What a ``match`` statement looks into, where patterns have lengths."""
+    if state.has_contents and any(map(holds, tree.flatten(value, holds)[0])):
+        raise UnsupportedError(
+            f"a match statement asks how long a list is whose length is data{at(here())}. Write if "
+            "and elif, with len()"
+        )
+    return value
+
+
 def plain(items: Any) -> Any:
     """A list where nobody knows what is done with it: one of Python's from there on."""
     if type(items) in TRACED and type(items.length) is not int:
