@@ -412,6 +412,43 @@ def _recursive(n):
     return 1 if n < 2 else n * _recursive(n - 1)
 
 
+def test_contents_of_arrays_and_lists_from_outside_are_looked_at():
+    weights, table = np.arange(6.0), [[1, 2], [0], (3.0, "a")]
+    unchanged = contained([lambda x: x * weights[table[0][0]]], with_data=True)
+    assert unchanged is not None and unchanged.has_data and unchanged()
+    weights[1] = np.nan
+    assert not unchanged()
+    weights[1] = 1.0
+    assert unchanged()
+    table[1][0] = 0.0  # another class of number
+    assert not unchanged()
+    table[1][0] = 0
+    assert unchanged()
+    weights.shape = 2, 3
+    assert not unchanged()
+
+
+@pytest.mark.parametrize("held", [np.zeros(10_000), [1.0] * 10_000, [np.zeros(3)], [object()],
+                                  np.array([None]), {1, 2}])  # fmt: skip
+def test_what_is_large_or_no_numbers_is_not_looked_at(held):
+    assert contained([lambda x: x + len(held)], with_data=True) is None
+
+
+def test_a_map_runs_as_a_loop_only_while_what_it_reaches_is_unchanged(monkeypatch):
+    monkeypatch.setattr(race, "EARLY", 0)
+    monkeypatch.setattr(race, "interpreting", lambda graph, *_: 1e7)
+    weights = np.array([1.0, 2.0])
+    f = lw.function(lw.vmap(lambda x: x @ weights))
+    x = np.ones((4, 2))
+    assert f(x).tolist() == [3.0] * 4
+    (concrete,) = f._traces.all()
+    assert concrete.race.plain < np.inf  # the loop ran
+    assert concrete.race.traced == np.inf
+    weights[0] = 5.0
+    assert f(x).tolist() == [3.0] * 4  # what was traced
+    assert concrete.race.traced < np.inf
+
+
 CONTAINED = [
     _with_objects, _Model, lambda x: deque([x]),
     _scaled, _helper, _recursive, np.sin, np.linalg.solve, math.sqrt, len, views, containers,

@@ -3,14 +3,16 @@
 A trace keeps what it met elsewhere as it was when it was made: numbers in globals, the clock, a
 file. The plain function would look again. So it gives what the trace gives only where all that its
 code can reach are functions like it, libraries that compute, and objects that never change; and
-only as long as its names stand for the same.
+only as long as its names stand for the same. Small arrays and lists of numbers may be reached, too,
+where their contents are looked at before each call.
 """
 
 from __future__ import annotations
 
 import dis
+import marshal
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -51,17 +53,45 @@ _OF_CLASSES = frozenset(
      "__parameters__", "__qualname__", "__slots__", "__static_attributes__", "__weakref__",
      "_field_defaults", "_fields")
 )  # fmt: skip
-#: Tells whether what functions reach is what it was.
-Unchanged = Callable[[], bool]
+#: How many bytes arrays and lists have together at most that are looked at before each call.
+MOST_DATA = 1 << 16
 
 
-def contained(roots: Sequence[Any]) -> Unchanged | None:
+class Unchanged:
+    """Tells whether what functions reach is what it was.
+
+    Attributes
+    ----------
+    has_data : bool
+        Whether they reach arrays or lists, which may be changed.
+    """
+
+    def __init__(self, walk: _Walk) -> None:
+        self._names, self._cells = walk.names, walk.cells
+        self._arrays, self._data = walk.arrays, walk.data
+        self.has_data = bool(walk.arrays or walk.data)
+
+    def __call__(self) -> bool:
+        for namespace, name, value in self._names:
+            if namespace.get(name, _MISSING) is not value:
+                return False
+        if not all([cell.cell_contents is value for cell, value in self._cells]):
+            return False
+        return not self.has_data or (
+            all([(x.dtype, x.shape, x.tobytes()) == kept for x, kept in self._arrays])
+            and all([_as_bytes(x) == kept for x, kept in self._data])
+        )
+
+
+def contained(roots: Sequence[Any], with_data: bool = False) -> Unchanged | None:
     """Return what tells whether functions still reach what they reach now; None for other objects.
 
     Parameters
     ----------
     roots
         Functions, and objects that they are called with.
+    with_data
+        Whether they may reach small arrays, and lists and dicts of numbers and texts.
 
     Examples
     --------
@@ -73,21 +103,30 @@ def contained(roots: Sequence[Any]) -> Unchanged | None:
     >>> contained([lambda path: np.load(path)]) is None
     True
     """
-    walk = _Walk()
+    walk = _Walk(with_data)
     try:
         for root in roots:
             walk.value(root)
     except _Open:
         return None
-    names, cells = walk.names, walk.cells
+    return Unchanged(walk)
 
-    def unchanged() -> bool:
-        for namespace, name, value in names:
-            if namespace.get(name, _MISSING) is not value:
-                return False
-        return all([cell.cell_contents is value for cell, value in cells])
 
-    return unchanged
+def _as_bytes(x: Any) -> bytes | None:
+    """Return a list or dict as bytes, which tell classes; None of what holds unusual objects."""
+    try:
+        return marshal.dumps(x, 2)  # the last version that does not tell which objects are one
+    except ValueError:
+        return None
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether it is a number, a text, or a container of such."""
+    if type(x) is dict:
+        return all(map(_is_plain, x)) and all(map(_is_plain, x.values()))
+    if type(x) in (list, tuple):
+        return all(map(_is_plain, x))
+    return x is None or type(x) in (bool, int, float, complex, str, bytes)
 
 
 _MISSING = object()
@@ -106,9 +145,14 @@ class _Walk:
         Dicts of globals, modules and classes, with names in them and what these stand for.
     cells
         Variables of functions around, with what they hold.
+    arrays, data
+        Arrays, and lists and dicts, with what is in them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, with_data: bool) -> None:
+        self._room = MOST_DATA if with_data else -1
+        self.arrays: list[tuple[np.ndarray, Any]] = []
+        self.data: list[tuple[Any, bytes]] = []
         self.names: list[tuple[Mapping[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self._seen: set[int] = set()
@@ -131,7 +175,21 @@ class _Walk:
                 self.value(each)
         elif type(x) is type and _top(x.__module__) not in _LIBRARIES:
             self._class(x)
+        elif type(x) is np.ndarray and x.dtype.kind in "biufc":
+            self._take(x.nbytes)
+            self.arrays.append((x, (x.dtype, x.shape, x.tobytes())))
+        elif type(x) in (list, dict):
+            kept = _as_bytes(x)
+            if kept is None or not _is_plain(x):
+                raise _Open
+            self._take(len(kept))
+            self.data.append((x, kept))
         elif not _is_of_library(x):
+            raise _Open
+
+    def _take(self, count: int) -> None:
+        self._room -= count
+        if self._room < 0:
             raise _Open
 
     def _class(self, cls: type) -> None:

@@ -135,7 +135,8 @@ class Postponed:
     """
 
     def __init__(self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool) -> None:
-        is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
+        # What a function changes elsewhere is known when it is traced.
+        is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES and not unchanged.has_data
         self._positions = range(len(arrays))
         #: Tells whether the function depends on the same as it did.
         self.unchanged = unchanged
@@ -214,7 +215,8 @@ def postponable(
         if not func.is_usual:
             return None
         func = func.__wrapped__
-    unchanged = contained([func, *constants])
+    # What a map gives is stacked, so it shares no memory with what the function reaches.
+    unchanged = contained([func, *constants], with_data=is_map)
     return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
 
 
