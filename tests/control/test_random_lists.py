@@ -18,9 +18,17 @@ from support.everywhere import assert_like_the_loop
 REFUSED = (ControlFlowError, UnsupportedError, ConcretizationError)
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_like_the_loop(seed):
-    func = define(random_lists.draw(seed), np=np)
+FORMS = {
+    "named": (random_lists.draw, 24),
+    "anywhere": (random_lists.draw_anywhere, 24),
+    "shared": (random_lists.draw_shared, 40),
+}
+CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
+
+
+@pytest.mark.parametrize(("form", "seed"), CASES, ids=[f"{form}-{seed}" for form, seed in CASES])
+def test_like_the_loop(form, seed):
+    func = define(FORMS[form][0](seed), np=np, **random_lists.HELPERS)
     batches = random_lists.arguments(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -100,6 +102,97 @@ class Writer:
 def draw(seed: int) -> str:
     """Return the source of a function."""
     return Writer(random.Random(seed)).function()
+
+
+class Box:
+    """Has the two lists as attributes."""
+
+    def __init__(self) -> None:
+        self.a: list[Any] = []
+        self.b: list[Any] = []
+
+
+def push(items: list[Any], value: Any) -> None:
+    """Append to a list, in another function."""
+    items.append(value)
+
+
+def draw_anywhere(seed: int) -> str:
+    """Return the source of a function with the lists of `draw` where no name stands for them.
+
+    They are attributes of a `Box`, or entries of a dict, or go through `push`.
+    """
+    source = re.sub(r"\b([ab])\.append\((.*)\)", r"push(\1, \2)", draw(seed))
+    if seed % 3 == 2:
+        return source
+    names = {"a": "o.a", "b": "o.b"} if seed % 3 else {"a": 'o["a"]', "b": 'o["b"]'}
+    source = re.sub(r"\b([ab])\b", lambda found: names[found[1]], source)
+    return source.replace("t = 0.0\n", f"t = 0.0\n    o = {'Box()' if seed % 3 else '{}'}\n", 1)
+
+
+#: What is done with lists, dicts and variables that may stand for one or the other.
+_SHARING = [
+    "{p} = {q}", "{p} = {q}", "{p} = [{n}, {n}]", "{p}[0] = {n}", "{p}[-1] = {n}", "{p}[0] = {n}",
+    "{p}, {q} = {q}, {p}", "{p} = {q}[:]", "t = t + {p}[0] * {q}[-1]", "t = t + {p}[1]",
+    "{p}.append({n})", "put({p}, {n})", "{p}.reverse()", "{p} = same({q})", "{p} += [{n}]",
+    "{p} = {q} if x[1] > t else [{n}, {n}]", "t = 0.5 * t + {n}", "{p} = list({q})", "{p}.pop(0)",
+]  # fmt: skip
+_HOLDERS = [("a", "b", "c"), ("o.a", "o.b", "a"), ('o["a"]', "b", 'o["b"]'), ("a", "o.a", "e[0]")]
+
+
+def put(items: list[Any], value: Any) -> None:
+    """Assign an entry, in another function."""
+    items[1] = value
+
+
+def same(items: list[Any]) -> list[Any]:
+    """Return what it is given."""
+    return items
+
+
+#: What the functions use.
+HELPERS = {"Box": Box, "push": push, "put": put, "same": same}
+
+
+def draw_shared(seed: int) -> str:
+    """Return the source of a function with lists that are one or another, as the data say."""
+    rng = random.Random(seed)
+    holders = rng.choice(_HOLDERS)
+    start = "{}" if any('"' in each for each in holders) else "Box()"
+    lines = ["def f(x, n, k):", "    t = 0.0", f"    o = {start}", "    e = [[0.0, 0.0]]"]
+    lines += [f"    {each} = [{i}.0, x[{i}]]" for i, each in enumerate(holders)]
+    count = len(_SHARING) if rng.random() < 0.4 else 10
+
+    def block(indent: str, depth: int) -> None:
+        for _ in range(rng.randint(1, 3)):
+            form = rng.randrange(5 if depth else 2)
+            p, q = rng.sample(holders, 2)
+            if form < 2:
+                number = rng.choice(["x[0]", "t", "n * 1.0", "v", "3.0"])
+                lines.append(indent + rng.choice(_SHARING[:count]).format(p=p, q=q, n=number))
+            elif form < 4:
+                test = rng.choice(["x[2] > 0", "n > 2", f"{p}[0] > {q}[1]", "v > t", "k == 1"])
+                lines.append(f"{indent}if {test}:")
+                block(indent + "    ", depth - 1)
+                if rng.random() < 0.5:
+                    lines.append(f"{indent}else:")
+                    block(indent + "    ", depth - 1)
+            elif rng.random() < 0.5:
+                lines.append(f"{indent}for v in x:")
+                block(indent + "    ", depth - 1)
+            else:
+                counter = f"i{len(lines)}"
+                lines.append(f"{indent}{counter} = 0")
+                lines.append(f"{indent}while {counter} < n:")
+                lines.append(f"{indent}    {counter} += 1")
+                block(indent + "    ", depth - 1)
+
+    lines.append("    v = x[3]")
+    block("    ", 2)
+    block("    ", 2)
+    ends = [f"{end}[{i}]" for end in rng.sample(holders, rng.randint(1, 3)) for i in (0, -1)]
+    lines.append(f"    return t, {', '.join(ends)}")
+    return "\n".join(lines) + "\n"
 
 
 def arguments(seed: int) -> list[np.ndarray]:

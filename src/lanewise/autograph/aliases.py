@@ -23,11 +23,20 @@ from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.regions import Region, resumed, set_guard
 from lanewise.trace.scratch import Scratch, settled
-from lanewise.trace.slots import Slot, StateSlot, TensorSlot
+from lanewise.trace.slots import (
+    AttributeSlot,
+    ContainerSlot,
+    ItemSlot,
+    Slot,
+    StateSlot,
+    TensorSlot,
+)
 from lanewise.trace.tensor import Tensor, as_tensor, emit, read
 from lanewise.trace.trace import require_trace, state
 from lanewise.trace.views import assign, innermost, root_of
 
+#: What a container holds: a list, a dict, an object of a dataclass.
+_CONTENTS = (ContainerSlot, ItemSlot, AttributeSlot)
 #: In how many places an array may be for a write to be followed, which is written to all of them.
 MOST_PLACES = 12
 
@@ -440,6 +449,41 @@ def left_by(region: Region) -> dict[Any, tuple[Slot, Any]]:
         key: (slot, settle(value) if is_place(slot) else value)
         for key, (slot, value) in found.items()
     }
+
+
+def as_left(
+    value: Any,
+    region: Region,
+    left: Mapping[Any, tuple[Slot, Any]],
+    sealed: Container[int],
+    origins: dict[int, tuple[Any, Any]],
+) -> Any:
+    """Return what a variable holds at the end of a region that was left.
+
+    The region's changes are undone by then. Containers that hold what it changed are others, but
+    for those whose ids are `sealed`; in whose place each is, `origins` says by its id.
+    """
+    slots = [(slot, now) for slot, now in left.values() if isinstance(slot, _CONTENTS)]
+    owners = {id(slot.owner) for slot, _ in slots}
+    if not slots or owners.isdisjoint(map(id, tree.containers(value))):
+        return value
+    before = [(slot, slot.get()) for slot, _ in slots]
+    for slot, now in slots:
+        slot.set(now)
+    try:
+        leaves, structure = tree.flatten(
+            value, lambda x: id(x) in sealed or owners.isdisjoint(map(id, tree.containers(x)))
+        )
+        same = set(map(id, leaves))
+        given = tree.containers(value, same)
+    finally:
+        for slot, old in reversed(before):
+            slot.set(old)
+    found = tree.unflatten(structure, leaves)
+    for container, origin in zip(tree.containers(found, same), given, strict=True):
+        region.bear(container)
+        origins[id(container)] = container, origin
+    return found
 
 
 #: What is said of an array that several variables may be.

@@ -36,6 +36,7 @@ from lanewise.ops.checks import check
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast, reshape
+from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.regions import (
     Aside,
@@ -194,7 +195,7 @@ class Fork:
         """Record the operation, carry out what the branches changed, and return the variables."""
         keep(self)
         self._take_lists()
-        merge = Merge(self.regions, lead)
+        merge = Merge(self.regions, lead, self.changes)
         builders = []
         for position, name in enumerate(self.names):
             ends = [DONT_CARE if end is None else end[position] for end in self.ends]
@@ -213,6 +214,10 @@ class Fork:
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
+            unknown = next((value for value in left if type(value) is Unknown), None)
+            if unknown is not None:
+                slot_builders.append((slot, lambda results, unknown=unknown: unknown))
+                continue
             is_value = not isinstance(slot, ContainerSlot)
             if is_held(slot):
                 left = merge.lists_alike(left, are_held=True)
@@ -234,6 +239,7 @@ class Fork:
             value = build(results)
             set_slot(slot, slot.get() if value is DONT_CARE else value)
         state = tuple([build(results) for build in builders])
+        merge.containers.note()
         join_guards(self.regions)
         exports.finish(results)
         for region in self.regions:

@@ -10,14 +10,17 @@ from lanewise.autograph.aliases import (
     settle,
 )
 from lanewise.autograph.lists.grown import (
+    Columns,
     Grown,
     alike,
     as_stepping,
-    held,
+    has_held,
+    held_alike,
     in_form_of,
+    in_held_form_of,
     is_like,
     is_own,
-    whole,
+    owned,
 )
 from lanewise.autograph.optional import (
     alike_but_for_none,
@@ -52,7 +55,8 @@ from lanewise.autograph.state import (
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, holds
+from lanewise.trace.contents import LISTS
+from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import (
     Packing,
@@ -64,7 +68,7 @@ from lanewise.trace.packed import (
     steps_on,
     unbounded,
 )
-from lanewise.trace.regions import Region, lend, resumed
+from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace
@@ -84,7 +88,14 @@ class Variable:
         What an array of a length that is data may be a view of.
     """
 
-    def __init__(self, name: str, entry: Any, is_changed: bool, can_unroll: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        entry: Any,
+        is_changed: bool,
+        can_unroll: bool = False,
+        is_object: bool = True,
+    ) -> None:
         self.name = name
         #: Whether the loop is unrolled where a size that is known changes.
         self._can_unroll = can_unroll
@@ -92,6 +103,10 @@ class Variable:
         #: Whether it is no variable, but a place that the body changes.
         self.is_place = is_changed
         self.entry = entry
+        #: What it was at the beginning of the last turn.
+        self.begun = entry
+        #: By id, containers in its entry, each with what was in its place in the beginning.
+        self.origins: dict[int, tuple[Any, Any]] = {}
         self.kinds: list[Kind | None] = []
         self.leaves: list[Any] = []
         self.structure: Any = None
@@ -104,6 +119,8 @@ class Variable:
         self.must_not = ""
         #: Whether it holds arrays of a size that only the turn knows: the next has no use of them.
         self.is_lost = False
+        #: What it is then.
+        self._lost: Any = Lost(bare_name(name))
         #: Whether a value that is missing is None, rather than not assigned.
         self.may_be_none = False
         #: Which arrays are of sizes that are data, and another one after each turn.
@@ -116,12 +133,18 @@ class Variable:
         self._times = 0
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
+        #: Whether all that it is are lists of which all uses are known.
+        self._is_own = is_own(entry)
+        #: Whether it holds an object, rather than all that one holds.
+        self.is_object = is_object
         #: Whether it is a list of which all uses are known: it stays one object.
         self.is_list = not is_changed and type(entry) in LISTS and is_own(entry)
+        #: Whether turns leave the object that it was: what they change in it are places.
+        self.stays = not self.is_list and any([x is entry for x in tree.containers(entry)[:1]])
         #: Whether it is what a list holds, which may be a list whose length is data.
         self.is_held = False
-        #: Whether it is a list that holds what is carried: another one in each turn.
-        self.is_holding = False
+        #: Whether there are lists in it that hold as many elements as the data say.
+        self.is_holding = (is_object or type(entry) not in LISTS) and has_held(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
         if may_be_missing(entry):
             self._become_optional()
@@ -139,7 +162,7 @@ class Variable:
         self.packing = stepping(before, entry, turns, made)
         self._is_stepped = bool(self.packing)
         if self._is_stepped:
-            self.is_list, self.entry = False, entry
+            self.is_list, self.stays, self.entry = False, False, entry
             self._begin_with(False, True)
 
     def _apart(self, end: Any) -> tuple[Any, Any]:
@@ -152,7 +175,6 @@ class Variable:
 
     def _begin_with(self, is_maybe: bool, is_changed: bool) -> None:
         _, value = self._apart(self.entry)
-        value = whole(value) if self.is_holding else value
         self.is_maybe = is_maybe
         self.is_known = value is not DONT_CARE
         self.shown = arrays_in(value) if self.packing else []
@@ -178,15 +200,19 @@ class Variable:
 
     @property
     def is_carried(self) -> bool:
-        if self.is_list:
+        if self.is_list or self.stays:
             return False
         return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
         """Return what the variable holds at the beginning of a turn."""
+        self.begun = self._begin(region, inputs)
+        return self.begun
+
+    def _begin(self, region: Region, inputs: list[Value]) -> Any:
         self.fresh, self._rooms = [], {}
         if self.is_lost:
-            return Lost(bare_name(self.name))
+            return self._lost
         if not self.is_carried:
             return self.entry
         leaves = []
@@ -217,26 +243,30 @@ class Variable:
     def _holding(self, leaves: list[Any]) -> Any:
         """Return what it is, of its leaves."""
         value = unflatten(self.structure, leaves)
-        if not self.is_holding:
-            return value
-        result = held(value)
-        lend([result, self._first], self.name)  # which may be one
-        return result
+        return owned(born(value)) if self._is_own and not self.is_holding else value
 
     def become_holding(self, region: Region, now: Any) -> bool:
-        """Be a list that holds as many elements as turns leave; whether that can be."""
+        """Have lists in it hold as many elements as turns leave; whether some have to."""
         entry = self.entry
-        if self.is_place or self.is_holding or type(entry) not in LISTS or type(now) not in LISTS:
+        is_contents = not self.is_object and type(entry) in (*LISTS, Columns, Grown)
+        if now is entry or self.is_maybe or is_contents:
             return False
-        if now is entry or self.is_maybe or not (holds(entry) or holds(now)):
+        if (self.is_list or self._can_unroll) and not (has_held(entry) or has_held(now)):
             return False
-        found = alike([whole(entry), whole(now)], [self.home, region], True, True)
+        found = held_alike([entry, now], [self.home, region], True)
         if found is None:
             return False
         self.is_holding, self.is_list = True, False
-        self._first, self.entry = entry, held(found[0])
+        self._begin_as(found[0])
+        self.sealed &= tree.lists_within(self.entry)
         self._begin_with(False, True)
         return True
+
+    def _begin_as(self, entry: Any) -> None:
+        """Hold what the entry holds in another form."""
+        for new, old in tree.replaced(self.entry, entry):
+            self.origins[id(new)] = new, self.origins.get(id(old), (old, old))[1]
+        self.entry = entry
 
     def _packed(self, value: Any, region: Trace) -> Any:
         """Return what it holds with the arrays packed that have to be."""
@@ -305,8 +335,8 @@ class Variable:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
             if self.is_holding:
-                return in_form_of(whole(self.entry), whole(end))
-            return in_form_of(self.entry, end)
+                return in_held_form_of(self.entry, end)
+            return in_form_of(self.entry, end, self.is_held)
 
     def _loses(self, region: Region, end: Any) -> bool:
         """Whether a turn leaves an array of a size that depends on the turn."""
@@ -318,12 +348,22 @@ class Variable:
 
     def meet(self, region: Region, end: Any) -> bool:
         """Widen the variable to hold what a turn left in it; return whether it did already."""
+        stayed, self.stays = self.stays, self.stays and end is self.entry
+        return self.stays or (self._meet(region, end) and not stayed)
+
+    def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
+        if type(end) is Unknown:
+            self.is_lost, self._lost = True, end
+            return False
         if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
             self.is_lost = True
             return False
         if self.become_holding(region, end):
+            return False
+        if self._is_own and type(end) in LISTS and not is_own(end):
+            self._is_own = False
             return False
         stable = not self.become_array(region, end)
         if self.is_list and end is self.entry:
@@ -340,8 +380,9 @@ class Variable:
             self.is_maybe, stable = True, False
         if value is DONT_CARE:
             return stable
-        if self.sealed and not self.sealed <= tree.lists_within(value):
-            self.sealed = set()  # another list takes the place of one: look inside
+        sealed = tree.lists_in_place([self.entry, value]) if self.sealed else self.sealed
+        if sealed < self.sealed:  # another list takes the place of one: look inside
+            self.sealed &= sealed
             self._begin_with(self.is_maybe, True)
             stable = False
         if self._must_pack(region, value):
@@ -358,7 +399,8 @@ class Variable:
         if structure != self.structure and not self.is_maybe and self.entry is not DONT_CARE:
             forms = alike_but_for_none([self.form if self.entry is None else self.entry, value])
             if tree.flatten(forms[0])[1] == tree.flatten(forms[1])[1]:
-                self.form = self.entry = forms[0]
+                self.form = forms[0]
+                self._begin_as(forms[0])
                 self._begin_with(False, True)
                 return False
         if structure != self.structure:
@@ -398,7 +440,7 @@ class Variable:
     def result(self, values: Iterator[Value]) -> Any:
         """Return what the variable holds after the loop, taking its part of the results."""
         if self.is_lost:
-            return Lost(bare_name(self.name))
+            return self._lost
         if not self.is_carried:
             return self.entry
         leaves = []

@@ -15,6 +15,7 @@ from lanewise.autograph.aliases import (
     Stale,
     all_roots,
     arrays_in,
+    as_left,
     is_place,
     join_guards,
     make_stale,
@@ -34,15 +35,17 @@ from lanewise.autograph.lists.grown import (
 from lanewise.autograph.state import (
     DONT_CARE,
 )
+from lanewise.autograph.twins import CarriedObjects
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here
+from lanewise.trace import tree
 from lanewise.trace.contents import LISTS
 from lanewise.trace.packed import (
     TurnsMade,
 )
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
-from lanewise.trace.slots import Slot
+from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import require_trace
 from lanewise.trace.views import root_of
@@ -62,6 +65,8 @@ class Carry:
         self.slots: dict[Any, tuple[Slot, Variable]] = {}
         #: Which holders may share memory at the beginning of a turn, by their positions.
         self.together: set[frozenset[int]] = set()
+        #: Which lists and dicts may be one.
+        self._containers = CarriedObjects()
         #: How many turns there were before the one that is recorded.
         self.turns = TurnsMade()
         #: What was written to under another name in the turns before.
@@ -103,6 +108,7 @@ class Carry:
         for root, stale in self.stale.values():
             set_guard(root, stale)
         holders = self._holders()
+        self._containers.note([(variable, variable.begun) for variable in holders])
         self.together |= pairs_together([arrays_in(variable.entry) for variable in holders])
         for variable in holders:  # in the first turn they are what they were outside
             for tensor, _, entry in variable.fresh:
@@ -112,6 +118,29 @@ class Carry:
                     watch(tensor, Shared(variable.name, shown, must_not=variable.must_not))
         set_apart([variable.given() for variable in holders], self.together)
         return region, inputs, held
+
+    def as_left(
+        self, region: Region, left: dict[Any, tuple[Slot, Any]], ends: Sequence[Any] | None
+    ) -> tuple[tuple[Any, ...] | None, dict[Any, tuple[Slot, Any]]]:
+        """Return what variables and places hold after a turn, lists and dicts as it left them.
+
+        Those that stay the same objects are places of their own, which the turn changed.
+        """
+        origins = self._containers.origins
+        if ends is not None:
+            pairs = zip(self.variables, ends, strict=True)
+            ends = tuple([
+                each if each is v.begun else as_left(each, region, left, v.sealed, origins)
+                for v, each in pairs
+            ])  # fmt: skip
+        found = {}
+        for key, (slot, value) in left.items():
+            variable = self.slots[key][1] if key in self.slots else None
+            before = region.changes[key][1] if variable is None else variable.begun
+            sealed = tree.lists_within(before) if variable is None else variable.sealed
+            is_same = value is before or not is_place(slot)
+            found[key] = slot, value if is_same else as_left(value, region, left, sealed, origins)
+        return ends, found
 
     def meet(self, region: Region, left: dict[Any, tuple[Slot, Any]], end: Any) -> bool:
         """Widen the carry to what a turn left; return whether it could hold that already.
@@ -129,8 +158,12 @@ class Carry:
                 stable = False
             else:
                 before = region.changes[key][1]
-                self.slots[key] = slot, Variable(slot.name, before, True, self._can_unroll)
+                is_object = is_place(slot) and not isinstance(slot, ContainerSlot)
+                self.slots[key] = (
+                    slot, Variable(slot.name, before, True, self._can_unroll, is_object)
+                )  # fmt: skip
                 self.slots[key][1].is_held = is_held(slot)
+                self.slots[key][1].stays &= value is before and is_object
                 stable = False
         return stable and self._meet_sharing(region, left, end)
 
@@ -150,6 +183,7 @@ class Carry:
         together = pairs_together([arrays_in(value) for _, value in ends])
         stable = together <= self.together
         self.together |= together
+        stable &= self._containers.meet(region, ends)
         for variable, value in ends:
             if variable.is_carried:
                 known = {id(root) for root in all_roots(arrays_in(variable.entry))}
@@ -206,6 +240,7 @@ class Carry:
             set_slot(slot, value)
             held += [value] * is_place(slot)
         holders = self._holders()
+        self._containers.note(list(zip(holders, held, strict=True)))
         entries = [v.entry if not v.is_carried else settle(v.entry) for v in holders]
         names = [variable.name for variable in holders]
         join_guards([region])

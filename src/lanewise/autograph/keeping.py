@@ -252,7 +252,7 @@ def are_alike(first: Any, second: Any) -> bool:
     second = second.value if isinstance(second, Maybe) else second
     if first is second or _is_open(first) or _is_open(second):
         return True
-    sealed = tree.lists_within(first) & tree.lists_within(second)
+    sealed = tree.lists_in_place([first, second])
     (leaves, structure), (others, other) = flatten(first, sealed), flatten(second, sealed)
     return structure == other and all(map(_are_leaves_alike, leaves, others))
 

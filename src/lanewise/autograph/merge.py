@@ -6,10 +6,11 @@ A variable may hold a tree: its leaves that are data become results, all else mu
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lanewise.autograph.lists.grown import alike, held, is_own, owned
+from lanewise.autograph.aliases import as_left
+from lanewise.autograph.lists.grown import alike, held_alike, is_own, owned
 from lanewise.autograph.optional import (
     alike_but_for_none,
     apart_from_none,
@@ -35,13 +36,14 @@ from lanewise.autograph.state import (
     values_of,
     widened,
 )
+from lanewise.autograph.twins import JoinedObjects
 from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Value
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
-from lanewise.trace.regions import Region, born, is_plain, lend, resumed
+from lanewise.trace.regions import Region, born, is_plain, resumed
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
@@ -83,8 +85,13 @@ class Merge:
         Those of the variables' leaves that are arrays.
     """
 
-    def __init__(self, regions: Sequence[Region], lead: Value) -> None:
+    def __init__(
+        self, regions: Sequence[Region], lead: Value, left: Sequence[Mapping[Any, Any]] = ()
+    ) -> None:
         self.regions = regions
+        #: For each branch what it changed, and what that is at its end.
+        self._left = left or [{}] * len(regions)
+        self.containers = JoinedObjects(regions)
         self.lead = lead
         self.outputs: list[list[Value]] = [[] for _ in regions]
         self.kinds: list[Kind] = []
@@ -152,24 +159,26 @@ class Merge:
     def _tree(
         self, name: str, ends: Sequence[Any], is_value: bool = True
     ) -> Callable[[Sequence[Tensor]], Any]:
-        ends = self.lists_alike(ends)
-        alive = [end for end in ends if end is not DONT_CARE]
-        if not alive:
+        if all([end is DONT_CARE for end in ends]):
             return lambda results: DONT_CARE
+        objects, seen = ends, self._as_left(ends)
+        ends = self.lists_alike(seen)
+        alive = [end for end in ends if end is not DONT_CARE]
         first = alive[0]
         if all(end is first for end in alive) and (
             len(alive) == len(ends) or self._is_outer(first)
         ):
+            self.containers.add(name, first, objects, ends, (), is_value)
             return lambda results: first
-        ends = given = self._packed(ends)
+        ends = self._packed(ends)
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
-        ends, are_held = alike_but_for_none(ends), False
-        if is_value:
-            ends, are_held = self._held_alike(ends)
+        ends = alike_but_for_none(ends)
+        if is_value or not all([type(end) in LISTS for end in alive]):
+            ends = self._held_alike(ends)
         first = next(end for end in ends if end is not DONT_CARE)
-        sealed = set.intersection(*[tree.lists_within(end) for end in alive])
-        sealed -= {id(each) for region in self.regions for each in region.made()}
+        self.containers.replace(seen, ends)
+        sealed = self._sealed(ends)
         leaves, structure = flatten(first, sealed)
         rows = []
         for end in ends:
@@ -181,46 +190,55 @@ class Merge:
                 refuse_structure(name, BRANCHES, first, end)
             rows.append(own)
         builders = [self._array(name, column)[0] for column in zip(*rows, strict=True)]
-        are_own = all([is_own(end) for end in alive])
-        outer = [] if are_own else [
-            container
-            for region, end in zip(self.regions, given, strict=True)
-            for container in tree.containers(end)
-            if id(container) not in sealed and not region.has_born(container)
-        ]  # fmt: skip
+        are_own = all([is_own(end) for end in objects if end is not DONT_CARE])
 
         def whole(results: Sequence[Tensor]) -> Any:
+            if not are_own and (known := self.containers.known(objects)) is not None:
+                return known
             value = unflatten(structure, [build(results) for build in builders])
-            value = held(value) if are_held else owned(value) if are_own else value
-            own = [x for x in tree.containers(value) if id(x) not in sealed]
-            if outer:
-                lend([*outer, *own], name)
-            for container in own:
+            value = owned(value) if are_own else value
+            for container in tree.containers(value, sealed):
                 born(container)
+            self.containers.add(name, value, objects, ends, sealed, is_value)
             return value
 
         return whole
 
+    def _as_left(self, ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what branches left, lists and dicts as they were then unless all left one."""
+        alive = [end for end in ends if end is not DONT_CARE]
+        if all([end is alive[0] for end in alive[1:]]):
+            return ends
+        sealed = self._sealed(ends)
+        return [
+            end if end is DONT_CARE else as_left(end, region, left, sealed, self.containers.origins)
+            for end, region, left in zip(ends, self.regions, self._left, strict=True)
+        ]
+
+    def _sealed(self, ends: Sequence[Any]) -> set[int]:
+        """Return the ids of the lists and dicts which what all branches left has in it."""
+        alive = [end for end in ends if end is not DONT_CARE]
+        return tree.lists_in_place(alive) - {
+            id(each) for region in self.regions for each in region.made()
+        }
+
     def lists_alike(self, ends: Sequence[Any], are_held: bool = False) -> Sequence[Any]:
         """Return what branches left, lists as arrays where their lengths differ."""
-        pairs = [
-            (end, r) for end, r in zip(ends, self.regions, strict=True) if end is not DONT_CARE
-        ]
-        given, regions = [end for end, _ in pairs], [region for _, region in pairs]
-        found = alike(given, regions, are_held=are_held)
+        return self._each(lambda ends, regions: alike(ends, regions, are_held=are_held), ends)
+
+    def _held_alike(self, ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what branches left, lists of different lengths as ones that hold such arrays."""
+        return self._each(held_alike, ends)
+
+    def _each(self, function: Callable[..., Any], ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what a function makes of what branches left that come to their end."""
+        pairs = zip(ends, self.regions, strict=True)
+        given, regions = zip(*[(e, r) for e, r in pairs if e is not DONT_CARE], strict=True)
+        found = function(given, regions)
         if found is None:
             return ends
         rest = iter(found)
         return [end if end is DONT_CARE else next(rest) for end in ends]
-
-    def _held_alike(self, ends: Sequence[Any]) -> tuple[Sequence[Any], bool]:
-        """Return what lists hold which branches left, and whether the result is to hold such."""
-        alive = [end for end in ends if end is not DONT_CARE]
-        is_one = all([end is alive[0] for end in alive[1:]])
-        if is_one or not all([type(end) in LISTS for end in alive]):
-            return ends, False
-        found = self.lists_alike(ends, are_held=True)
-        return found, found is not ends
 
     def _packed(self, ends: Sequence[Any]) -> Sequence[Any]:
         """Return what branches left, arrays of sizes that only one of them knows packed."""

@@ -67,6 +67,7 @@ class Turns:
         held = () if ends is None else (*ends, *[value for _, value in self.left.values()])
         arrays = [array for value in held for array in arrays_in(value)]
         self.region.leave(held_by(arrays) if self.region.changes else ())
+        ends, self.left = self.carry.as_left(self.region, self.left, ends)
         return self.carry.meet(self.region, self.left, ends), ends
 
     def record_while(

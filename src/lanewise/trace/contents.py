@@ -11,6 +11,7 @@ import optree
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
+from lanewise.trace.lending import Unknown
 from lanewise.trace.trace import state
 
 #: What a list is while it is one of Python's.
@@ -37,6 +38,8 @@ class Contents:
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Say what can be done with the list."""
+        if isinstance(self.items, Unknown):
+            self.items.refuse()
         raise UnsupportedError(
             f"a list whose length is data is used{at(here())} where its elements are asked for one "
             "by one. What can be done with it: append, insert, pop, remove, sort, index, slice, +, "

@@ -13,12 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from lanewise.errors import ControlFlowError, UnsupportedError, at
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import here
 from lanewise.ops.registry import Primitive
 from lanewise.trace import tree
+from lanewise.trace.contents import LISTS, fill
 from lanewise.trace.formatting import Text
+from lanewise.trace.lending import Lent, Unknown, lent_of
 from lanewise.trace.slots import (
     ArraySlot,
     AttributeSlot,
@@ -320,13 +322,6 @@ def is_watched() -> bool:
     return trace is not None and (isinstance(trace, Watched) or bool(trace.lent))
 
 
-def lend(containers: Iterable[Any], name: str) -> None:
-    """Remember containers that a variable may be, as the data decide: they must not change."""
-    trace = state.trace
-    assert trace is not None
-    trace.lent.update({id(container): (container, name) for container in containers})
-
-
 def note(slot_of: Callable[..., Slot], *place: Any) -> None:
     """Log that a place is about to be changed, if a region is being traced.
 
@@ -337,13 +332,49 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
     """
     trace = state.trace
     if trace is not None and id(place[0]) in trace.lent:
-        container, name = trace.lent[id(place[0])]
-        raise ControlFlowError(
-            f"a {type(container).__name__} is changed{at(here())} that is, or may be, what {name} "
-            "stands for, as the data decide. Make the change where the data decide, or copy it"
-        )
+        _lose_twins(trace, trace.lent[id(place[0])])
     if isinstance(trace, Watched):
         trace.log(slot_of(*place))
+
+
+def _lose_twins(trace: Trace, lent: Lent) -> None:
+    """See to it that nobody uses what a container may be that is about to be changed."""
+    found = twins(lent.container)
+    if lent.is_kept or not all([type(each) in LISTS and is_made_here(each) for each in found]):
+        lent.refuse()
+    for twin in found:
+        assert isinstance(trace, Watched)
+        trace.log(ContainerSlot(twin))
+        fill(twin, Unknown(lent.name))
+
+
+def twins(container: Any, region: Region | None = None) -> list[Any]:
+    """Return what may be the same object as a container, and is another.
+
+    That is what was there before, and what was made in regions that are open, or in `region`.
+    """
+    lent = {} if state.trace is None else state.trace.lent
+    found = lent[id(container)].twins.values() if id(container) in lent else ()
+    return [
+        each for each in found
+        if is_made_here(each) or not lent[id(each)].is_own or (region and region.has_born(each))
+    ]  # fmt: skip
+
+
+def is_made_here(container: Any) -> bool:
+    """Whether a container was made in what is traced, in a region that is open."""
+    trace = state.trace
+    while isinstance(trace, Region) and not trace.has_born(container):
+        trace = trace.parent
+    return isinstance(trace, Watched) and trace.has_born(container)
+
+
+def note_twins(first: Any, second: Any, name: str) -> None:
+    """Remember that two containers may be one object, as the data decide."""
+    if first is second or type(first) is not type(second):
+        return
+    for one, other in ((first, second), (second, first)):
+        lent_of(one, name, is_made_here(one)).twins[id(other)] = other
 
 
 def note_length(container: Any) -> None:

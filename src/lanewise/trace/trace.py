@@ -82,8 +82,9 @@ class Trace(Builder):
     captures : list of (source, Value)
         What the region takes from outside, in order: an array or a value of an outer trace (with
         that trace), each with the region's input that stands for it.
-    lent : dict of id to (container, name)
-        Lists, dicts and objects of which the data decided that a variable is one of them.
+    lent : dict of id to Lent
+        Lists, dicts and objects that may be others, as the data decide; see
+        `lanewise.trace.lending`.
     randomness : str or None
         Of a map's trace: whether its examples draw random numbers alike; see `lanewise.random`.
     number : Value or None
@@ -138,7 +139,7 @@ class Trace(Builder):
         self.names = 0
         self._by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
         self._by_value: dict[Value, Value] = {}
-        self.lent: dict[int, tuple[Any, str]] = {}
+        self.lent: dict[int, Any] = {}
         self._scalars: dict[Any, Value] = {}
         #: The dimensions that numbers stand for (`lanewise.trace.sizes`).
         self.sizes: dict[Value, Dim] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import operator
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,17 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     return leaves, structure
 
 
-def containers(tree: Any) -> list[Any]:
-    """Return the lists, dicts and dataclass objects that a tree consists of, which may change."""
+def containers(tree: Any, sealed: Collection[int] = ()) -> list[Any]:
+    """Return the lists, deques, dicts and dataclass objects of a tree, which may change.
+
+    Those of the ids `sealed` do not count, and what is in them.
+    """
     found: list[Any] = []
 
     def look(node: Any) -> bool:
-        if isinstance(node, (list, dict)) or hasattr(type(node), "__dataclass_fields__"):
+        if id(node) in sealed:
+            return True
+        if isinstance(node, (list, dict, deque)) or hasattr(type(node), "__dataclass_fields__"):
             found.append(node)
         return False
 
@@ -44,17 +50,56 @@ def containers(tree: Any) -> list[Any]:
 
 
 def lists_within(tree: Any) -> set[int]:
-    """Return the ids of the lists and dicts inside of a tree, which may be changed elsewhere."""
+    """Return the ids of the lists, deques and dicts inside of a tree."""
     found: set[int] = set()
 
     def look(node: Any) -> bool:
-        if node is not tree and isinstance(node, (list, dict)):
+        if node is not tree and isinstance(node, (list, dict, deque)):
             found.add(id(node))
         return False
 
-    if isinstance(tree, (list, tuple, dict)):
+    if isinstance(tree, (list, tuple, dict, deque)):
         flatten(tree, look)
     return found
+
+
+def lists_in_place(trees: Sequence[Any]) -> set[int]:
+    """Return the ids of the lists and dicts that are at the same places in all of several trees."""
+    found: set[int] = set()
+    loose: set[int] = set()
+
+    def look(nodes: Sequence[Any], is_top: bool) -> None:
+        first = nodes[0]
+        is_one = all([node is first for node in nodes])
+        if is_one and isinstance(first, (list, dict, deque)) and not is_top:
+            found.add(id(first))
+            return
+        children = [children_of(node) for node in nodes]
+        if any([each is None or each.keys() != (children[0] or {}).keys() for each in children]):
+            loose.update(*[{id(node)} | lists_within(node) for node in nodes])
+            return
+        loose.update(map(id, nodes))
+        for key in children[0] or ():
+            look([each[key] for each in children if each is not None], False)
+
+    if all([isinstance(each, (list, tuple, dict, deque)) for each in trees]):
+        look(trees, True)
+    return found - loose
+
+
+def replaced(old: Any, new: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the containers of a tree that are not those of another one, and what those are.
+
+    What is within counts as far as both have the same keys.
+    """
+    if new is old:
+        return
+    if type(new) is type(old) and any([x is new for x in containers(new)[:1]]):
+        yield new, old
+    own, others = children_of(new), children_of(old)
+    if own is not None and others is not None and own.keys() == others.keys():
+        for key, each in own.items():
+            yield from replaced(others[key], each)
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
@@ -166,7 +211,7 @@ def parts(prefix: Any, tree: Any, name: str, of: str) -> list[Any]:
     """
     if prefix is None:
         return []
-    if _children(prefix) is None:
+    if children_of(prefix) is None:
         return [tree]
     entries, children = _matching(prefix, tree, name, of)
     result = []
@@ -178,7 +223,7 @@ def parts(prefix: Any, tree: Any, name: str, of: str) -> list[Any]:
 
 def _matching(prefix: Any, tree: Any, name: str, of: str) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return the children of two containers, which must have the same keys."""
-    entries, children = _children(prefix) or {}, _children(tree)
+    entries, children = children_of(prefix) or {}, children_of(tree)
     if children is None or entries.keys() != children.keys():
         found = f"a single {type(tree).__name__}" if children is None else _outline(tree, children)
         raise ValueError(
@@ -196,7 +241,7 @@ def _outline(tree: Any, children: dict[Any, Any]) -> str:
     return f"a {kind} of {len(children)}"
 
 
-def _children(tree: Any) -> dict[Any, Any] | None:
+def children_of(tree: Any) -> dict[Any, Any] | None:
     """Return the children of a container by key, in the order of `flatten`; None for a leaf."""
     if optree.tree_is_leaf(tree, namespace=NAMESPACE) and not _register(type(tree)):
         return None
@@ -234,6 +279,12 @@ def _enter(kind: type) -> None:
         path_entry_type=optree.GetAttrEntry,
         namespace=NAMESPACE,
     )
+
+
+def with_children(tree: Any, children: dict[Any, Any]) -> Any:
+    """Return a container like another one, with other children."""
+    found = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+    return found[3](found[1], [children[key] for key in found[2]])
 
 
 _registered: set[type] = set()

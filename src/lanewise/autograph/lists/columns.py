@@ -22,8 +22,9 @@ from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
 from lanewise.trace import tree
 from lanewise.trace.contents import Contents
+from lanewise.trace.lending import lend
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region, lend
+from lanewise.trace.regions import Region
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state

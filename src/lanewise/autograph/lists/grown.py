@@ -42,7 +42,8 @@ from lanewise.ops.lists import (
 )
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Contents, holds
-from lanewise.trace.regions import Region, Watched, born, resumed
+from lanewise.trace.lending import Unknown
+from lanewise.trace.regions import Region, born, is_made_here, resumed
 from lanewise.trace.sizes import size_of
 from lanewise.trace.slots import ContainerSlot, Slot
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
@@ -254,7 +255,11 @@ def alike(
     if any(map(holds, ends)):
         if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
             return None
-        ends = [whole(end) for end in ends]
+        found = []
+        for end, trace in zip(ends, traces, strict=True):
+            with resumed(trace):
+                found.append(whole(end))
+        ends = found
     kinds = {type(end) for end in ends}
     stores = {id(end.store): end.store for end in ends if type(end) is Grown}
     if not kinds <= {*LISTS, Columns, Grown}:
@@ -265,7 +270,7 @@ def alike(
     is_long = bool(stores) or len(sizes) > 1 or (always and kinds <= {*LISTS})
     if not is_long and Columns not in kinds:
         return None
-    if not stores and not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
+    if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
     element = element_of_all(ends)
     if element is None or (is_long and not element.has_sizes):
@@ -302,13 +307,78 @@ def held(items: Any) -> Any:
     return born(items.element.holder.made([Contents(items)]))
 
 
+def has_held(value: Any) -> bool:
+    """Whether there are lists in a value that hold as many elements as the data say."""
+    return state.has_contents and any(map(holds, tree.flatten(value, holds)[0]))
+
+
+def _count(items: Any) -> int:
+    return len(items) if type(items) in LISTS else -1
+
+
+def _pieces(items: Any) -> list[Any]:
+    """Return the traced lists of which a list consists, and lists of its other elements."""
+    if type(items) not in LISTS or not holds(items):
+        return [items]
+    pieces = [x.items if type(x) is Contents else [x] for x in items]
+    for piece in pieces:
+        if type(piece) is Unknown:
+            piece.refuse()
+    return pieces
+
+
+def _fits(first: Any, items: Any) -> bool:
+    """Whether a list can lie where another one does, which holds a traced one."""
+    own = _pieces(first)
+    if len(own) > 1 or type(own[0]) is not Grown:
+        return False
+    pieces, store = _pieces(items), own[0].store
+    is_queue = any([type(x) is Grown and x.store.is_queue for x in pieces])
+    return store.is_queue >= is_queue and element_of_all([*own, *pieces]) == store.element
+
+
+def held_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) -> Any:
+    """Return what branches or turns leave, with lists in it that hold as many as the data say.
+
+    Those are lists which some leave longer than others; None if there are none. The rest says what
+    it does for `alike`.
+    """
+    first = ends[0]
+    if all([end is first for end in ends]):
+        return None
+    are_lists = all([type(end) in (*LISTS, Columns, Grown) for end in ends])
+    if are_lists and (any(map(holds, ends)) or len({*map(_count, ends)}) > 1):
+        if always and _fits(*ends):
+            return None  # turns put theirs in the form of the first
+        found = alike(ends, traces, always, are_held=True)
+        if found is None and any(map(holds, ends)):  # those that are traced lie alike
+            found = ends if Grown in map(type, ends) or Columns in map(type, ends) else None
+            return None if found is None else [x if type(x) in LISTS else held(x) for x in ends]
+        if found is not None:
+            return [held(each) for each in found]
+    children = [tree.children_of(end) for end in ends]
+    keys = (children[0] or {}).keys()
+    if not keys or any([each is None or each.keys() != keys for each in children]):
+        return None
+    columns = {key: [each[key] for each in children if each is not None] for key in keys}
+    changed = {key: held_alike(column, traces, always) for key, column in columns.items()}
+    if all([column is None for column in changed.values()]):
+        return None
+    return [
+        tree.with_children(
+            end, {key: (changed[key] or columns[key])[i] for key in keys}
+        )
+        for i, end in enumerate(ends)
+    ]  # fmt: skip
+
+
 def whole(items: Any) -> Any:
     """Return a list of Python's that holds traced ones among its elements as one traced list."""
     if not holds(items):
         return items
     if isinstance(items, Picked):
         return _picked([whole(each) for each in items.lists], items.index)
-    parts = [x.items if type(x) is Contents else [x] for x in items]
+    parts = _pieces(items)
     element = element_of_all(parts)
     if element is None:
         raise ControlFlowError(
@@ -362,13 +432,32 @@ def _is_narrow(kind: Kind) -> bool:
     return len(dtypes) > 1 and not dtypes <= WIDE
 
 
-def in_form_of(entry: Any, items: Any) -> Any:
-    """Return a list as a loop hands it on that began with one; anything else as it is."""
+def in_form_of(entry: Any, items: Any, is_held: bool = False) -> Any:
+    """Return a list as a loop hands it on that began with one; anything else as it is.
+
+    Only known uses are made of the list, or it is what one list holds.
+    """
+    if type(items) in LISTS and not (is_held or is_own(items)):
+        return items
     if type(entry) is Grown and type(items) in (*LISTS, Columns, Grown):
-        return as_grown(items, entry.store)
+        return as_grown(whole(items), entry.store)
     if type(entry) is Columns and type(items) is Columns:
         return items.as_elements(entry.element)
     return items
+
+
+def in_held_form_of(entry: Any, value: Any) -> Any:
+    """Return what a turn leaves in the form in which a loop hands it on, of `held_alike`."""
+    if holds(entry):
+        is_list = type(value) in (*LISTS, Columns, Grown)
+        return held(in_form_of(whole(entry), whole(value), True)) if is_list else value
+    own, children = tree.children_of(entry), tree.children_of(value)
+    if not own or children is None or own.keys() != children.keys() or value is entry:
+        return value
+    found = {key: in_held_form_of(own[key], each) for key, each in children.items()}
+    if all([found[key] is each for key, each in children.items()]):
+        return value
+    return tree.with_children(value, found)
 
 
 def is_like(items: Any, others: Any) -> bool:
@@ -426,14 +515,6 @@ def is_held(slot: Slot) -> bool:
     """Whether what a slot holds is that of a list that was made in what is traced."""
     is_list = isinstance(slot, ContainerSlot) and type(slot.owner) in LISTS
     return is_list and is_made_here(slot.owner)
-
-
-def is_made_here(items: Any) -> bool:
-    """Whether a list was made in what is traced."""
-    trace = state.trace
-    while isinstance(trace, Region) and not trace.has_born(items):
-        trace = trace.parent
-    return isinstance(trace, Watched) and trace.has_born(items)
 
 
 def list_of_slot(slot: Slot) -> list[Any] | None:

@@ -14,12 +14,12 @@ from typing import Any
 
 from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.lists.columns import columns_of
-from lanewise.autograph.lists.grown import element_of_all, is_made_here
+from lanewise.autograph.lists.grown import element_of_all
 from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, written
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
 from lanewise.trace.contents import fill, holds
-from lanewise.trace.regions import note_container
+from lanewise.trace.regions import is_made_here, note_container
 from lanewise.trace.scratch import is_traced
 
 

@@ -340,7 +340,7 @@ def _delitem(owner: Any, key: Any) -> None:
 
 
 def _truth(owner: Any) -> Any:
-    return as_tensor(np.asarray(size > 0)) if type(size := whole(owner).length) is int else size > 0
+    return as_tensor(whole(owner).length > 0)
 
 
 def _returned(result: Any, function: Any) -> Any:

@@ -1,0 +1,167 @@
+"""Lists, dicts and objects that branches or iterations leave, joined to new ones: which may be one.
+
+A variable is joined of what each branch left in it, by value. Which objects that were says which of
+the joined ones may be one object, and which may be an object that others have as well
+(`lanewise.trace.lending`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from lanewise.autograph.carried import Variable
+from lanewise.autograph.lists.grown import is_own
+from lanewise.autograph.state import Maybe, kind_of
+from lanewise.trace import tree
+from lanewise.trace.regions import Region, born, note_twins, twins
+
+#: For each joined container those that it may be in one branch, or turn.
+Sources = Mapping[Any, Collection[Any]]
+
+
+def objects_in(value: Any, sealed: Collection[int] = (), is_place: bool = True) -> list[Any]:
+    """Return the containers in what a variable holds, without those that are always the same.
+
+    Of all that a container holds, which is no `is_place`, those within.
+    """
+    value = value.value if isinstance(value, Maybe) else value
+    if kind_of(value) is not None or is_own(value):
+        return []
+    found = tree.containers(value, sealed)
+    return found if is_place or not found or found[0] is not value else found[1:]
+
+
+def together(sources: Sources, region: Region | None = None) -> set[frozenset[Any]]:
+    """Return pairs of joined containers that may be one."""
+    users: dict[int, set[Any]] = {}
+    for key, containers in sources.items():
+        for each in containers:
+            users.setdefault(id(each), set()).add(key)
+    return {
+        frozenset((key, other))
+        for key, containers in sources.items()
+        for each in containers
+        for own in (each, *twins(each, region))
+        for other in users.get(id(own), ())
+        if other != key
+    }
+
+
+def outer(containers: Iterable[Any], region: Region) -> dict[int, Any]:
+    """Return what containers may be that was not made in a region, by id."""
+    found = [own for each in containers for own in (each, *twins(each, region))]
+    return {id(own): own for own in found if not region.has_born(own)}
+
+
+class _Objects:
+    """Containers that are joined of others.
+
+    Some of these are in the place of others, as these were at the end of a region: `origins`.
+    """
+
+    def __init__(self) -> None:
+        self.origins: dict[int, tuple[Any, Any]] = {}
+
+    def replace(self, old: Sequence[Any], new: Sequence[Any]) -> None:
+        """Note values that stand for others, in another form."""
+        for one, other in zip(old, new, strict=True):
+            for container, each in tree.replaced(one, other):
+                self.origins[id(container)] = container, self.originals([each])[0]
+
+    def originals(self, containers: Iterable[Any]) -> list[Any]:
+        """Return the objects that containers are, or are in the place of."""
+        return [self.origins.get(id(each), (each, each))[1] for each in containers]
+
+
+class JoinedObjects(_Objects):
+    """Containers that a merge of branches makes, with what they may be in each branch."""
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        super().__init__()
+        self._regions = regions
+        self._made: list[tuple[Any, str, list[list[Any]]]] = []
+        self._known: dict[tuple[int, ...], tuple[Any, Sequence[Any]]] = {}
+
+    def known(self, ends: Sequence[Any]) -> Any:
+        """Return the value of another variable in which all branches left the same; or None."""
+        return self._known.get(tuple(map(id, ends)), (None,))[0]
+
+    def add(
+        self, name: str, value: Any, ends: Sequence[Any], seen: Sequence[Any],
+        sealed: Collection[int], is_place: bool,
+    ) -> None:  # fmt: skip
+        """Note a value that was made of what branches left in a variable, `ends`.
+
+        They are as in `seen` at the ends of the branches.
+        """
+        self._known[tuple(map(id, ends))] = value, ends
+        found = objects_in(value, sealed, is_place)
+        sources: list[list[list[Any]]] = [[] for _ in found]
+        for end in seen if found else ():
+            held = self.originals(objects_in(end, sealed, is_place))
+            is_aligned = len(held) == len(found)
+            for k, each in enumerate(sources):
+                each.append(held[k : k + 1] if is_aligned else held)
+        self._made += [(made, name, each) for made, each in zip(found, sources, strict=True)]
+
+    def note(self) -> None:
+        """Note which of them may be one, now that all are made."""
+        pairs = []
+        for branch, region in enumerate(self._regions):
+            sources = {key: made[2][branch] for key, made in enumerate(self._made)}
+            for (made, name, _), own in zip(self._made, sources.values(), strict=True):
+                pairs += [(made, each, name) for each in outer(own, region).values()]
+            for first, second in map(sorted, together(sources, region)):
+                made, name, _ = self._made[first]
+                pairs.append((made, self._made[second][0], name))
+        for pair in pairs:
+            note_twins(*pair)
+
+
+class CarriedObjects(_Objects):
+    """Containers that a loop hands on, with what they may be at the beginning of a turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._together: set[frozenset[Any]] = set()
+        self._outer: dict[Any, dict[int, Any]] = {}
+
+    def note(self, held: Sequence[tuple[Variable, Any]]) -> None:
+        """Note which of the containers that variables hold now may be one, or what others have."""
+        made: dict[Any, tuple[Any, str]] = {}
+        entries: dict[Any, list[Any]] = {}
+        for variable, value in held:
+            found = objects_in(value, variable.sealed, variable.is_object)
+            first = objects_in(variable.entry, variable.sealed, variable.is_object)
+            first = [variable.origins.get(id(x), (x, x))[1] for x in first]
+            for k, each in enumerate(found):
+                made[variable, k] = each, variable.name
+                entries[variable, k] = first[k : k + 1] if len(first) == len(found) else first
+                born(each) if variable.is_carried else each
+        self._together |= together(entries)
+        others = {key: [y for x in own for y in (x, *twins(x))] for key, own in entries.items()}
+        for key, (each, name) in made.items():
+            for other in (*others[key], *self._outer.get(key, {}).values()):
+                note_twins(each, other, name)
+        for first, second in self._together:
+            if first in made and second in made:
+                note_twins(made[first][0], made[second][0], made[first][1])
+
+    def meet(self, region: Region, ends: Sequence[tuple[Variable, Any]]) -> bool:
+        """Widen what containers may be by what a turn left; return whether that was known."""
+        sources: dict[Any, list[Any]] = {}
+        for variable, end in ends:
+            count = len(objects_in(variable.begun, variable.sealed, variable.is_object))
+            found = self.originals(objects_in(end, variable.sealed, variable.is_object))
+            for k in range(count):
+                sources[variable, k] = found[k : k + 1] if len(found) == count else found
+        pairs = together(sources, region)
+        stable = pairs <= self._together
+        self._together |= pairs
+        for key, containers in sources.items():
+            known = self._outer.setdefault(key, {})
+            new = outer(containers, region)
+            stable &= new.keys() <= known.keys()
+            known.update(new)
+        return stable

@@ -1,0 +1,70 @@
+"""Lists, dicts and objects that may be one, as the data decide: what a change means for the others.
+
+What branches or iterations leave in a variable is joined to a new list, which stands for several:
+for one of them in each example. All of them can be read. Once one of them changes, nobody knows
+what the others hold: a list that was made in the function is then unknown (`Unknown`), and refused
+where it is used; a change that concerns anything else is refused itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from lanewise.errors import ControlFlowError, at
+from lanewise.ir.location import here
+from lanewise.trace.trace import require_trace
+
+
+@dataclass(slots=True)
+class Lent:
+    """A container that others may be as well."""
+
+    container: Any
+    name: str
+    #: By id, what may be the same object; and whether somebody else keeps what it holds now.
+    twins: dict[int, Any] = field(default_factory=dict)
+    is_kept: bool = False
+    #: Whether it was made in what is traced.
+    is_own: bool = True
+
+    def refuse(self) -> NoReturn:
+        """Refuse a change."""
+        raise ControlFlowError(
+            f"a {type(self.container).__name__} is changed{at(here())} that is, or may be, what "
+            f"{self.name} stands for, as the data decide. Make the change where the data decide, "
+            "or copy it"
+        )
+
+
+class Unknown:
+    """What a list holds that may have been changed under another name."""
+
+    __slots__ = ("name", "place")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.place = here()
+
+    def refuse(self) -> NoReturn:
+        """Refuse the use of the list."""
+        raise ControlFlowError(
+            f"a list is used{at(here())} that was, or may have been, changed{at(self.place)} as "
+            f"what {self.name} stands for, as the data decide. Use it under that name, or copy it "
+            "before"
+        )
+
+
+def lent_of(container: Any, name: str, is_own: bool = True) -> Lent:
+    """Return what is known of a container; what the rest says if nothing is yet."""
+    lent = require_trace("a list").lent
+    if id(container) not in lent:
+        lent[id(container)] = Lent(container, name, is_own=is_own)
+    return lent[id(container)]
+
+
+def lend(containers: Iterable[Any], name: str) -> None:
+    """Remember containers of which somebody keeps what they hold: they must not change."""
+    for container in containers:
+        lent_of(container, name).is_kept = True
