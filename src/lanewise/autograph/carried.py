@@ -103,9 +103,9 @@ class Variable:
         #: Whether it is no variable, but a place that the body changes.
         self.is_place = is_changed
         self.entry = entry
-        #: What it was at the beginning of the last turn.
-        self.begun = entry
-        #: By id, containers in its entry, each with what was in its place in the beginning.
+        #: What it was at the beginning of the last turn, and at its end, as it is handed on.
+        self.begun, self.ended = entry, DONT_CARE
+        #: By id, containers in its entry and at its ends, each with what it stands for.
         self.origins: dict[int, tuple[Any, Any]] = {}
         self.kinds: list[Kind | None] = []
         self.leaves: list[Any] = []
@@ -264,9 +264,13 @@ class Variable:
 
     def _begin_as(self, entry: Any) -> None:
         """Hold what the entry holds in another form."""
-        for new, old in tree.replaced(self.entry, entry):
-            self.origins[id(new)] = new, self.origins.get(id(old), (old, old))[1]
+        self._stand_for(self.entry, entry)
         self.entry = entry
+
+    def _stand_for(self, old: Any, new: Any) -> None:
+        """Note what a value is in another form."""
+        for container, each in tree.replaced(old, new):
+            self.origins[id(container)] = container, self.origins.get(id(each), (each, each))[1]
 
     def _packed(self, value: Any, region: Trace) -> Any:
         """Return what it holds with the arrays packed that have to be."""
@@ -349,6 +353,7 @@ class Variable:
     def meet(self, region: Region, end: Any) -> bool:
         """Widen the variable to hold what a turn left in it; return whether it did already."""
         stayed, self.stays = self.stays, self.stays and end is self.entry
+        self.ended = DONT_CARE
         return self.stays or (self._meet(region, end) and not stayed)
 
     def _meet(self, region: Region, end: Any) -> bool:
@@ -371,7 +376,9 @@ class Variable:
         if self.is_list:
             self.is_list, stable = False, False
             self._begin_with(self.is_maybe, True)
-        end = self._end(end, region)
+        given, end = end, self._end(end, region)
+        self._stand_for(given, end)
+        self.ended = end
         if not self.may_be_none and may_be_none((self.entry, end)):
             self._become_optional()
             stable = False

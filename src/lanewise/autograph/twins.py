@@ -12,7 +12,7 @@ from typing import Any
 
 from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import is_own
-from lanewise.autograph.state import Maybe, kind_of
+from lanewise.autograph.state import DONT_CARE, Maybe, kind_of
 from lanewise.trace import tree
 from lanewise.trace.regions import Region, born, note_twins, twins
 
@@ -153,7 +153,9 @@ class CarriedObjects(_Objects):
         sources: dict[Any, list[Any]] = {}
         for variable, end in ends:
             count = len(objects_in(variable.begun, variable.sealed, variable.is_object))
-            found = self.originals(objects_in(end, variable.sealed, variable.is_object))
+            end = end if variable.ended is DONT_CARE else variable.ended
+            found = objects_in(end, variable.sealed, variable.is_object)
+            found = self.originals(variable.origins.get(id(x), (x, x))[1] for x in found)
             for k in range(count):
                 sources[variable, k] = found[k : k + 1] if len(found) == count else found
         pairs = together(sources, region)
