@@ -14,14 +14,12 @@ from lanewise.autograph.lists.grown import (
     Grown,
     alike,
     as_stepping,
-    has_held,
-    held_alike,
     in_form_of,
-    in_held_form_of,
     is_like,
     is_own,
     owned,
 )
+from lanewise.autograph.lists.held import has_held, held_alike, in_held_form_of
 from lanewise.autograph.optional import (
     alike_but_for_none,
     apart_from_none,
@@ -34,6 +32,7 @@ from lanewise.autograph.state import (
     CODES,
     DONT_CARE,
     FLAG,
+    NUMBERS,
     TURNS,
     Kind,
     Lost,
@@ -140,7 +139,7 @@ class Variable:
         #: Whether it is a list of which all uses are known: it stays one object.
         self.is_list = not is_changed and type(entry) in LISTS and is_own(entry)
         #: Whether turns leave the object that it was: what they change in it are places.
-        self.stays = not self.is_list and any([x is entry for x in tree.containers(entry)[:1]])
+        self.stays = not (self.is_list or type(entry) in NUMBERS) and tree.can_change(entry)
         #: Whether it is what a list holds, which may be a list whose length is data.
         self.is_held = False
         #: Whether there are lists in it that hold as many elements as the data say.
@@ -248,6 +247,8 @@ class Variable:
     def become_holding(self, region: Region, now: Any) -> bool:
         """Have lists in it hold as many elements as turns leave; whether some have to."""
         entry = self.entry
+        if type(now) in NUMBERS:
+            return False
         is_contents = not self.is_object and type(entry) in (*LISTS, Columns, Grown)
         if now is entry or self.is_maybe or is_contents:
             return False
@@ -269,6 +270,8 @@ class Variable:
 
     def _stand_for(self, old: Any, new: Any) -> None:
         """Note what a value is in another form."""
+        if old is new:
+            return
         for container, each in tree.replaced(old, new):
             self.origins[id(container)] = container, self.origins.get(id(each), (each, each))[1]
 

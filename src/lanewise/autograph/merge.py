@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lanewise.autograph.aliases import as_left
-from lanewise.autograph.lists.grown import alike, held_alike, is_own, owned
+from lanewise.autograph.lists.grown import alike, is_own, owned
+from lanewise.autograph.lists.held import held_alike
 from lanewise.autograph.optional import (
     alike_but_for_none,
     apart_from_none,
@@ -21,6 +22,7 @@ from lanewise.autograph.state import (
     BRANCHES,
     CODES,
     DONT_CARE,
+    NUMBERS,
     Kind,
     Maybe,
     Undefined,
@@ -161,14 +163,17 @@ class Merge:
     ) -> Callable[[Sequence[Tensor]], Any]:
         if all([end is DONT_CARE for end in ends]):
             return lambda results: DONT_CARE
-        objects, seen = ends, self._as_left(ends)
-        ends = self.lists_alike(seen)
+        objects = seen = ends
+        if not NUMBERS.issuperset(map(type, ends)):
+            seen = self._as_left(ends)
+            ends = self.lists_alike(seen)
         alive = [end for end in ends if end is not DONT_CARE]
         first = alive[0]
         if all(end is first for end in alive) and (
             len(alive) == len(ends) or self._is_outer(first)
         ):
-            self.containers.add(name, first, objects, ends, (), is_value)
+            if type(first) not in NUMBERS:
+                self.containers.add(name, first, objects, ends, (), is_value)
             return lambda results: first
         ends = self._packed(ends)
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):

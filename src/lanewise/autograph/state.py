@@ -194,6 +194,8 @@ class _DontCare:
 
 
 DONT_CARE = _DontCare()
+#: Classes of what holds nothing else.
+NUMBERS = frozenset((Tensor, bool, int, float, complex, type(DONT_CARE)))
 
 
 def unbound(name: str, free: bool = False) -> NameError:

@@ -12,7 +12,7 @@ from typing import Any
 
 from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import is_own
-from lanewise.autograph.state import DONT_CARE, Maybe, kind_of
+from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
 from lanewise.trace.regions import Region, born, note_twins, twins
 
@@ -26,7 +26,7 @@ def objects_in(value: Any, sealed: Collection[int] = (), is_place: bool = True) 
     Of all that a container holds, which is no `is_place`, those within.
     """
     value = value.value if isinstance(value, Maybe) else value
-    if kind_of(value) is not None or is_own(value):
+    if type(value) in NUMBERS or kind_of(value) is not None or is_own(value):
         return []
     found = tree.containers(value, sealed)
     return found if is_place or not found or found[0] is not value else found[1:]

@@ -340,7 +340,8 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
 def _lose_twins(trace: Trace, lent: Lent) -> None:
     """See to it that nobody uses what a container may be that is about to be changed."""
     found = twins(lent.container)
-    if lent.is_kept or not all([type(each) in LISTS and is_made_here(each) for each in found]):
+    are_kept = lent.is_kept or any([trace.lent[id(each)].is_kept for each in found])
+    if are_kept or not all([type(each) in LISTS and is_made_here(each) for each in found]):
         lent.refuse()
     for twin in found:
         assert isinstance(trace, Watched)

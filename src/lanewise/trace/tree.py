@@ -31,6 +31,11 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     return leaves, structure
 
 
+def can_change(node: Any) -> bool:
+    """Whether it is a list, deque, dict or dataclass object."""
+    return isinstance(node, (list, dict, deque)) or hasattr(type(node), "__dataclass_fields__")
+
+
 def containers(tree: Any, sealed: Collection[int] = ()) -> list[Any]:
     """Return the lists, deques, dicts and dataclass objects of a tree, which may change.
 
@@ -41,7 +46,7 @@ def containers(tree: Any, sealed: Collection[int] = ()) -> list[Any]:
     def look(node: Any) -> bool:
         if id(node) in sealed:
             return True
-        if isinstance(node, (list, dict, deque)) or hasattr(type(node), "__dataclass_fields__"):
+        if can_change(node):
             found.append(node)
         return False
 
@@ -94,7 +99,7 @@ def replaced(old: Any, new: Any) -> Iterator[tuple[Any, Any]]:
     """
     if new is old:
         return
-    if type(new) is type(old) and any([x is new for x in containers(new)[:1]]):
+    if type(new) is type(old) and can_change(new):
         yield new, old
     own, others = children_of(new), children_of(old)
     if own is not None and others is not None and own.keys() == others.keys():

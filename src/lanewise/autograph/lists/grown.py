@@ -307,16 +307,7 @@ def held(items: Any) -> Any:
     return born(items.element.holder.made([Contents(items)]))
 
 
-def has_held(value: Any) -> bool:
-    """Whether there are lists in a value that hold as many elements as the data say."""
-    return state.has_contents and any(map(holds, tree.flatten(value, holds)[0]))
-
-
-def _count(items: Any) -> int:
-    return len(items) if type(items) in LISTS else -1
-
-
-def _pieces(items: Any) -> list[Any]:
+def pieces_of(items: Any) -> list[Any]:
     """Return the traced lists of which a list consists, and lists of its other elements."""
     if type(items) not in LISTS or not holds(items):
         return [items]
@@ -327,58 +318,13 @@ def _pieces(items: Any) -> list[Any]:
     return pieces
 
 
-def _fits(first: Any, items: Any) -> bool:
-    """Whether a list can lie where another one does, which holds a traced one."""
-    own = _pieces(first)
-    if len(own) > 1 or type(own[0]) is not Grown:
-        return False
-    pieces, store = _pieces(items), own[0].store
-    is_queue = any([type(x) is Grown and x.store.is_queue for x in pieces])
-    return store.is_queue >= is_queue and element_of_all([*own, *pieces]) == store.element
-
-
-def held_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) -> Any:
-    """Return what branches or turns leave, with lists in it that hold as many as the data say.
-
-    Those are lists which some leave longer than others; None if there are none. The rest says what
-    it does for `alike`.
-    """
-    first = ends[0]
-    if all([end is first for end in ends]):
-        return None
-    are_lists = all([type(end) in (*LISTS, Columns, Grown) for end in ends])
-    if are_lists and (any(map(holds, ends)) or len({*map(_count, ends)}) > 1):
-        if always and _fits(*ends):
-            return None  # turns put theirs in the form of the first
-        found = alike(ends, traces, always, are_held=True)
-        if found is None and any(map(holds, ends)):  # those that are traced lie alike
-            found = ends if Grown in map(type, ends) or Columns in map(type, ends) else None
-            return None if found is None else [x if type(x) in LISTS else held(x) for x in ends]
-        if found is not None:
-            return [held(each) for each in found]
-    children = [tree.children_of(end) for end in ends]
-    keys = (children[0] or {}).keys()
-    if not keys or any([each is None or each.keys() != keys for each in children]):
-        return None
-    columns = {key: [each[key] for each in children if each is not None] for key in keys}
-    changed = {key: held_alike(column, traces, always) for key, column in columns.items()}
-    if all([column is None for column in changed.values()]):
-        return None
-    return [
-        tree.with_children(
-            end, {key: (changed[key] or columns[key])[i] for key in keys}
-        )
-        for i, end in enumerate(ends)
-    ]  # fmt: skip
-
-
 def whole(items: Any) -> Any:
     """Return a list of Python's that holds traced ones among its elements as one traced list."""
     if not holds(items):
         return items
     if isinstance(items, Picked):
         return _picked([whole(each) for each in items.lists], items.index)
-    parts = _pieces(items)
+    parts = pieces_of(items)
     element = element_of_all(parts)
     if element is None:
         raise ControlFlowError(
@@ -444,20 +390,6 @@ def in_form_of(entry: Any, items: Any, is_held: bool = False) -> Any:
     if type(entry) is Columns and type(items) is Columns:
         return items.as_elements(entry.element)
     return items
-
-
-def in_held_form_of(entry: Any, value: Any) -> Any:
-    """Return what a turn leaves in the form in which a loop hands it on, of `held_alike`."""
-    if holds(entry):
-        is_list = type(value) in (*LISTS, Columns, Grown)
-        return held(in_form_of(whole(entry), whole(value), True)) if is_list else value
-    own, children = tree.children_of(entry), tree.children_of(value)
-    if not own or children is None or own.keys() != children.keys() or value is entry:
-        return value
-    found = {key: in_held_form_of(own[key], each) for key, each in children.items()}
-    if all([found[key] is each for key, each in children.items()]):
-        return value
-    return tree.with_children(value, found)
 
 
 def is_like(items: Any, others: Any) -> bool:
