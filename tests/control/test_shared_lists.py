@@ -34,6 +34,10 @@ def put(items, value):
     items[0] = value
 
 
+def put_last(items, value):
+    items.append(value)
+
+
 # --- changed in one branch, replaced in another ---------------------------------------------------
 
 
@@ -281,7 +285,38 @@ def entries_of_a_dict(x):
     return len(groups["low"]), len(groups["high"]), sum(groups["high"])
 
 
+def emptied_by_name(x):
+    b, t, i = [], 0.0, 0
+    while i < len(x) and x[i] > 0:
+        put_last(b, x[i])
+        t = t * 2 + len(b)
+        b = []
+        i += 1
+    return t
+
+
+def emptied_in_a_tuple(x):
+    b, t, i = ([], 1), 0.0, 0
+    while i < len(x) and x[i] > 0:
+        put_last(b[0], x[i])
+        t = t * 2 + len(b[0])
+        b = ([], 1)
+        i += 1
+    return t
+
+
+def emptied_in_an_attribute(x):
+    o, t, i = Box([]), 0.0, 0
+    while i < len(x) and x[i] > 0:
+        put_last(o.b, x[i])
+        t = t * 2 + len(o.b)
+        o.b = []
+        i += 1
+    return t
+
+
 LOOPS = [
+    emptied_by_name, emptied_in_a_tuple, emptied_in_an_attribute,
     name_in_a_loop, entry_in_a_loop, replaced_in_each, nonlocal_list, buffer_that_is_flushed,
     entries_of_a_dict,
 ]  # fmt: skip

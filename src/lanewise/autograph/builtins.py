@@ -54,7 +54,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import complex_ as complex_op
 from lanewise.ops.python import integer_of
 from lanewise.trace.classwise import each_class
-from lanewise.trace.contents import ON_CONTENTS, holds
+from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.mixed import as_integer
 from lanewise.trace.regions import Region, born, is_watched, note_length
@@ -470,7 +470,7 @@ def contains(container: Any, item: Any) -> Any:
     kind = type(container)
     if kind is TracedRange:
         return container.contains(item)
-    if holds(container):
+    if concerns(container):
         return ON_CONTENTS["contains"](container, item)
     tensor = traced(container)
     if tensor is not None:

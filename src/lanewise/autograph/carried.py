@@ -140,6 +140,8 @@ class Variable:
         self.is_list = not is_changed and type(entry) in LISTS and is_own(entry)
         #: Whether turns leave the object that it was: what they change in it are places.
         self.stays = not (self.is_list or type(entry) in NUMBERS) and tree.can_change(entry)
+        #: Whether turns leave other objects than it was: it is another one in each.
+        self.is_replaced = False
         #: Whether it is what a list holds, which may be a list whose length is data.
         self.is_held = False
         #: Whether there are lists in it that hold as many elements as the data say.
@@ -201,6 +203,8 @@ class Variable:
     def is_carried(self) -> bool:
         if self.is_list or self.stays:
             return False
+        if self.is_replaced and not self.is_lost:
+            return True
         return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
@@ -254,7 +258,7 @@ class Variable:
             return False
         if (self.is_list or self._can_unroll) and not (has_held(entry) or has_held(now)):
             return False
-        found = held_alike([entry, now], [self.home, region], True)
+        found = held_alike([entry, now], [self.home, region], True, not self.is_object)
         if found is None:
             return False
         self.is_holding, self.is_list = True, False
@@ -359,12 +363,23 @@ class Variable:
         self.ended = DONT_CARE
         return self.stays or (self._meet(region, end) and not stayed)
 
+    def _has_objects(self) -> bool:
+        """Whether what it is consists of lists and dicts that turns may replace."""
+        if type(self.entry) in NUMBERS:
+            return False
+        found = tree.containers(self.entry, self.sealed)
+        return any([self.is_object or each is not self.entry for each in found])
+
     def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
         if type(end) is Unknown:
             self.is_lost, self._lost = True, end
             return False
+        is_new = not self.is_replaced and end is not self.begun and self._has_objects()
+        if is_new:
+            self.is_replaced = True
+            return self._meet(region, end) and False
         if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
             self.is_lost = True
             return False

@@ -18,6 +18,7 @@ from lanewise.autograph.calls import METHODS, ROWS, fn
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.tables import in_range, list_index, look_up_or, pick, refuse
 from lanewise.autograph.values import choose, either, ensure, equal, traced, truth
+from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.regions import born, is_watched, note_container
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import Tensor, as_tensor, weak
@@ -34,6 +35,9 @@ def _changing(method: Any) -> Method:
 
 
 def _log_and_call(method: Any, *args: Any, **kwargs: Any) -> Any:
+    owner, name = method.__self__, method.__name__
+    if args and isinstance(owner, (dict, set)) and ON_CONTENTS["changed_by"](owner, name, args[0]):
+        return fn(getattr(owner, name))(*args, **kwargs)
     note_container(method.__self__)
     return method(*args, **kwargs)
 
@@ -86,8 +90,10 @@ def _index(items: Any, method: Any, item: Any, *bounds: Any) -> Any:
 
 
 def _get(entries: Any, method: Any, key: Any, default: Any = None) -> Any:
-    if traced(key) is None:
+    if not is_traced(key):
         return method(key, default)
+    if traced(key) is None and ON_CONTENTS["keyed"](entries, key):
+        return fn(entries.get)(key, default)
     return look_up_or(entries, key, default)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lanewise.autograph.aliases import as_left
@@ -180,7 +181,7 @@ class Merge:
             return self._array(name, ends)[0]
         ends = alike_but_for_none(ends)
         if is_value or not all([type(end) in LISTS for end in alive]):
-            ends = self._held_alike(ends)
+            ends = self._held_alike(ends, not is_value)
         first = next(end for end in ends if end is not DONT_CARE)
         self.containers.replace(seen, ends)
         sealed = self._sealed(ends)
@@ -231,9 +232,9 @@ class Merge:
         """Return what branches left, lists as arrays where their lengths differ."""
         return self._each(lambda ends, regions: alike(ends, regions, are_held=are_held), ends)
 
-    def _held_alike(self, ends: Sequence[Any]) -> Sequence[Any]:
+    def _held_alike(self, ends: Sequence[Any], are_contents: bool) -> Sequence[Any]:
         """Return what branches left, lists of different lengths as ones that hold such arrays."""
-        return self._each(held_alike, ends)
+        return self._each(partial(held_alike, are_contents=are_contents), ends)
 
     def _each(self, function: Callable[..., Any], ends: Sequence[Any]) -> Sequence[Any]:
         """Return what a function makes of what branches left that come to their end."""

@@ -31,7 +31,7 @@ from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import elementwise
 from lanewise.trace import tree
-from lanewise.trace.contents import ON_CONTENTS, holds
+from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.formatting import placeholder
 from lanewise.trace.tensor import STANDS_FOR, Tensor, lift, weak
 from lanewise.trace.trace import require_trace
@@ -287,6 +287,6 @@ def is_none(x: Any) -> Any:
 
 def asked(x: Any) -> Tensor | None:
     """Return the tensor that a test of x asks for; None of plain data."""
-    if holds(x):
+    if concerns(x):
         return ON_CONTENTS["truth"](x)
     return x._flag if type(x) is OptionalValue and x._value else traced(x)

@@ -20,7 +20,7 @@ from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
-from lanewise.trace.contents import ON_CONTENTS, Chosen, holds
+from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.origins import origin_of
 from lanewise.trace.regions import Region, note_attribute
@@ -423,7 +423,7 @@ def as_sequence(iterable: Any) -> Items | None:
     tensor = traced(iterable)
     if tensor is not None:
         return Rows(tensor)
-    if holds(iterable):
+    if concerns(iterable):
         return ON_CONTENTS["sequence"](iterable)
     kind = type(iterable)
     if kind is range:
@@ -442,7 +442,7 @@ def as_sequence(iterable: Any) -> Items | None:
 def is_data(iterable: Any) -> bool:
     """Whether an iterable is an array that is traced, or has a length that is data."""
     is_items = isinstance(iterable, (Items, TensorArray))
-    return is_items or traced(iterable) is not None or holds(iterable)
+    return is_items or traced(iterable) is not None or concerns(iterable)
 
 
 def length_of(iterable: Any) -> Any:

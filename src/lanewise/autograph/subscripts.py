@@ -18,7 +18,7 @@ from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.contents import ON_CONTENTS, holds
+from lanewise.trace.contents import ON_CONTENTS, concerns, holds
 from lanewise.trace.regions import (
     born,
     in_region,
@@ -43,7 +43,7 @@ def getitem(a: Any, k: Any) -> Any:
     """``a[k]``."""
     kind = type(a)
     if state.has_contents:
-        if holds(a):
+        if concerns(a):
             return ON_CONTENTS["getitem"](a, k)
         k = ON_CONTENTS["index"](k) if holds(k) else k
     if kind is Tensor or (kind in _PLAIN and type(k) in _PLAIN_KEYS) or state.trace is None:
@@ -65,8 +65,11 @@ def getitem(a: Any, k: Any) -> Any:
         return as_tensor(a)[k]
     if isinstance(a, (list, tuple)) and traced(k) is not None:
         return pick(a, k)
-    if isinstance(a, dict) and traced(k) is not None and not hasattr(kind, "__missing__"):
-        return look_up(a, k)
+    if isinstance(a, dict):
+        if traced(k) is not None and not hasattr(kind, "__missing__"):
+            return look_up(a, k)
+        if ON_CONTENTS["keyed"](a, k):
+            return getitem(a, k)
     if kind is range and traced(k) is not None:
         return TracedRange(a.start, a.stop, a.step)[k]
     _refuse_key(a, k)
@@ -76,6 +79,8 @@ def _refuse_key(a: Any, k: Any) -> NoReturn:
     """Raise for an index that is data into something that cannot take one."""
     kind = type(a).__name__
     if isinstance(a, dict):
+        if (key := traced(k)) is not None and key.ndim:
+            hash(key)  # raises what NumPy raises
         raise UnsupportedError(
             f"a {kind} is looked up or changed by a key that is traced{at(here())}: which entry "
             "that is depends on the data. Use a list or an array indexed by ints, or if and elif"
@@ -98,7 +103,7 @@ def setitem(a: Any, k: Any, v: Any) -> None:
     """``a[k] = v``."""
     kind = type(a)
     if state.has_contents:
-        if holds(a):
+        if concerns(a):
             ON_CONTENTS["setitem"](a, k, v)
             return
         k = ON_CONTENTS["index"](k) if holds(k) else k
@@ -157,12 +162,15 @@ def _set_traced(a: Any, k: Any, v: Any) -> None:
     if isinstance(a, list) and traced(k) is not None:
         put(a, k, v)
         return
+    if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):
+        setitem(a, k, v)
+        return
     _refuse_key(a, k)
 
 
 def delitem(a: Any, k: Any) -> None:
     """``del a[k]``."""
-    if state.has_contents and holds(a):
+    if concerns(a):
         ON_CONTENTS["delitem"](a, k)
         return
     method = getattr(type(a), "__delitem__", None)
@@ -173,6 +181,9 @@ def delitem(a: Any, k: Any) -> None:
         if is_traced(k):
             if isinstance(a, list) and traced(k) is not None:
                 fn(a.pop)(k)
+                return
+            if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):
+                delitem(a, k)
                 return
             _refuse_key(a, k)
         if isinstance(a, (list, dict)) and is_watched():

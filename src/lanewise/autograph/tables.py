@@ -181,6 +181,8 @@ def pick(items: Sequence[Any], index: Any) -> Any:
 
 def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
     """Return ``mapping[key]`` for a key that is data, or raise `KeyError` at run time."""
+    if not mapping:
+        raise KeyError(key)
     value, found = _entry(mapping, key)
     require(found, KeyError("there is no entry for this number"))
     return value
@@ -188,6 +190,8 @@ def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
 
 def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any:
     """Return ``mapping.get(key, default)`` for a key that is data."""
+    if not mapping:
+        return default
     value, found = _entry(mapping, key)
     if default is None and kind_of(value) is not None:
         return optional(value, found)

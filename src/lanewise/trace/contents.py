@@ -69,6 +69,83 @@ optree.register_pytree_node(
 )
 
 
+class _Keyed:
+    """The key of the only entry of a dict whose keys are data."""
+
+    __slots__ = ()
+
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Say that what is done with the dict is not followed."""
+        raise UnsupportedError(
+            f"a dict or set whose keys are data is used{at(here())} where its entries are asked "
+            "for one by one. What can be done with it: look up, assign, in, get, pop, setdefault, "
+            "del, len, keys, values and items"
+        )
+
+    __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = refuse
+
+
+_KEYED = _Keyed()
+
+
+class Entries:
+    """What a dict or set holds whose keys are data: lists of the keys, and of the values."""
+
+    __slots__ = ("keys", "values")
+
+    def __init__(self, keys: list[Any], values: list[Any]) -> None:
+        self.keys, self.values = keys, values
+
+    @property
+    def lists(self) -> tuple[list[Any], list[Any]]:
+        """Both."""
+        return self.keys, self.values
+
+    __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = _Keyed.refuse
+
+
+optree.register_pytree_node(
+    Entries,  # ty: ignore[invalid-argument-type]
+    lambda entries: (entries.lists, None, None),
+    lambda _, children: Entries(*children),  # ty: ignore[invalid-argument-type]
+    namespace=tree.NAMESPACE,
+)
+
+
+def is_keyed(x: Any) -> bool:
+    """Whether it is a dict or set whose keys are data."""
+    if not state.has_contents:
+        return False
+    if isinstance(x, dict):
+        return dict.__contains__(x, _KEYED)
+    return type(x) is set and any([type(each) in (Entries, Unknown) for each in x])
+
+
+def entries_of(owner: Any) -> Entries:
+    """Return what a dict or set holds whose keys are data."""
+    found = contents_of(owner)
+    if isinstance(found, Unknown):
+        found.refuse()
+    return found
+
+
+def contents_of(owner: Any) -> Entries | Unknown:
+    """Return what a dict or set holds whose keys are data, or unknown."""
+    if isinstance(owner, dict):
+        return dict.__getitem__(owner, _KEYED)
+    return next(each for each in owner if type(each) in (Entries, Unknown))
+
+
+def enter(owner: Any, entries: Entries | Unknown) -> None:
+    """Have a dict or set hold entries whose keys are data, or unknown."""
+    state.has_contents = True
+    owner.clear()
+    if isinstance(owner, dict):
+        dict.__setitem__(owner, _KEYED, entries)
+    else:
+        owner.add(entries)
+
+
 class Chosen:
     """Stands for one of several lists, as the data choose."""
 
@@ -94,8 +171,19 @@ def holds(x: Any) -> bool:
     return isinstance(x, Chosen) and x.is_holding
 
 
+def concerns(x: Any) -> bool:
+    """Whether what is done with it is done here: a list, dict or set that the data say much of."""
+    return state.has_contents and (holds(x) or is_keyed(x))
+
+
 def fill(owner: Any, items: Any) -> None:
-    """Have a list hold what a traced list, or another one of Python's, holds."""
+    """Have a list hold what a traced list, or another one of Python's, holds.
+
+    A dict or set holds what is unknown.
+    """
+    if type(owner) not in LISTS:
+        enter(owner, items)
+        return
     if type(items) not in LISTS:
         state.has_contents = True
         items = [Contents(items)]

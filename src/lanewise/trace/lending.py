@@ -2,8 +2,8 @@
 
 What branches or iterations leave in a variable is joined to a new list, which stands for several:
 for one of them in each example. All of them can be read. Once one of them changes, nobody knows
-what the others hold: a list that was made in the function is then unknown (`Unknown`), and refused
-where it is used; a change that concerns anything else is refused itself.
+what the others hold: a list or dict that was made in the function is then unknown (`Unknown`), and
+refused where it is used; a change that concerns anything else is refused itself.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Lent:
 
 
 class Unknown:
-    """What a list holds that may have been changed under another name."""
+    """What a list, dict or set holds that may have been changed under another name."""
 
     __slots__ = ("name", "place")
 
@@ -48,11 +48,11 @@ class Unknown:
         self.place = here()
 
     def refuse(self) -> NoReturn:
-        """Refuse the use of the list."""
+        """Refuse its use."""
         raise ControlFlowError(
-            f"a list is used{at(here())} that was, or may have been, changed{at(self.place)} as "
-            f"what {self.name} stands for, as the data decide. Use it under that name, or copy it "
-            "before"
+            f"a list or dict is used{at(here())} that was, or may have been, changed"
+            f"{at(self.place)} as what {self.name} stands for, as the data decide. Use it under "
+            "that name, or copy it before"
         )
 
 

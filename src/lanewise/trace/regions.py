@@ -301,6 +301,8 @@ def retract(trace: Trace, first: int, token: Any) -> None:
     for op in trace.operations[first:]:
         if op.signature.must_run or not gone.isdisjoint(op.operands):
             gone.update(op.results)
+            if (size := op.params.get("size")) in trace.sizes.values():  # defined there
+                trace.sizes = {value: x for value, x in trace.sizes.items() if x != size}
         else:
             kept.append(op)
     trace.operations[first:] = kept
@@ -341,7 +343,8 @@ def _lose_twins(trace: Trace, lent: Lent) -> None:
     """See to it that nobody uses what a container may be that is about to be changed."""
     found = twins(lent.container)
     are_kept = lent.is_kept or any([trace.lent[id(each)].is_kept for each in found])
-    if are_kept or not all([type(each) in LISTS and is_made_here(each) for each in found]):
+    kinds = (*LISTS, dict, set)
+    if are_kept or not all([isinstance(each, kinds) and is_made_here(each) for each in found]):
         lent.refuse()
     for twin in found:
         assert isinstance(trace, Watched)

@@ -8,7 +8,8 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from lanewise.trace.contents import LISTS, fill, taken_off
+from lanewise.trace.contents import LISTS, Entries, contents_of, enter, fill, is_keyed, taken_off
+from lanewise.trace.lending import Unknown
 from lanewise.trace.tensor import Tensor
 
 
@@ -137,11 +138,16 @@ class ContainerSlot(Slot):
         super().__init__(("container", id(container)), f"a {type(container).__name__}", container)
 
     def get(self) -> Any:
+        if is_keyed(self.owner):
+            return contents_of(self.owner)
         return taken_off(self.owner) if type(self.owner) in LISTS else self.owner.copy()
 
     def set(self, value: Any) -> None:
         if type(self.owner) in LISTS:
             fill(self.owner, value)
+            return
+        if type(value) in (Entries, Unknown):
+            enter(self.owner, value)
             return
         self.owner.clear()
         getattr(self.owner, "extend" if hasattr(self.owner, "extend") else "update")(value)

@@ -6,6 +6,8 @@ graph: what a branch or a turn leaves is put in the form that it has in the othe
 
 from __future__ import annotations
 
+import collections
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,14 +21,79 @@ from lanewise.autograph.lists.grown import (
     pieces_of,
     whole,
 )
+from lanewise.autograph.state import kind_of
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, holds
+from lanewise.trace.contents import LISTS, Entries, enter, holds, is_keyed
+from lanewise.trace.regions import born
 from lanewise.trace.trace import Trace, state
+
+#: What may be a dict or set whose keys are data.
+_MAY_BE_KEYED = frozenset((
+    dict, set, collections.defaultdict, collections.OrderedDict, collections.Counter, Entries
+))  # fmt: skip
 
 
 def has_held(value: Any) -> bool:
     """Whether there are lists in a value that hold as many elements as the data say."""
-    return state.has_contents and any(map(holds, tree.flatten(value, holds)[0]))
+    if not state.has_contents:
+        return False
+    return any(map(_is_held, tree.flatten(value, _is_held)[0]))
+
+
+def _is_held(x: Any) -> bool:
+    return type(x) is Entries or is_keyed(x) or holds(x)
+
+
+def _keyed_alike(ends: Sequence[Any], are_contents: bool) -> Sequence[Any]:
+    """Return what branches or turns leave, dicts and sets as such whose keys are data if some are.
+
+    Those of different keys have to be, too. They are all that one holds where `are_contents` says;
+    of sets nothing else is.
+    """
+    kind = next((each for each in map(_form_of, ends) if each is not None), None)
+    if kind is None and _have_other_keys(ends):
+        kind = Entries if are_contents else dict
+    found = ends if kind is None else [_in_form(end, kind) for end in ends]
+    return ends if any([each is None for each in found]) else found
+
+
+def _form_of(value: Any) -> Any:
+    """Return as what is handed on whose keys are data: all that it holds, a dict, or None."""
+    if type(value) is Entries:
+        return Entries
+    return dict if isinstance(value, dict) and is_keyed(value) else None
+
+
+def _in_form(value: Any, kind: Any) -> Any:
+    """Return a dict, or all that a dict or set holds, in such a form; None if that cannot be."""
+    if is_keyed(value) if kind is dict else type(value) is kind:
+        return value
+    if not isinstance(value, (dict, set) if kind is Entries else dict):
+        return None
+    if not all(map(may_be_key, value)):
+        return None
+    values = list(value.values()) if isinstance(value, dict) else []
+    entries = Entries(born(list(value)), born(values))
+    if kind is Entries:
+        state.has_contents = True
+        return entries
+    made = born(copy.copy(value))
+    enter(made, entries)
+    return made
+
+
+def may_be_key(key: Any) -> bool:
+    """Whether a key is a number, or a tuple of numbers."""
+    kinds = map(kind_of, key if type(key) is tuple and key else (key,))
+    return all([kind is not None and not kind.shape for kind in kinds])
+
+
+def _have_other_keys(ends: Sequence[Any]) -> bool:
+    """Whether they are dicts or sets of different keys."""
+    kind = dict if isinstance(ends[0], dict) else set
+    if not all([isinstance(end, kind) for end in ends]):
+        return False
+    return any([set(end) != set(ends[0]) for end in ends])
 
 
 def _count(items: Any) -> int:
@@ -43,15 +110,27 @@ def _fits(first: Any, items: Any) -> bool:
     return store.is_queue >= is_queue and element_of_all([*own, *pieces]) == store.element
 
 
-def held_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = False) -> Any:
+def held_alike(
+    ends: Sequence[Any],
+    traces: Sequence[Trace],
+    always: bool = False,
+    are_contents: bool = False,
+) -> Any:
     """Return what branches or turns leave, with lists in it that hold as many as the data say.
 
-    Those are lists which some leave longer than others; None if there are none. The rest says what
-    it does for `alike`.
+    Those are lists which some leave longer than others, and those of dicts and sets of which some
+    have other keys; None if there are none. `are_contents` says that they are all that one holds,
+    the rest what it does for `alike`.
     """
     first = ends[0]
     if all([end is first for end in ends]):
         return None
+    if not _MAY_BE_KEYED.isdisjoint(map(type, ends)):
+        keyed = _keyed_alike(ends, are_contents)
+        count = 1 if always else len(ends)
+        is_changed = any([keyed[i] is not ends[i] for i in range(count)])
+        found = _children_alike(keyed, traces, always)
+        return keyed if found is None and is_changed else found
     are_lists = all([type(end) in (*LISTS, Columns, Grown) for end in ends])
     if are_lists and (any(map(holds, ends)) or len({*map(_count, ends)}) > 1):
         if always and _fits(*ends):
@@ -62,6 +141,10 @@ def held_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = Fals
             return None if found is None else [x if type(x) in LISTS else held(x) for x in ends]
         if found is not None:
             return [held(each) for each in found]
+    return _children_alike(ends, traces, always)
+
+
+def _children_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool) -> Any:
     children = [tree.children_of(end) for end in ends]
     keys = (children[0] or {}).keys()
     if not keys or any([each is None or each.keys() != keys for each in children]):
@@ -71,11 +154,9 @@ def held_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool = Fals
     if all([column is None for column in changed.values()]):
         return None
     return [
-        tree.with_children(
-            end, {key: (changed[key] or columns[key])[i] for key in keys}
-        )
+        tree.with_children(end, {key: (changed[key] or columns[key])[i] for key in keys})
         for i, end in enumerate(ends)
-    ]  # fmt: skip
+    ]
 
 
 def in_held_form_of(entry: Any, value: Any) -> Any:
@@ -83,6 +164,10 @@ def in_held_form_of(entry: Any, value: Any) -> Any:
     if holds(entry):
         is_list = type(value) in (*LISTS, Columns, Grown)
         return held(in_form_of(whole(entry), whole(value), True)) if is_list else value
+    form = _form_of(entry)
+    if form is not None and value is not entry:
+        made = _in_form(value, form)
+        value = value if made is None else made
     own, children = tree.children_of(entry), tree.children_of(value)
     if not own or children is None or own.keys() != children.keys() or value is entry:
         return value

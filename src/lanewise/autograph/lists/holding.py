@@ -22,19 +22,30 @@ from typing import Any
 import numpy as np
 import optree
 
-from lanewise.autograph.calls import HOOKS, _construct
+from lanewise.autograph.calls import HOOKS, _construct, fn
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
-from lanewise.autograph.lists import edits, hooks
+from lanewise.autograph.lists import edits, hooks, keyed
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
 from lanewise.autograph.lists.loops import _bisect_left, _bisect_right
+from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, ON_CONTENTS, Chosen, Contents, fill, holds
+from lanewise.trace.contents import (
+    LISTS,
+    ON_CONTENTS,
+    Chosen,
+    Contents,
+    concerns,
+    entries_of,
+    fill,
+    holds,
+    is_keyed,
+)
 from lanewise.trace.regions import note_container
 from lanewise.trace.tensor import as_tensor
 from lanewise.trace.trace import state
@@ -235,11 +246,18 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     owner = getattr(f, "__self__", None)
     if holds(owner):
         return _method(owner, f.__name__, args, kwargs)
+    if is_keyed(owner):
+        return keyed.method(owner, f.__name__, args, kwargs)
     if str(getattr(f, "__module__", "")).startswith("lanewise.") or f in _FOLLOWED:
         return made(*args, **kwargs)
     if type(owner) in LISTS and f.__name__ == "extend" and any(map(holds, args)):
         return _method(owner, "extend", args, kwargs)
     given = (*args, *kwargs.values())
+    if any(map(is_keyed, given)) and not (f in _PASSING or _is_followed(made)):
+        if f in (dict, set) and len(args) == 1 and not kwargs and isinstance(args[0], f):
+            return keyed.copied(args[0], f)
+        args = tuple([keyed.given(f, x) for x in args])
+        return fn(f)(*args, **{name: keyed.given(f, x) for name, x in kwargs.items()})
     if Contents in map(type, given):
         given[[*map(type, given)].index(Contents)].refuse()
     if not any(map(_holds, given)) or f in _PASSING or f in _LOOPING or _is_followed(made):
@@ -317,6 +335,9 @@ def entry(items: Any, key: Any) -> Any:
 
 
 def _setitem(owner: Any, key: Any, value: Any) -> None:
+    if is_keyed(owner):
+        keyed.setitem(owner, key, value)
+        return
     if isinstance(key, slice):
         raise UnsupportedError(
             f"a slice of a list whose length is data is assigned{at(here())}. Assign its elements"
@@ -328,6 +349,9 @@ def _setitem(owner: Any, key: Any, value: Any) -> None:
 
 
 def _delitem(owner: Any, key: Any) -> None:
+    if is_keyed(owner):
+        keyed.delitem(owner, key)
+        return
     if isinstance(owner, Chosen):
         _method_of_one(owner, "pop", key)
         return
@@ -340,12 +364,20 @@ def _delitem(owner: Any, key: Any) -> None:
 
 
 def _truth(owner: Any) -> Any:
+    owner = entries_of(owner).keys if is_keyed(owner) else owner
+    if type(owner) in LISTS and not holds(owner):
+        return as_tensor(bool(owner))
     return as_tensor(whole(owner).length > 0)
 
 
 def _returned(result: Any, function: Any) -> Any:
     """Return what a function returns; raise for a list in it whose length is data."""
-    leaves, structure = tree.flatten(result, holds)
+    leaves, structure = tree.flatten(result, concerns)
+    if any(map(is_keyed, leaves)):
+        raise UnsupportedError(
+            f"{function_name(function)} returns a dict or set whose keys are data: no array holds "
+            "that. Return what is asked of it, such as how many entries it has, or the value of one"
+        )
     if not any(map(holds, leaves)):
         return result
     lists = {id(leaf): whole(leaf) for leaf in leaves if holds(leaf)}
@@ -371,6 +403,8 @@ def _filter(function: Any, items: Any) -> Any:
 
 def _equal(first: Any, second: Any) -> Any:
     """``first == second``, of lists of which one at least is such."""
+    if is_keyed(first) or is_keyed(second):
+        raise UnsupportedError(f"dicts or sets whose keys are data are compared{at(here())}")
     for one, other in ((first, second), (second, first)):
         if type(one) in LISTS and not one:
             return hooks.total_of(len, whole(other)) == 0
@@ -385,13 +419,28 @@ def _are_equal(first: Any, second: Any) -> Any:
     return all(x == y for x, y in zip(first, second, strict=False))
 
 
+def _getitem(owner: Any, key: Any) -> Any:
+    return keyed.getitem(owner, key) if is_keyed(owner) else entry(whole(owner), key)
+
+
+def _contains(owner: Any, value: Any) -> Any:
+    if is_keyed(owner):
+        return keyed.contains(owner, value)
+    return edits.found(whole(owner), "in", value)
+
+
+def _sequence(owner: Any) -> Any:
+    owner = keyed.sequence(owner) if is_keyed(owner) else owner
+    return hooks.items_of(whole(owner), owner) if holds(owner) else Listed(owner)
+
+
 ON_CONTENTS.update(
     call=called,
-    getitem=lambda owner, key: entry(whole(owner), key),
+    getitem=_getitem,
     setitem=_setitem,
     delitem=_delitem,
-    contains=lambda owner, value: edits.found(whole(owner), "in", value),
-    sequence=lambda owner: hooks.items_of(whole(owner), owner),
+    contains=_contains,
+    sequence=_sequence,
     truth=_truth,
     index=lambda owner: hooks.as_index(whole(owner)),
     equal=_equal,
@@ -400,5 +449,7 @@ ON_CONTENTS.update(
     method=_method_of_one,
     listed=_listed,
     filtered=_filter,
+    keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
+    changed_by=keyed.changed_by,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
 )
