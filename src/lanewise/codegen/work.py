@@ -56,7 +56,11 @@ TURNS = 50
 
 
 def interpreting(graph: Graph, sizes: Mapping[str, int], examples: int = 1) -> float:
-    """Return the nanoseconds that NumPy is estimated to take for a graph, for so many examples."""
+    """Return the nanoseconds that NumPy is estimated to take for a graph, for so many examples.
+
+    For none, of a map what its calls take beside its examples, or one of them if these are run one
+    after the other.
+    """
     return sum([_operation(op, sizes, examples) for op in graph.operations])
 
 
@@ -65,7 +69,7 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     if primitive is map_:
         count = _size(params["size"], sizes)
         if has_own_sizes(op):  # one example after the other
-            return count * max(examples, 1) * interpreting(op.regions[0], sizes)
+            return (count * examples or 1) * interpreting(op.regions[0], sizes)
         return interpreting(op.regions[0], sizes, examples * count)
     if primitive is scan:
         return _size(params["length"], sizes) * interpreting(op.regions[0], sizes, examples)

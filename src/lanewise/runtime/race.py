@@ -123,7 +123,9 @@ class Race:
             return False
         if self._count < 2:
             # It may have run before the trace has, or was tried before.
-            return not is_native and self.plain < math.inf and self.plain < self._known
+            if is_native:
+                return self.traced < math.inf and DARING * self.plain < self.traced
+            return self.plain < math.inf and self.plain < self._known
         if self.plain < self.traced or self._close:
             return True
         if self.plain < math.inf:
@@ -193,6 +195,8 @@ class Race:
         self._is_native, self.traced = is_native, math.inf
         self._traced.clear()
         self._count = self._tried = self._lost = 0
+        if nanoseconds - self._executable.whole > DARING * self.plain:
+            self.traced = nanoseconds  # it took far longer than compiling does
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took that ran the plain function."""
