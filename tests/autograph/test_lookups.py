@@ -61,9 +61,15 @@ def test_get_with_and_without_a_default():
     assert_follows(lambda n: n + FLAT.get(3, 0), N)
 
 
-def test_a_dict_that_makes_what_is_missing_is_refused():
-    with pytest.raises(UnsupportedError, match="a defaultdict is looked up"):
-        lw.vmap(lambda n: defaultdict(int, {1: 2})[n])(N)
+def test_a_dict_that_makes_what_is_missing():
+    assert_follows(lambda n: defaultdict(int, {1: 2})[n], N)
+
+    class Squares(dict):
+        def __missing__(self, key):
+            return key * key
+
+    with pytest.raises(UnsupportedError, match="a Squares is looked up"):
+        lw.vmap(lambda n: Squares({1: 2})[n])(N)
 
 
 def test_a_number_among_bytes():

@@ -27,10 +27,8 @@ from lanewise.trace.contents import LISTS, Entries, enter, holds, is_keyed
 from lanewise.trace.regions import born
 from lanewise.trace.trace import Trace, state
 
-#: What may be a dict or set whose keys are data.
-_MAY_BE_KEYED = frozenset((
-    dict, set, collections.defaultdict, collections.OrderedDict, collections.Counter, Entries
-))  # fmt: skip
+#: Classes of dicts and sets whose keys may be data.
+KINDS = frozenset((dict, set, collections.defaultdict, collections.Counter))
 
 
 def has_held(value: Any) -> bool:
@@ -68,7 +66,7 @@ def _in_form(value: Any, kind: Any) -> Any:
     """Return a dict, or all that a dict or set holds, in such a form; None if that cannot be."""
     if is_keyed(value) if kind is dict else type(value) is kind:
         return value
-    if not isinstance(value, (dict, set) if kind is Entries else dict):
+    if type(value) not in KINDS or (kind is dict and type(value) is set):
         return None
     if not all(map(may_be_key, value)):
         return None
@@ -125,7 +123,7 @@ def held_alike(
     first = ends[0]
     if all([end is first for end in ends]):
         return None
-    if not _MAY_BE_KEYED.isdisjoint(map(type, ends)):
+    if any([type(end) in KINDS or type(end) is Entries for end in ends]):
         keyed = _keyed_alike(ends, are_contents)
         count = 1 if always else len(ends)
         is_changed = any([keyed[i] is not ends[i] for i in range(count)])

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn
-from lanewise.autograph.lists.held import may_be_key
+from lanewise.autograph.lists.held import KINDS, may_be_key
 from lanewise.autograph.lists.loops import written
 from lanewise.autograph.values import require, traced
 from lanewise.errors import UnsupportedError, at
@@ -176,6 +176,8 @@ def become(owner: Any) -> Entries | None:
     """Have a dict or set hold lists of its keys and values; None if it cannot."""
     if is_keyed(owner):
         return entries_of(owner)
+    if type(owner) not in KINDS:
+        return None
     keys = list(owner)
     if not is_made_here(owner) or not all([may_be_key(key) for key in keys]):
         return None
