@@ -26,6 +26,7 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.boxes import BOXES, box
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
+from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CODE, Class, code_among, union
 from lanewise.trace.packed import Packed
 from lanewise.trace.regions import Region, set_guard
@@ -397,6 +398,7 @@ def describe(value: Any) -> str:
 
 def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
     """Raise `ControlFlowError` for a variable that differs in structure."""
+    _refuse_unknown(first, second)
     must = SAME_STRUCTURE
     if isinstance(first, Packed) and isinstance(second, Packed):
         must = "its dtype must be the same, as no bound of its size is known"
@@ -410,12 +412,19 @@ def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any)
 
 def refuse_object(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
     """Raise `ControlFlowError` for a variable that holds something else than arrays."""
+    _refuse_unknown(first, second)
     must, other = SAME_OBJECT, describe(second)
     is_plain = type(first) is type(second) and hasattr(first, "__dict__")
     if is_plain and kind_of(first) is None and not isinstance(first, (type, Enum)):
         other = f"another {type(first).__name__}"
         must += ". Change the attributes of one object there, or make the class a dataclass"
     refuse(name, sides, describe(first), other, must)
+
+
+def _refuse_unknown(*values: Any) -> None:
+    for leaf in tree.flatten(values)[0]:
+        if type(leaf) is Unknown:
+            leaf.refuse()
 
 
 def called(name: str) -> str:
