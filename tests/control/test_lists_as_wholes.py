@@ -305,3 +305,42 @@ def test_a_function_of_another_kind_of_that_name():
         return sorted(v for v in x)[1]
 
     assert_like_the_loop(func, A)
+
+
+# --- slices that are put somewhere ----------------------------------------------------------------
+
+SLICED = np.random.default_rng(3).normal(size=(7, 9))
+
+
+def merged(x):
+    points, i = sorted(x), 0
+    while i < len(points) - 1:
+        if points[i + 1] - points[i] < 0.3:
+            points[i : i + 2] = [(points[i] + points[i + 1]) / 2]
+        else:
+            i += 1
+    return len(points), points[0], points[-1]
+
+
+def spliced(x):
+    kept = []
+    for v in x:
+        if v > 0:
+            kept.append(v)
+    del kept[1:3]
+    kept[:0] = [9.0, 8.0]
+    kept[-1:] = (3.0, x[0])
+    return len(kept), kept[0], sum(kept)
+
+
+def at_places_of_data(x):
+    kept = [1.0, 2.0, 3.0, 4.0, 5.0]
+    i, j = int(x[0] * 3), int(x[1] * 3)
+    kept[i:j] = [7.0]
+    del kept[int(x[2] * 3) :]
+    return len(kept), sum([k * v for k, v in enumerate(kept)])
+
+
+@pytest.mark.parametrize("func", [merged, spliced, at_places_of_data], ids=lambda f: f.__name__)
+def test_slices_that_are_assigned(func):
+    assert_like_the_loop(func, SLICED)

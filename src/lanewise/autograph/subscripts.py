@@ -22,6 +22,7 @@ from lanewise.trace.contents import ON_CONTENTS, concerns, holds
 from lanewise.trace.regions import (
     born,
     in_region,
+    is_made_here,
     is_watched,
     note_array,
     note_attribute,
@@ -162,6 +163,9 @@ def _set_traced(a: Any, k: Any, v: Any) -> None:
     if isinstance(a, list) and traced(k) is not None:
         put(a, k, v)
         return
+    if type(a) is list and type(k) is slice and is_made_here(a):
+        ON_CONTENTS["set_part"](a, k, v)
+        return
     if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):
         setitem(a, k, v)
         return
@@ -181,6 +185,9 @@ def delitem(a: Any, k: Any) -> None:
         if is_traced(k):
             if isinstance(a, list) and traced(k) is not None:
                 fn(a.pop)(k)
+                return
+            if type(a) is list and type(k) is slice and is_made_here(a):
+                ON_CONTENTS["set_part"](a, k, ())
                 return
             if isinstance(a, dict) and ON_CONTENTS["keyed"](a, k):
                 delitem(a, k)

@@ -28,7 +28,7 @@ from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import edits, hooks, keyed
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
-from lanewise.autograph.lists.loops import _bisect_left, _bisect_right
+from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
@@ -334,14 +334,23 @@ def entry(items: Any, key: Any) -> Any:
     return hooks.entry_of(items, key)
 
 
+def _set_part(owner: Any, key: slice, values: Any) -> None:
+    """Put elements in the place of those of a slice of a list."""
+    if key.step is not None or isinstance(owner, Chosen) or type(owner) is not list:
+        raise UnsupportedError(
+            f"a slice with a step, or of one of several lists, is assigned or deleted{at(here())}, "
+            "while data decide how many elements that are. Change element by element"
+        )
+    part_put(owner, key.start, key.stop, fn(list)(values))
+
+
 def _setitem(owner: Any, key: Any, value: Any) -> None:
     if is_keyed(owner):
         keyed.setitem(owner, key, value)
         return
     if isinstance(key, slice):
-        raise UnsupportedError(
-            f"a slice of a list whose length is data is assigned{at(here())}. Assign its elements"
-        )
+        _set_part(owner, key, value)
+        return
     if isinstance(owner, Chosen):
         _each_picked(owner, _put_if, key, value)
         return
@@ -356,10 +365,8 @@ def _delitem(owner: Any, key: Any) -> None:
         _method_of_one(owner, "pop", key)
         return
     if isinstance(key, slice):
-        raise UnsupportedError(
-            f"a slice of a list whose length is data is deleted{at(here())}. Make a list of the "
-            "rest"
-        )
+        _set_part(owner, key, ())
+        return
     _store(owner, edits.without(whole(owner), key))
 
 
@@ -451,5 +458,6 @@ ON_CONTENTS.update(
     filtered=_filter,
     keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
     changed_by=keyed.changed_by,
+    set_part=_set_part,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
 )

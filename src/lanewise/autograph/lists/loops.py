@@ -69,5 +69,37 @@ def _bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = Non
     return lo
 
 
-opened, closed = written(_open), written(_close)
+def _clamped(place: Any, size: Any) -> Any:
+    """Return where an end of a slice lies."""
+    if place < 0:
+        place += size
+        if place < 0:
+            place = 0
+    if place > size:
+        place = size
+    return place
+
+
+def _put_part(items: Any, start: Any, stop: Any, values: Any) -> None:
+    """Put elements in the place of those of a slice."""
+    size = len(items)
+    start = 0 if start is None else _clamped(start, size)
+    stop = size if stop is None else _clamped(stop, size)
+    if stop < start:
+        stop = start
+    rest = []
+    while stop < size:
+        rest.append(items[stop])
+        stop += 1
+    while size > start:
+        items.pop()
+        size -= 1
+    for value in values:
+        items.append(value)
+    for value in rest:
+        items.append(value)
+
+
+written(_clamped)
+opened, closed, part_put = written(_open), written(_close), written(_put_part)
 bisect_left, bisect_right = written(_bisect_left), written(_bisect_right)
