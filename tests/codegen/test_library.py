@@ -370,8 +370,10 @@ def test_others_of_a_name_are_other_loops():
 def test_code_that_calls_what_is_not_there_is_refused():
     from lanewise.codegen.llvm import Code
 
-    with pytest.raises(LookupError, match=r"there is no loop lw\.loop\.nobodys"):
-        Code('@"lw.loop.nobodys" = external global [2 x ptr]')
+    text = '@"lw.loop.nobodys" = external global [2 x ptr]\ndefine ptr @f() {\n'
+    code = Code(text + '  ret ptr @"lw.loop.nobodys"\n}')
+    with pytest.raises(LookupError, match="cannot be linked"):
+        code.address("f")
 
 
 def test_what_numpy_has_no_more_is_left_to_it(monkeypatch):

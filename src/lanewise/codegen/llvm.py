@@ -14,8 +14,9 @@ from typing import Any
 import llvmlite
 from llvmlite import binding
 
-from lanewise.codegen import store, support, ufunc_loops
+from lanewise.codegen import store, support
 from lanewise.codegen.background import held_at_fork, interruptible, leave_room, without_lock
+from lanewise.codegen.linking import Linked, add_symbol
 
 #: How much LLVM optimizes, of 3.
 #:
@@ -207,35 +208,23 @@ def conditions(made: Machine) -> tuple[str, ...]:
 class Code:
     """Compiled functions; they live as long as this object."""
 
-    __slots__ = ("__weakref__", "_engine", "seconds")
+    __slots__ = ("__weakref__", "_linked", "seconds")
 
     def __init__(self, text: str) -> None:
         start = time.perf_counter()
-        ufunc_loops.check_declared(text)
         code = compile_object(text)
-        leave_room(len(code))
         if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):
             with _installing:
                 support.install(Code)
         with lock:
-            # An engine of its own for each code: LLVM can then free it, and all that it needed.
-            # It must know how code is laid out, not what the processor can do.
-            loader = binding.Target.from_triple(machine().triple).create_target_machine(
-                jit=True, codemodel="default", reloc="pic"
-            )
-            module = binding.parse_assembly("")
-            module.triple = machine().triple
-            self._engine = binding.create_mcjit_compiler(module, loader)
-            self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
-            self._engine.finalize_object()
-            del loader, module  # llvmlite frees them here, while the lock is held
+            self._linked = Linked(code)
         #: What making it took: compiling, or loading from the cache on disk.
         self.seconds = time.perf_counter() - start
 
     def address(self, name: str) -> int:
         """Return the address of a function."""
         with lock:
-            return self._engine.get_function_address(name)
+            return self._linked.address(name)
 
 
 #: What kernels call, by name; it lives for ever.
@@ -245,7 +234,7 @@ _provided: dict[str, Code] = {}
 def provide(name: str, text: str) -> None:
     """Have kernels call a function of a module by its name."""
     _provided[name] = Code(text)
-    binding.add_symbol(name, _provided[name].address(name))
+    add_symbol(name, _provided[name].address(name))
 
 
 def assembly(text: str) -> str:

@@ -13,9 +13,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import binding
-
 from lanewise.codegen.emitter import Emitter, Module
+from lanewise.codegen.linking import add_symbol
 from lanewise.codegen.vector import LLVM, Vec, select
 
 #: Of the C library's mathematics.
@@ -28,7 +27,7 @@ _kept: list[Any] = []
 
 
 def install(compiled: Callable[[str], Any]) -> None:
-    """Register everything with LLVM, once.
+    """Make everything known to the linker, once.
 
     ``compiled`` compiles a module's text to what has an ``address(name)``; it may call this.
     """
@@ -40,11 +39,11 @@ def install(compiled: Callable[[str], Any]) -> None:
     for name in (*mathematics, *MEMORY):
         function = getattr(_kept[0], name, None)
         if function is not None:  # rounding to even is newer than some libraries
-            binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+            add_symbol(name, function)
     code = compiled(conversions())
     _kept.append(code)
     for name in CONVERSIONS:
-        binding.add_symbol(name, code.address(name))
+        add_symbol(name, code.address(name))
 
 
 def conversions() -> str:

@@ -15,7 +15,6 @@ kept on disk calls what is there in this process.
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 import threading
 from collections.abc import Callable
@@ -23,12 +22,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from llvmlite import binding
+
+from lanewise.codegen.linking import add_symbol
 
 #: What names of loops begin with, in kernels' text.
 PREFIX = "lw.loop."
-
-_DECLARED = re.compile(rf'^@"({re.escape(PREFIX)}[^"]*)" = external', re.MULTILINE)
 #: What a kernel calls around a loop that may raise: of Python's C API.
 _LOCKING = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Occurred", "PyErr_Clear")
 _lock = threading.Lock()
@@ -117,7 +115,7 @@ def _registered(name: str, address: int, data: int, owner: Any) -> str:
             if special is not None and getattr(special, owner.__name__, None) is owner:
                 _geterr = special.geterr
             _loops[unique] = both, owner  # which must live as long as code that calls it
-            binding.add_symbol(unique, ctypes.addressof(both))
+            add_symbol(unique, ctypes.addressof(both))
         return unique
 
 
@@ -125,25 +123,7 @@ def _registered(name: str, address: int, data: int, owner: Any) -> str:
 def require_locking() -> None:
     """Make what takes and gives back Python's lock known to the linker."""
     for name in _LOCKING:
-        function = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
-        binding.add_symbol(name, function.value)
-
-
-def check_declared(text: str) -> None:
-    """Raise `LookupError` where a module's text names loops that are not there.
-
-    The linker would end the process.
-
-    Examples
-    --------
-    >>> check_declared('@"lw.loop.none" = external global [2 x ptr]')
-    Traceback (most recent call last):
-        ...
-    LookupError: there is no loop lw.loop.none in this process
-    """
-    for name in _DECLARED.findall(text):
-        if name not in _loops:
-            raise LookupError(f"there is no loop {name} in this process")
+        add_symbol(name, getattr(ctypes.pythonapi, name))
 
 
 def scipy_tells() -> bool:

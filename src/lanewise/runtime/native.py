@@ -21,6 +21,7 @@ from typing import Any
 from llvmlite import binding
 
 from lanewise.codegen.background import interruptible, leave_room
+from lanewise.codegen.linking import Linked
 from lanewise.codegen.llvm import lock
 
 #: METH_FASTCALL of CPython.
@@ -77,7 +78,7 @@ def _libraries() -> list[Any]:
     return [ctypes.pythonapi, ctypes.CDLL(None)]
 
 
-def _engine(text: str, found: dict[str, int], level: int) -> Any:
+def _linked(text: str, found: dict[str, int], level: int) -> Linked:
     """Return a module compiled, with functions that are at these addresses."""
     leave_room(len(text))
     with lock:
@@ -87,14 +88,12 @@ def _engine(text: str, found: dict[str, int], level: int) -> Any:
         # Position-independent: the code may lie further up than a 32-bit address reaches.
         triple = binding.Target.from_default_triple()
         target = triple.create_target_machine(opt=level, jit=True, reloc="pic", codemodel="default")
-        module = binding.parse_assembly(text)
-        module.verify()
-        engine = binding.create_mcjit_compiler(module, target)
-        for name, address in found.items():
-            engine.add_global_mapping(module.get_function(name), address)
-        engine.finalize_object()
-        del module, target  # llvmlite frees them here, while the lock is held
-    return engine
+        with binding.create_context() as context:
+            module = binding.parse_assembly(text, context)
+            module.verify()
+            code = target.emit_object(module)
+            del module, target  # llvmlite frees them here, while the lock is held
+        return Linked(code, found)
 
 
 class Library:
@@ -118,7 +117,7 @@ class Library:
     42
     """
 
-    __slots__ = ("_definitions", "_engine")
+    __slots__ = ("_definitions", "_linked")
 
     def __init__(self, text: str, absent: Collection[str] = (), level: int = 0) -> None:
         found: dict[str, int] = {}
@@ -133,15 +132,14 @@ class Library:
             return f"define internal {result} @{name}({parameters}) {{ {returns} }}"
 
         text = _DECLARATION.sub(resolve, text)
-        self._engine = interruptible(f"{level} {text}", lambda: _engine(text, found, level))
+        self._linked = interruptible(f"{level} {text}", lambda: _linked(text, found, level))
         self._definitions: dict[str, _MethodDef] = {}
-        _keep(self._engine)  # at exit llvmlite would free the code of one that nobody refers to
+        _keep(self._linked)  # at exit llvmlite would free the code of one that nobody refers to
 
     def address(self, name: str) -> int:
         """Return the address of a function or global variable."""
         with lock:
-            engine = self._engine
-            return engine.get_function_address(name) or engine.get_global_value_address(name)
+            return self._linked.address(name)
 
     def builtin(self, name: str, doc: str, owner: Any = None) -> Any:
         """Return a function of this library as a built-in function of Python.
