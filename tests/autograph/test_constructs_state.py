@@ -318,7 +318,7 @@ def test_appending_to_a_list_where_data_decide_is_refused_by_name():
         found = []
         if x > 0:
             found.append(x)
-        return len(set(found))
+        return len(str(found))
 
     with pytest.raises(TypeError, match=r"(?s)(list|found|structure).*test_constructs_state.py:"):
         lw.vmap(func)(X)
@@ -328,7 +328,7 @@ def test_appending_to_a_list_where_data_decide_is_refused_by_name():
         while n > 0:
             found.append(n)
             n -= 1
-        return len(set(found))
+        return len(str(found))
 
     with pytest.raises(TypeError, match=r"(?s)(list|found|structure).*test_constructs_state.py:"):
         lw.vmap(loop)(N)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from functools import partial
 
 import numpy as np
@@ -193,9 +194,103 @@ def replaced(x):
     return t, len(d)
 
 
+def comprehended(x):
+    large = {int(v) for v in x if v > 1}
+    last = {v: i for i, v in enumerate(x)}
+    often = {k: n for k, n in Counter(v for v in x if v > 0).items() if n > 1}
+    queue = deque(v for v in x if v > 2)
+    t = 0
+    while queue:
+        t = t * 3 + queue.popleft()
+    return len(large), 2 in large, sum(last[v] for v in x), sum(often.values()), t
+
+
+def made_of_others(x):
+    table = dict(zip(x, range(len(x)), strict=True))
+    first = list(dict.fromkeys(x))
+    pairs = dict([(v, 1) for v in x if v != 3])
+    large = set([v for v in x if v > 2])
+    ends = {x[0], x[-1], 2}
+    known = {x[0]: 1, 2: 5, x[1]: 3}
+    return (
+        table[x[3]],
+        len(first),
+        first[-1],
+        len(pairs),
+        len(large),
+        len(ends),
+        known[2],
+        len(known),
+    )
+
+
+def counted_at_once(x):
+    v = x[0]
+    return len({v * 0.5, 1}), len([*{v: 1}]), max({v, 2})
+
+
+def of_two_sets(x):
+    a, b = set(), {2, 7}
+    for v in x[:4]:
+        a.add(v)
+    for v in x[3:7]:
+        b.add(v)
+    made = len(a | b), len(a & b), len(a - b), len(b - a), len(a ^ b)
+    compared = a <= b, a < b, a >= b, a == b, a != b, a == set(x[:4]), a.isdisjoint(b)
+    methods = len(a.union(b, [9])), a.issubset(a | b), a.issuperset(b), len(a.intersection(x[5:]))
+    return made, compared, methods, max(a.difference(b), default=-1), 3 in a | b
+
+
+def changed_by_another(x):
+    a, b, fixed = set(x[:3]), {3, 4}, {0, 1}
+    a |= {x[5], 8}
+    b.update(a, x[6:8])
+    fixed -= {x[0]}
+    if x[1] > 2:
+        a &= b
+        b ^= {x[2]}
+    b.difference_update([x[3]])
+    return len(a), len(b), sum(k in b for k in range(9)), len(fixed), sorted(a)[0] if a else -1
+
+
+def of_two_dicts(x):
+    a, b = {1: 10}, {}
+    for v in x[:4]:
+        a[v] = v
+    for i, v in enumerate(x[4:]):
+        b[v] = i
+    c, d, e = {**a, **b, 5: 0}, a | b, copy.copy(a)
+    a.update(b)
+    a[77] = 1
+    b |= {x[0]: 9}
+    tally = Counter(x[:5])
+    tally.update(x[5:])
+    tally.update({1: 5})
+    keys = [*b]
+    return (
+        len(c), sum(c.values()), len(d), len(e), len(a), a == d, d == {**e, **b}, b[x[0]],
+        tally[1], keys[-1], list(c)[-1],
+    )  # fmt: skip
+
+
+def in_another_order(x):
+    d = {}
+    if x[0] > 2:
+        d[1] = x[1]
+        d[2] = x[2]
+    else:
+        d[2] = x[2]
+        d[1] = x[1]
+    c = Counter()
+    if x[3] > 2:
+        c.update([2, 2])
+    return next(iter(d)), next(iter(d.values())) * 2, len(c), c[2]
+
+
 PROGRAMS = [
     counts, counts_with_a_test, counter, counter_of, weights, seen, toggled,
     longest_without_repeats, breadth_first, places, in_an_attribute, other_methods, replaced,
+    comprehended, made_of_others, counted_at_once, of_two_sets, changed_by_another, of_two_dicts, in_another_order,
 ]  # fmt: skip
 
 
@@ -283,7 +378,20 @@ def of_texts(x):
     return len(d)
 
 
-@pytest.mark.parametrize("func", [returned, gone_through, from_outside, shown, of_texts])
+def without_values(x):
+    d = dict.fromkeys(x)
+    return d[x[0]] is None
+
+
+def in_a_tuple(x):
+    s = set(x)
+    return len((*s,))
+
+
+@pytest.mark.parametrize(
+    "func",
+    [returned, gone_through, from_outside, shown, of_texts, without_values, in_a_tuple],
+)
 def test_what_is_refused(func):
     with pytest.raises(UnsupportedError, match=r"dict|set"):
         lw.vmap(func)(KEYS)

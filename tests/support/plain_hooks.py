@@ -164,8 +164,29 @@ def not_(value):
     return not value
 
 
-def changing(value, by):
+def changing(value, by, symbol=None):
     return by
+
+
+def binary(symbol, left, right):
+    return OPERATORS[symbol](left, right)
+
+
+OPERATORS = {"|": operator.or_, "&": operator.and_, "-": operator.sub, "^": operator.xor}
+
+
+def spread(value):
+    return value
+
+
+set_of = set
+
+
+def entries(*parts):
+    made = {}
+    for part in parts:
+        made = {**made, **(part[0] if len(part) == 1 else dict([part]))}
+    return made
 
 
 def class_of(value):
@@ -354,7 +375,7 @@ def part(items, *ends):
     return items[slice(*ends)]
 
 
-def grows(iterable, deciding=None, has_tests=False):
+def grows(iterable, is_known=True, has_tests=False):
     return FOLDING
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.autograph.calls import ROWS, fn, replaces, with_callbacks
+from lanewise.autograph.calls import MAKERS, ROWS, fn, replaces, with_callbacks
 from lanewise.autograph.classes import converted_by
 from lanewise.autograph.effects import without_texts
 from lanewise.autograph.iterators import CONSUMING, consuming, is_made, take_from_outside
@@ -571,3 +571,14 @@ def deepcopy_(x: Any, memo: Any = None) -> Any:
 
 for _function in CONSUMING:
     ROWS[_function] = consuming(ROWS.get(_function, _born_result(_function)))
+
+
+def _method_caller(caller: Any) -> Any:
+    """Return what ``operator.methodcaller(name, ...)`` does."""
+    make, args = caller.__reduce__()
+    known = make if isinstance(make, functools.partial) else functools.partial(make)
+    name, *given = (*known.args, *args)
+    return lambda owner: fn(getattr(owner, name))(*given, **known.keywords)
+
+
+MAKERS[operator.methodcaller] = _method_caller

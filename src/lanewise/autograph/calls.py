@@ -31,6 +31,7 @@ from numpy.polynomial._polybase import ABCPolyBase
 from lanewise.autograph.advice import without_data
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
+from lanewise.autograph.foreign import guarded
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
 from lanewise.autograph.managers import managed
 from lanewise.autograph.reached import know_reached
@@ -238,7 +239,7 @@ def _method(f: Any) -> Any:
     if stream is not None:
         return stream
     function = f.__func__
-    found = fn(function)
+    found = _function(function) if type(function) is FunctionType else fn(function)
     if found is not function:
         _known_class(type(f.__self__))
         return MethodType(found, f.__self__)
@@ -246,7 +247,7 @@ def _method(f: Any) -> Any:
     kind = type(f.__self__)
     is_replaced = is_watched() or not OUTSIDE.isdisjoint(kind.__mro__)
     make = _methods_of(kind).get(f.__name__) if is_replaced else None
-    return f if make is None else make(f)
+    return guarded(f, f.__self__) if make is None else make(f)
 
 
 def _partial(f: Any) -> Any:
@@ -351,7 +352,8 @@ def _how_instantiated(cls: type) -> str:
     is_polynomial = issubclass(cls, ABCPolyBase)
     if is_polynomial or _is_users(cls.__init__) or _is_users(cls.__new__):
         return "converted"
-    return "fresh" if cls.__new__ is object.__new__ or cls is bytearray else "as it is"
+    # What cannot be hashed is a container, which changes.
+    return "fresh" if cls.__new__ is object.__new__ or cls.__hash__ is None else "as it is"
 
 
 def _is_users(f: Any) -> bool:
@@ -434,7 +436,7 @@ def _builtin(f: Any) -> Any:
     if kind is np.ufunc and f.__name__ != "at":
         return functools.partial(_of_arrays, f)
     make = _methods_of(kind).get(f.__name__)
-    return (followed(f) or f) if make is None else make(f)
+    return (followed(f) or guarded(f, owner)) if make is None else make(f)
 
 
 def _methods_of(kind: type) -> dict[str, Callable[[Any], Any]]:

@@ -14,6 +14,7 @@ from lanewise.autograph.lists.grown import (
     Grown,
     alike,
     as_stepping,
+    held,
     in_form_of,
     is_like,
     is_own,
@@ -54,7 +55,7 @@ from lanewise.autograph.state import (
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS
+from lanewise.trace.contents import LISTS, holds
 from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import (
@@ -332,6 +333,10 @@ class Variable:
 
     def become_array(self, region: Region, now: Any) -> bool:
         """Hold a list as arrays from now on, which a turn leaves as `now`; whether that can be."""
+        if type(self.entry) in (Columns, Grown) and holds(now):  # a turn gave it to others
+            self._begin_as(held(self.entry))
+            self._begin_with(self.is_maybe, True)
+            return True
         if now is self.entry or (self._can_unroll and type(now) is not Grown):
             return False
         found = alike([self.entry, now], [self.home, region], self.is_list, self.is_held)

@@ -48,12 +48,13 @@ from lanewise.autograph.scopes import (
     uses,
 )
 
-#: Marks a list comprehension that becomes a loop: where one of these variables is data, or else
-#: where there is any trace.
+#: Marks a list comprehension that may become a loop, and says whether all uses of it are known.
 GROWN = "_is_grown"
 #: Reductions by name, and as attributes of ``math``, by whatever name. NumPy's are none: of a list
 #: they make an array, of as many axes as it has.
 BUILTINS = frozenset("sum min max any all len next".split())
+#: What gathers the elements of a generator.
+GATHERING = frozenset("list set dict Counter deque".split())
 ATTRIBUTES = frozenset("prod fsum".split())
 #: Those that leave a generator early.
 EARLY = frozenset("any all next".split())
@@ -83,7 +84,14 @@ class Reductions(ast.NodeTransformer):
         self.in_comprehension -= 1
         return node
 
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_scope  # noqa: N815
+    visit_GeneratorExp = visit_comprehension_scope  # noqa: N815
+
+    def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> ast.expr:
+        if not can_move(node):
+            return self.visit_comprehension_scope(node)
+        return self._looped(node, constant(type(node).__name__), node)
+
+    visit_DictComp = visit_SetComp  # noqa: N815
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         if GROWN not in node.__dict__:
@@ -100,16 +108,12 @@ class Reductions(ast.NodeTransformer):
         native = self._native(node, values)
         looping = call(load(made), load(values), *map(load, passed))
         iterable = self.visit(node.generators[0].iter)
-        names = node.__dict__[GROWN]
-        deciding: list[ast.expr] = []
-        if names is not None:
-            deciding = [ast.Tuple([*map(load, names)], ast.Load())]
-        if names is not None and any([part.ifs for part in node.generators]):
-            deciding.append(constant(True))
+        has_tests = any([part.ifs for part in node.generators])
+        known = [constant(node.__dict__[GROWN]), constant(has_tests)]
         if self.in_comprehension:
-            choice = ast.IfExp(hook("grows", load(values), *deciding), looping, native)
+            choice = ast.IfExp(hook("grows", load(values), *known), looping, native)
             return place(immediate([values], choice, iterable), node)
-        test = hook("grows", walrus(values, iterable), *deciding)
+        test = hook("grows", walrus(values, iterable), *known)
         return place(ast.IfExp(test, looping, native), node)
 
     def _passed(self, node: Comprehension) -> list[str]:
@@ -142,26 +146,32 @@ class Reductions(ast.NodeTransformer):
         if comprehension is None:
             self.generic_visit(node)
             return node
+        return self._looped(node, node.func, comprehension)
+
+    def _looped(self, node: ast.expr, func: ast.expr, comprehension: Comprehension) -> ast.expr:
+        """Return the choice between a loop and a comprehension, or a call that is given one."""
         kind, made = self.names.fresh("t"), self.names.fresh("g")
         values = self.names.fresh("t")
         is_generator = isinstance(comprehension, ast.GeneratorExp)
-        leaves_early = is_generator and ast.unparse(node.func) in EARLY
+        leaves_early = is_generator and ast.unparse(func) in EARLY
         passed = self._passed(comprehension)
         parameters = [values, kind, *passed]
-        body = (self._early if leaves_early else self._folding)(kind, node, comprehension)
+        body = (self._early if leaves_early else self._folding)(kind, func, comprehension)
         body[-2:-1] = [_loops(clone(comprehension), values, body[-2])]
         self.functions.append(place(function(made, parameters, body), comprehension))
 
-        rest = [self.visit(arg) for arg in node.args[1:]]
-        native = self._native(comprehension, values)
-        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        fold = hook("fold", load(kind), *[clone(arg) for arg in rest])
-        fold.keywords = [clone(keyword) for keyword in keywords]
+        plain: ast.expr = self._native(comprehension, values)
+        fold = hook("fold", load(kind))
+        if isinstance(node, ast.Call):
+            rest = [self.visit(arg) for arg in node.args[1:]]
+            keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+            fold.args += [clone(arg) for arg in rest]
+            fold.keywords = [clone(keyword) for keyword in keywords]
+            plain = place(call(hook("fn", load(kind)), plain, *rest), node)
+            plain.keywords = keywords
         extra: list[ast.expr] = [load(name) for name in passed]
         looping = call(load(made), load(values), fold, *extra)
-        plain = place(call(hook("fn", load(kind)), native, *rest), node)
-        plain.keywords = keywords
-        func, iterable = node.func, self.visit(comprehension.generators[0].iter)
+        iterable = self.visit(comprehension.generators[0].iter)
         if self.in_comprehension:
             test = hook("foldable", load(kind), load(values))
             choice = ast.IfExp(test, looping, plain)
@@ -169,10 +179,10 @@ class Reductions(ast.NodeTransformer):
         test = hook("foldable", walrus(kind, func), walrus(values, iterable))
         return place(ast.IfExp(test, looping, plain), node)
 
-    def _early(self, kind: str, node: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
+    def _early(self, kind: str, func: ast.expr, comprehension: Comprehension) -> list[ast.stmt]:
         """Return what leaves the loop (``return E``, or a constant), and what follows it."""
         assert not isinstance(comprehension, ast.DictComp)
-        name, element = _name(node.func), clone(comprehension.elt)
+        name, element = _name(func), clone(comprehension.elt)
         leave: ast.stmt = ast.Return(element)
         if name != "next":
             test = element if name == "any" else negate(element)
@@ -180,14 +190,18 @@ class Reductions(ast.NodeTransformer):
         last = ast.Return(method(kind, "result", attribute(kind, "start")))
         return [place(leave, comprehension.elt), last]
 
-    def _folding(self, kind: str, _: ast.Call, comprehension: Comprehension) -> list[ast.stmt]:
+    def _folding(self, kind: str, _: ast.expr, comprehension: Comprehension) -> list[ast.stmt]:
         """Return the start, one step, and the result of a fold."""
-        assert not isinstance(comprehension, ast.DictComp)
         total = self.names.fresh("acc")
-        step = assign(total, method(kind, "add", load(total), clone(comprehension.elt)))
+        if isinstance(comprehension, ast.DictComp):
+            pair = [clone(comprehension.key), clone(comprehension.value)]
+            element: ast.expr = place(ast.Tuple(pair, ast.Load()), comprehension.key)
+        else:
+            element = clone(comprehension.elt)
+        step = assign(total, method(kind, "add", load(total), element))
         return [
             assign(total, attribute(kind, "start")),
-            place(step, comprehension.elt),
+            place(step, element),
             ast.Return(method(kind, "result", load(total))),
         ]
 
@@ -213,7 +227,10 @@ def reduced(node: ast.Call) -> Comprehension | None:
     if not node.args or not isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
         return None
     func, is_list = node.func, isinstance(node.args[0], ast.ListComp)
-    if isinstance(func, ast.Attribute):
+    if _name(func) in GATHERING:
+        others = len(node.args) - 1 + len(node.keywords)
+        known = not is_list and (not others or _name(func) == "deque")
+    elif isinstance(func, ast.Attribute):
         known = func.attr in ATTRIBUTES and isinstance(func.value, ast.Name)
         known &= not is_list or ast.unparse(func.value) not in ("np", "numpy")
     else:

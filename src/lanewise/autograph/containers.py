@@ -10,7 +10,7 @@ import collections
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from types import GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 from lanewise.autograph.builtins import sorted_
@@ -40,6 +40,20 @@ def _log_and_call(method: Any, *args: Any, **kwargs: Any) -> Any:
         return fn(getattr(owner, name))(*args, **kwargs)
     note_container(method.__self__)
     return method(*args, **kwargs)
+
+
+def _of_two(method: Any) -> Method:
+    """Return the method of a dict or set, which may be given keys that are data, or such others."""
+    return partial(_with_others, method)
+
+
+def _with_others(method: Any, *args: Any, **kwargs: Any) -> Any:
+    owner, name = method.__self__, method.__name__
+    if ON_CONTENTS["is_given_data"](owner, name, args):
+        return ON_CONTENTS["of_two"](owner, name, args, kwargs)
+    if name in _READING:
+        return born(method(*args, **kwargs))
+    return _changing(method)(*args, **kwargs)
 
 
 def _taking(method: Any) -> Method:
@@ -168,9 +182,10 @@ def _replace(items: list[Any], new: list[Any]) -> None:
 
 _CHANGING: dict[type, str] = {
     list: "append extend clear reverse __setitem__ __delitem__ __iadd__ __imul__",
-    dict: "update setdefault pop popitem clear __setitem__ __delitem__ __ior__",
-    set: "add discard remove pop clear update difference_update intersection_update "
-    "symmetric_difference_update __ior__ __iand__ __isub__ __ixor__",
+    dict: "setdefault pop popitem clear __setitem__ __delitem__ __ior__",
+    collections.OrderedDict: "move_to_end",
+    collections.Counter: "subtract",
+    set: "add discard remove pop clear __ior__ __iand__ __isub__ __ixor__",
     collections.deque: "append appendleft extend extendleft pop popleft rotate clear insert remove "
     "reverse __setitem__ __delitem__ __iadd__ __imul__",
     bytearray: "append extend insert pop remove clear reverse __setitem__ __delitem__ __iadd__ "
@@ -179,10 +194,21 @@ _CHANGING: dict[type, str] = {
 _MAKING: dict[type, str] = {
     list: "copy",
     dict: "copy",
-    set: "copy union difference intersection symmetric_difference",
+    set: "copy",
     collections.deque: "copy",
     str: "split rsplit splitlines",
 }
+#: Methods that are given another dict or set: those that change their own, and those that do not.
+_READING = (
+    "union difference intersection symmetric_difference issubset issuperset isdisjoint".split()
+)
+_OF_TWO: dict[type, list[str]] = {
+    dict: ["update"],
+    set: [
+        "update", "difference_update", "intersection_update", "symmetric_difference_update",
+        *_READING,
+    ],
+}  # fmt: skip
 _FOLLOWING: dict[type, dict[str, Callable[..., Any]]] = {
     list: {"index": _index, "count": _count, "remove": _remove, "pop": _pop, "insert": _insert,
            "sort": _sort},
@@ -201,11 +227,15 @@ METHODS[GeneratorType] = {"send": _taking, "throw": _taking}
 def _enter() -> None:
     for kind in {**_CHANGING, **_MAKING, **_FOLLOWING}:
         rows = METHODS[kind] = {}
+        for base in kind.__mro__[1:]:
+            rows.update(METHODS.get(base, {}))
         rows.update(dict.fromkeys(_CHANGING.get(kind, "").split(), _changing))
         rows.update(dict.fromkeys(_MAKING.get(kind, "").split(), _making))
+        rows.update(dict.fromkeys(_OF_TWO.get(kind, ()), _of_two))
         rows.update({name: _given(f) for name, f in _FOLLOWING.get(kind, {}).items()})
         for name in rows:
-            ROWS[getattr(kind, name)] = _unbound(name)
+            if type(getattr(kind, name)) is not FunctionType:
+                ROWS[getattr(kind, name)] = _unbound(name)
 
 
 _enter()

@@ -23,7 +23,14 @@ from lanewise.autograph.build import (
     place,
     walrus,
 )
-from lanewise.autograph.scopes import Comprehension, Scope, mangle, scope_of, targets
+from lanewise.autograph.scopes import (
+    COMPREHENSIONS,
+    Comprehension,
+    Scope,
+    mangle,
+    scope_of,
+    targets,
+)
 
 #: From here on Python runs list, set and dict comprehensions in the frame of their function.
 _INLINED = sys.version_info >= (3, 12)
@@ -35,6 +42,11 @@ _SIZES = frozenset(("shape", "size", "nbytes"))
 _RAISING: dict[type[ast.operator], str] = {
     ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
     ast.LShift: "lshift", ast.RShift: "rshift", ast.MatMult: "matmul",
+}  # fmt: skip
+
+#: What may be done to two sets.
+SET_OPERATORS: dict[type[ast.operator], str] = {
+    ast.BitOr: "|", ast.BitAnd: "&", ast.Sub: "-", ast.BitXor: "^",
 }  # fmt: skip
 
 _LOCALS = (
@@ -269,6 +281,9 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if text and isinstance(node.op, ast.Mod):
             return place(hook("percent", node.left, node.right), node)
+        if type(node.op) in SET_OPERATORS:
+            symbol = constant(SET_OPERATORS[type(node.op)])
+            return place(hook("binary", symbol, node.left, node.right), node)
         name = _RAISING.get(type(node.op)) if self.operands else None
         if name is None:
             return node
@@ -294,13 +309,34 @@ class Expressions(ast.NodeTransformer):
 
     # --- containers, comprehensions, lambdas
 
-    def visit_display(self, node: ast.List | ast.Set | ast.Dict) -> ast.expr:
+    def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
-            return node
-        return place(hook("born", node), node)
+        return (
+            node if isinstance(node.ctx, (ast.Store, ast.Del)) else place(hook("born", node), node)
+        )
 
-    visit_List = visit_Set = visit_Dict = visit_display  # noqa: N815
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        self.generic_visit(node)
+        if all([isinstance(each, ast.Constant) for each in node.elts]):
+            return place(hook("born", node), node)
+        elements = place(ast.List(node.elts, ast.Load()), node)
+        return place(hook("set_of", elements), node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = place(hook("spread", node.value), node.value)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        self.generic_visit(node)
+        if all([isinstance(key, ast.Constant) for key in node.keys]):
+            return place(hook("born", node), node)
+        parts: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            pair = [value] if key is None else [key, value]
+            parts.append(place(ast.Tuple(pair, ast.Load()), value))
+        return place(hook("entries", *parts), node)
 
     def visit_comprehension_display(self, node: Comprehension) -> ast.expr:
         return place(hook("born", self.visit_GeneratorExp(node)), node)
@@ -354,18 +390,18 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
         if isinstance(op, ast.IsNot):
             return hook("not_", hook("is_none", left))
     symbol = _SYMBOLS.get(type(op))
-    is_display = isinstance(left, _DISPLAYS) or isinstance(right, _DISPLAYS)
-    is_any = isinstance(op, (ast.Eq, ast.NotEq)) and not (_is_number(left) or _is_number(right))
-    if symbol and (is_display or is_any):
+    if symbol and not (_is_number(left) or _is_number(right)):
         return hook("compare", constant(symbol), left, right)
     return ast.Compare(left, [op], [right])
 
 
 #: By the conversion of a field of an f-string, what gives it.
 _CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
-_DISPLAYS = (ast.Tuple, ast.List)
-#: What a list may come of whose length is data.
-_MAKING = (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp)
+#: What a list may come of whose length is data, or a set of keys that are.
+_MAKING = (
+    ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Attribute, ast.Set, ast.Dict, ast.Starred,
+    *COMPREHENSIONS,
+)  # fmt: skip
 #: Comparisons that tuples decide by those of their elements.
 _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",

@@ -144,7 +144,8 @@ def _all(total: Any, element: Any) -> Any:
     )
 
 
-_FOLDS: dict[Any, Callable[..., Fold]] = {
+#: By function; by the name of a class of the syntax for what a comprehension makes itself.
+FOLDS: dict[Any, Callable[..., Fold]] = {
     builtins.sum: lambda start=0: Running(start, operator.add),
     builtins.len: Count,
     builtins.next: First,
@@ -160,11 +161,11 @@ _FOLDS: dict[Any, Callable[..., Fold]] = {
 def foldable(function: Any, iterable: Any) -> bool:
     """Whether a function of a comprehension is carried out as a loop: a known one, in a trace."""
     try:
-        return state.trace is not None and function in _FOLDS
+        return state.trace is not None and function in FOLDS
     except TypeError:  # a callable that cannot be hashed
         return False
 
 
 def fold(function: Any, *args: Any, **kwargs: Any) -> Fold:
     """Return how a known function reduces elements, with its other arguments."""
-    return _FOLDS[function](*args, **kwargs)
+    return FOLDS[function](*args, **kwargs)

@@ -13,6 +13,7 @@ from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
 from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
 from lanewise.autograph.classes import class_of, isinstance_
+from lanewise.autograph.displays import binary, entries, set_of, spread
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
 from lanewise.autograph.lists.edits import (
@@ -82,6 +83,7 @@ __all__ = [
     "appended",
     "appended_left",
     "as_index",
+    "binary",
     "born",
     "branches",
     "changing",
@@ -93,6 +95,7 @@ __all__ = [
     "defined",
     "delattr",
     "delitem",
+    "entries",
     "entry_of",
     "fn",
     "fold",
@@ -130,12 +133,14 @@ __all__ = [
     "removed",
     "returned",
     "row_of",
+    "set_of",
     "setattr",
     "setcell",
     "setitem",
     "shown",
     "size_of",
     "slice",
+    "spread",
     "text",
     "total_of",
     "try_",

@@ -80,7 +80,7 @@ from lanewise.autograph.build import (
     walrus,
 )
 from lanewise.autograph.counted import names_in
-from lanewise.autograph.expressions import Expressions
+from lanewise.autograph.expressions import SET_OPERATORS, Expressions
 from lanewise.autograph.scopes import Scope, mangle
 
 #: The exception in the handlers of branches and loops.
@@ -253,7 +253,8 @@ class Statements:
         target, before = node.target, []
         if isinstance(target, ast.Name) and not self.expressions.is_elsewhere(target.id):
             node.value = place(
-                hook("changing", load(target.id), self.visit(node.value)), node.value
+                hook("changing", load(target.id), self.visit(node.value), *_symbol(node)),
+                node.value,
             )
             if target in self.analysis.unsure and target.id in self.analysis.undefinable:
                 before = [assign(target.id, hook("defined", load(target.id)))]
@@ -273,7 +274,9 @@ class Statements:
                 old = hook("getitem", load(owner), load(key))
                 kept_target = ast.Subscript(load(owner), load(key), ast.Store())
         value = self.names.fresh("t")
-        by = place(hook("changing", load(value), self.visit(node.value)), node.value)
+        by = place(
+            hook("changing", load(value), self.visit(node.value), *_symbol(node)), node.value
+        )
         change = place(ast.AugAssign(store(value), node.op, by), node)
         stored = self.store(kept_target, load(value))
         return [*before, assign(value, place(old, target)), change, *stored]
@@ -425,3 +428,9 @@ def _restore(names: Sequence[str], value: ast.expr) -> ast.stmt:
 
 def _state_of(driver: str, names: Sequence[str]) -> list[ast.stmt]:
     return [_restore(names, attribute(driver, "state"))] if names else []
+
+
+def _symbol(node: ast.AugAssign) -> list[ast.expr]:
+    """Return what is done, where that may be done to sets."""
+    symbol = SET_OPERATORS.get(type(node.op))
+    return [] if symbol is None else [constant(symbol)]

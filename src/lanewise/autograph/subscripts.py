@@ -7,18 +7,21 @@ import inspect
 import operator
 import sys
 from collections import defaultdict, deque
-from types import FunctionType
+from functools import partial
+from numbers import Number
+from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from lanewise.autograph.calls import ROWS, fn, follow_operators, refuse_writing, replaces
+from lanewise.autograph.foreign import guarded
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.contents import ON_CONTENTS, concerns, holds
+from lanewise.trace.contents import ON_CONTENTS, concerns, holds, is_keyed
 from lanewise.trace.regions import (
     born,
     in_region,
@@ -57,10 +60,7 @@ def getitem(a: Any, k: Any) -> Any:
     if type(method) is FunctionType:
         return fn(method)(a, k)
     if not is_traced(k) and type(k) is not TracedRange:
-        home = note_default(a) if isinstance(a, defaultdict) and k not in a else None
-        found = a[k]
-        if home is not None:
-            home.bear(found)
+        found = _default_of(a, k) if isinstance(a, defaultdict) and k not in a else a[k]
         return born(found) if type(found) is list and type(k) is slice else found
     if isinstance(a, np.ndarray):
         return as_tensor(a)[k]
@@ -74,6 +74,22 @@ def getitem(a: Any, k: Any) -> Any:
     if kind is range and traced(k) is not None:
         return TracedRange(a.start, a.stop, a.step)[k]
     _refuse_key(a, k)
+
+
+def _default_of(entries: defaultdict, key: Any) -> Any:
+    """``entries[key]`` of a key that is not there.
+
+    A list is made for all examples, as what is done with it then is followed by itself. So it is
+    there where an example did not ask for it.
+    """
+    if isinstance(entries.default_factory, type) and issubclass(entries.default_factory, Number):
+        note_container(entries)
+        return entries[key]
+    home = note_default(entries)
+    found = entries[key]
+    if home is not None:
+        home.bear(found)
+    return found
 
 
 def _refuse_key(a: Any, k: Any) -> NoReturn:
@@ -128,7 +144,7 @@ def _set_other(a: Any, k: Any, v: Any) -> None:
         return
     method = getattr(type(a), "__setitem__", None)
     if type(method) is FunctionType:
-        fn(method)(a, k, v)
+        guarded(MethodType(fn(method), a), a)(k, v)
         return
     if isinstance(a, np.ndarray):
         if in_region() or is_traced(v) or is_traced(k):
@@ -180,7 +196,7 @@ def delitem(a: Any, k: Any) -> None:
     method = getattr(type(a), "__delitem__", None)
     if state.trace is not None:
         if type(method) is FunctionType:
-            fn(method)(a, k)
+            guarded(MethodType(fn(method), a), a)(k)
             return
         if is_traced(k):
             if isinstance(a, list) and traced(k) is not None:
@@ -195,11 +211,18 @@ def delitem(a: Any, k: Any) -> None:
             _refuse_key(a, k)
         if isinstance(a, (list, dict)) and is_watched():
             note_container(a)
+        guarded(partial(operator.delitem, a), a)(k)
+        return
     del a[k]
 
 
-def changing(x: Any, by: Any) -> Any:
-    """Return v of ``x += v`` and the like, noting that x may be changed in place next."""
+def changing(x: Any, by: Any, symbol: str | None = None) -> Any:
+    """Return v of ``x += v`` and the like, noting that x may be changed in place next.
+
+    ``symbol`` says what is done, where that may be done to sets.
+    """
+    if symbol is not None and (is_keyed(x) or is_keyed(by)):
+        return ON_CONTENTS["augmented"](x, symbol, by)
     if not is_watched():
         return by
     if isinstance(x, (list, dict, set, deque, bytearray)):

@@ -20,7 +20,7 @@ from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
-from lanewise.trace.contents import ON_CONTENTS, concerns
+from lanewise.trace.contents import ON_CONTENTS, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked
@@ -151,6 +151,8 @@ def less(first: Any, second: Any) -> Any:
 
 def compare(symbol: str, first: Any, second: Any) -> Any:
     """Return ``first < second`` and the like of what may be lists or tuples."""
+    if is_keyed(first) or is_keyed(second):
+        return ON_CONTENTS["compare"](symbol, first, second)
     if symbol in ("==", "!=") and (concerns(first) or concerns(second)):
         same = ON_CONTENTS["equal"](first, second)
         return same if symbol == "==" else negated(same)

@@ -86,14 +86,14 @@ def plan(body: Graph, in_dims: Sequence[int | None], lanes: int) -> Plan | None:
     if place is None or lanes > _MOST_LANES:
         return None
     operations = body.operations
-    if any(v.type.dtype.kind == "O" for v in operations[place].operands):
-        return None  # what a lane saved in lists belongs to one example, until all is done with it
     loop, earlier, later = operations[place], operations[:place], operations[place + 1 :]
     if any(is_unknown(v.type.shape) for v in (*loop.operands, *loop.results)):
         return None
     read = {value for op in later for value in op.operands}.union(body.outputs)
     kept = [value for op in earlier for value in op.results if value in read]
     handed = tuple(dict.fromkeys([*loop.operands, *kept]))
+    if any(v.type.dtype.kind == "O" for v in handed):
+        return None  # what a lane saved in lists belongs to one example, until all is done with it
     before = Graph(body.inputs, earlier, handed)
     after = Graph([*body.inputs, *kept, *loop.results], later, body.outputs)
 

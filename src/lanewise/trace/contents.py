@@ -82,7 +82,12 @@ class _Keyed:
             "del, len, keys, values and items"
         )
 
+    def _same(self, *args: Any) -> _Keyed:
+        return self
+
+    __copy__ = __deepcopy__ = _same
     __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = refuse
 
 
 _KEYED = _Keyed()
@@ -102,6 +107,7 @@ class Entries:
         return self.keys, self.values
 
     __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = _Keyed.refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = _Keyed.refuse
 
 
 optree.register_pytree_node(

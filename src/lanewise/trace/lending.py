@@ -39,16 +39,26 @@ class Lent:
 
 
 class Unknown:
-    """What a list, dict or set holds that may have been changed under another name."""
+    """What a list, dict or set holds that may have been changed under another name.
 
-    __slots__ = ("name", "place")
+    Or the values of a dict that `are_none`: as many as the data say.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("are_none", "name", "place")
+
+    def __init__(self, name: str, are_none: bool = False) -> None:
         self.name = name
+        self.are_none = are_none
         self.place = here()
 
     def refuse(self) -> NoReturn:
         """Refuse its use."""
+        if self.are_none:
+            raise ControlFlowError(
+                f"the values of a dict are asked for{at(here())} that are all None, as "
+                f"dict.fromkeys() makes them{at(self.place)}, while the data say how many there "
+                "are. Give it a number for them"
+            )
         raise ControlFlowError(
             f"a list or dict is used{at(here())} that was, or may have been, changed"
             f"{at(self.place)} as what {self.name} stands for, as the data decide. Use it under "

@@ -87,11 +87,12 @@ def may_be_key(key: Any) -> bool:
 
 
 def _have_other_keys(ends: Sequence[Any]) -> bool:
-    """Whether they are dicts or sets of different keys."""
+    """Whether they are dicts or sets of other keys, or dicts with these in another order."""
     kind = dict if isinstance(ends[0], dict) else set
     if not all([isinstance(end, kind) for end in ends]):
         return False
-    return any([set(end) != set(ends[0]) for end in ends])
+    keys = [list(end) if kind is dict else set(end) for end in ends]
+    return any([each != keys[0] for each in keys])
 
 
 def _count(items: Any) -> int:

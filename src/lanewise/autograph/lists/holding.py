@@ -25,7 +25,7 @@ import optree
 from lanewise.autograph.calls import HOOKS, _construct, fn
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
-from lanewise.autograph.lists import edits, hooks, keyed
+from lanewise.autograph.lists import algebra, edits, hooks, keyed
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
 from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put
@@ -246,6 +246,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     owner = getattr(f, "__self__", None)
     if holds(owner):
         return _method(owner, f.__name__, args, kwargs)
+    if isinstance(owner, (dict, set)) and algebra.is_given_data(owner, f.__name__, args):
+        return algebra.method(owner, f.__name__, args, kwargs)
     if is_keyed(owner):
         return keyed.method(owner, f.__name__, args, kwargs)
     if str(getattr(f, "__module__", "")).startswith("lanewise.") or f in _FOLLOWED:
@@ -253,14 +255,20 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if type(owner) in LISTS and f.__name__ == "extend" and any(map(holds, args)):
         return _method(owner, "extend", args, kwargs)
     given = (*args, *kwargs.values())
-    if any(map(is_keyed, given)) and not (f in _PASSING or _is_followed(made)):
+    if any(map(is_keyed, given)) and (f is copy.copy or not (f in _PASSING or _is_followed(made))):
         if f in (dict, set) and len(args) == 1 and not kwargs and isinstance(args[0], f):
             return keyed.copied(args[0], f)
+        if f is copy.copy:
+            return keyed.copied(args[0])
+        if f in algebra.MAKING:
+            return made(*args, **kwargs)
         args = tuple([keyed.given(f, x) for x in args])
         return fn(f)(*args, **{name: keyed.given(f, x) for name, x in kwargs.items()})
     if Contents in map(type, given):
         given[[*map(type, given)].index(Contents)].refuse()
-    if not any(map(_holds, given)) or f in _PASSING or f in _LOOPING or _is_followed(made):
+    if not any(map(_holds, given)) or f in _PASSING or _is_followed(made):
+        return made(*args, **kwargs)
+    if f in _LOOPING or f in algebra.MAKING:
         return made(*args, **kwargs)
     function = f.__name__ if isinstance(f, type(str.upper)) else f
     if isinstance(function, str):
@@ -411,7 +419,7 @@ def _filter(function: Any, items: Any) -> Any:
 def _equal(first: Any, second: Any) -> Any:
     """``first == second``, of lists of which one at least is such."""
     if is_keyed(first) or is_keyed(second):
-        raise UnsupportedError(f"dicts or sets whose keys are data are compared{at(here())}")
+        return algebra.equal(first, second)
     for one, other in ((first, second), (second, first)):
         if type(one) in LISTS and not one:
             return hooks.total_of(len, whole(other)) == 0
@@ -424,6 +432,13 @@ def _are_equal(first: Any, second: Any) -> Any:
     if len(first) != len(second):
         return False
     return all(x == y for x, y in zip(first, second, strict=False))
+
+
+def _spread(owner: Any) -> Any:
+    """Return the list of what ``*owner`` stands for, of a dict or set whose keys are data."""
+    if isinstance(owner, set):
+        return keyed.sequence(owner)
+    return fn(list)(entries_of(owner).keys)
 
 
 def _getitem(owner: Any, key: Any) -> Any:
@@ -460,4 +475,11 @@ ON_CONTENTS.update(
     changed_by=keyed.changed_by,
     set_part=_set_part,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
+    is_given_data=algebra.is_given_data,
+    of_two=algebra.method,
+    binary=algebra.binary,
+    augmented=algebra.augmented,
+    compare=algebra.compare,
+    united=algebra.united,
+    spread=_spread,
 )

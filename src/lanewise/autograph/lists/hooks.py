@@ -28,7 +28,7 @@ from lanewise.autograph.lists.grown import (
 )
 from lanewise.autograph.lists.loops import closed, opened
 from lanewise.autograph.optional import asked
-from lanewise.autograph.sequences import Items, has_data_length, is_data
+from lanewise.autograph.sequences import Items, has_data_length
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
 from lanewise.autograph.tables import in_range
@@ -39,7 +39,6 @@ from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Contents, holds
 from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
 from lanewise.trace.regions import born, in_region
-from lanewise.trace.scratch import is_traced
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
 from lanewise.trace.trace import require_trace, state
@@ -261,17 +260,15 @@ def listed(items: Any) -> Any:
     return born(items.element.holder.made([items.at(i) for i in range(size)]))
 
 
-def grows(iterable: Any, deciding: Any = None, has_tests: bool = False) -> bool:
+def grows(iterable: Any, is_known: bool = True, has_tests: bool = False) -> bool:
     """Whether a comprehension over an iterable becomes a loop that appends.
 
-    Where not all uses of its list are known, it does so if the data decide how many elements there
-    are: by what its tests ask for (`deciding`, and the elements), or as many as there are.
+    Where not all uses of its list are known, it does so if the data may decide how many elements
+    there are: by its tests, or as many as there are.
     """
-    if state.trace is None or deciding is None:
+    if state.trace is None or is_known or has_tests:
         return state.trace is not None
-    if holds(iterable) or has_data_length(iterable):
-        return True
-    return has_tests and (is_data(iterable) or is_traced((iterable, deciding)))
+    return holds(iterable) or has_data_length(iterable)
 
 
 def kept(items: Any) -> Any:

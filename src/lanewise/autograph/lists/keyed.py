@@ -9,14 +9,13 @@ came.
 
 from __future__ import annotations
 
-import builtins
 import collections
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.calls import ROWS, fn
+from lanewise.autograph.calls import fn
 from lanewise.autograph.lists.held import KINDS, may_be_key
 from lanewise.autograph.lists.loops import written
 from lanewise.autograph.values import require, traced
@@ -130,16 +129,6 @@ def _discard(keys: Any, key: Any) -> None:
         del keys[place]
 
 
-def _count(keys: Any, values: Any, elements: Any) -> None:
-    for element in elements:
-        _put(keys, values, element, _item_or(keys, values, element, 0) + 1)
-
-
-def _add_all(keys: Any, elements: Any) -> None:
-    for element in elements:
-        _add(keys, element)
-
-
 def _items(keys: Any, values: Any) -> Any:
     return [(keys[i], values[i]) for i in range(len(keys))]
 
@@ -151,7 +140,7 @@ def _most_common(keys: Any, values: Any, n: Any) -> Any:
 
 for _loop in (
     _place, _has, _item, _item_or, _put, _made, _delete, _take, _take_or, _add, _remove, _discard,
-    _count, _add_all, _items, _most_common,
+    _items, _most_common,
 ):  # fmt: skip
     written(_loop)
 
@@ -247,15 +236,6 @@ def _pop(owner: Any, key: Any, *default: Any) -> Any:
     return fn(_take_or)(*lists, key, *default) if default else fn(_take)(*lists, key)
 
 
-def _update(owner: Any, other: Any) -> None:
-    if not isinstance(other, dict) or isinstance(owner, collections.Counter):
-        _refuse(f"a {type(owner).__name__} is updated")
-    for key, value in [] if is_keyed(other) else other.items():
-        setitem(owner, key, value)
-    if is_keyed(other):
-        _refuse("a dict is updated by another one")
-
-
 def _clear(owner: Any) -> None:
     for items in entries_of(owner).lists:
         fn(items.clear)()
@@ -273,7 +253,6 @@ _OF_DICTS: dict[str, Callable[..., Any]] = {
     "get": _get,
     "pop": _pop,
     "setdefault": _set_default,
-    "update": _update,
     "keys": sequence,
     "values": lambda owner: _copied(entries_of(owner).values),
     "items": lambda owner: fn(_items)(*entries_of(owner).lists),
@@ -321,27 +300,3 @@ def changed_by(owner: Any, name: str, key: Any) -> bool:
     """Whether a method of a dict or set that holds no such yet is given a key that is data."""
     known = _OF_SETS if isinstance(owner, set) else _OF_DICTS
     return name in known and is_traced(key) and may_be_key(key) and become(owner) is not None
-
-
-# --- classes --------------------------------------------------------------------------------------
-
-
-def _follow(cls: Any, enter_all: Callable[..., Any]) -> None:
-    """Have a class whose elements are data be made of them, one by one."""
-    before = ROWS.get(cls)
-
-    def make(*args: Any, **kwargs: Any) -> Any:
-        is_data = len(args) == 1 and not kwargs and is_traced(args[0])
-        if not is_data or isinstance(args[0], dict):
-            return (before or cls)(*args, **kwargs)
-        made = born(cls())
-        entries = become(made)
-        assert entries is not None
-        enter_all(entries, args[0])
-        return made
-
-    ROWS[cls] = make
-
-
-_follow(builtins.set, lambda entries, elements: fn(_add_all)(entries.keys, elements))
-_follow(collections.Counter, lambda entries, elements: fn(_count)(*entries.lists, elements))

@@ -53,7 +53,7 @@ from lanewise.autograph.lists.syntax import (
     stored,
     taken,
 )
-from lanewise.autograph.scopes import Scope, targets
+from lanewise.autograph.scopes import Scope
 
 #: Methods that put the elements anew.
 _AGAIN = frozenset(("clear", "reverse"))
@@ -317,7 +317,7 @@ class _Rewrite(ast.NodeTransformer):
 
     def _grown(self, node: ast.ListComp) -> ast.expr:
         """Return a comprehension that becomes a loop (`lanewise.autograph.comprehensions`)."""
-        node.__dict__[GROWN] = None
+        node.__dict__[GROWN] = True
         self.generic_visit(node)
         return node
 
@@ -326,9 +326,7 @@ class _Rewrite(ast.NodeTransformer):
         self.generic_visit(node)
         if GROWN in node.__dict__ or not can_move(node):
             return node
-        tests = [test for part in node.generators for test in part.ifs]
-        names = {part.id for test in tests for part in ast.walk(test) if isinstance(part, ast.Name)}
-        node.__dict__[GROWN] = sorted(names - targets(node) - {HOOKS})
+        node.__dict__[GROWN] = False
         return place(hook("plain", node), node)
 
     def _popped(self, change: Change) -> ast.expr:
@@ -512,7 +510,7 @@ def _make_rows(node: ast.ListComp, function: ast.expr) -> None:
     """Have lists that are the elements of a function's argument be arrays, if it is NumPy's."""
     inner = node.elt
     if isinstance(inner, ast.ListComp):
-        inner.__dict__[GROWN] = None
+        inner.__dict__[GROWN] = True
         _make_rows(inner, function)
     if isinstance(inner, ast.ListComp) or (isinstance(inner, ast.List) and are_plain(inner.elts)):
         node.elt = place(hook("row_of", clone(function), inner), inner)

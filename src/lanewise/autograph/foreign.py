@@ -1,0 +1,90 @@
+"""Objects of libraries that a call changes where the data steer: noticed, and refused.
+
+A branch or a loop that the data steer is traced, once, and what it changes in lists, dicts and
+objects whose classes are followed is undone or handed on. Of a queue, an array of the module
+`array`, or a `UserList` nobody knows what a method changes; so what such an object holds is
+compared before and after the call.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from lanewise.autograph.known_calls import is_library
+from lanewise.errors import ControlFlowError, at
+from lanewise.ir.location import here
+from lanewise.trace.regions import Region, in_region, touch
+from lanewise.trace.trace import state
+
+#: What does not change, or is known where it does.
+_KNOWN = (
+    str, bytes, int, float, complex, tuple, frozenset, range, slice, type, ModuleType, type(None),
+    list, dict, set, deque, bytearray, np.ndarray, np.generic, np.ufunc, np.dtype, BaseException,
+)  # fmt: skip
+
+
+#: Packages of which what changes is known, or is no more than a memory of what was asked for.
+_TRUSTED = frozenset(("lanewise", "logging", "numpy"))
+
+
+def guarded(function: Any, owner: Any) -> Callable[..., Any]:
+    """Return a function of a library that is given an object first, or has it bound."""
+    kind = type(owner)
+    if not in_region() or isinstance(owner, _KNOWN) or not is_library(kind.__module__):
+        return function
+    if kind.__module__.partition(".")[0] in _TRUSTED:
+        return function
+    return partial(_call, function, owner)
+
+
+def _call(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    trace = state.trace
+    is_own = isinstance(trace, Region) and trace.has_born(owner)
+    before = None if is_own else _contents(owner)
+    result = function(*args, **kwargs)
+    if before is not None and not _is_same(before, _contents(owner)):
+        touch()
+        name = f"{type(owner).__name__}.{getattr(function, '__name__', 'call')}"
+        raise ControlFlowError(
+            f"{name}() changes an object{at(here())} where the data steer, which is not followed: "
+            "it would change for all examples. Make the object there, or use a list or a dict"
+        )
+    return result
+
+
+def _contents(owner: Any) -> list[Any] | None:
+    """Return what an object holds, to be compared; None where nobody can say."""
+    fields = getattr(owner, "__dict__", None)
+    if fields is not None:
+        return [each for pair in fields.items() for each in (pair[0], *_spread(pair[1]))]
+    try:
+        reduced = owner.__reduce_ex__(4)
+    except Exception:
+        return None
+    return _spread(reduced) if isinstance(reduced, tuple) else [reduced]
+
+
+def _spread(value: Any) -> list[Any]:
+    """Return a container and what is in it, or a value."""
+    if isinstance(value, dict):
+        value = [part for pair in value.items() for part in pair]
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
+        return [len(value), *[each for part in value for each in _spread(part)]]
+    return [value]
+
+
+def _is_same(one: list[Any], other: list[Any] | None) -> bool:
+    """Whether two are the same: objects, or equal numbers and texts."""
+    if other is None or len(one) != len(other):
+        return False
+    plain = (str, bytes, int, float, complex)
+    return all(
+        x is y or (type(x) is type(y) and isinstance(x, plain) and x == y)
+        for x, y in zip(one, other, strict=True)
+    )

@@ -1,0 +1,110 @@
+"""Objects of libraries that a method changes where the data steer: refused, but not lost."""
+
+from __future__ import annotations
+
+import array
+import operator
+import re
+from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.errors import ControlFlowError
+from support.everywhere import assert_like_the_loop
+
+X = np.array([[0.5, 2.0], [3.0, 1.0], [2.0, -1.0]])
+
+
+def user_list(x):
+    items = UserList()
+    if x[0] > 1:
+        items.append(2)
+    return len(items)
+
+
+def user_dict(x):
+    items = UserDict({1: 1})
+    if x[0] > 1:
+        items.update({1: 2})
+    return items[1]
+
+
+def item_of_a_user_dict(x):
+    items = UserDict()
+    if x[0] > 1:
+        items[1] = 2
+    return len(items)
+
+
+def chain(x):
+    items = ChainMap({1: 1})
+    for _ in range(int(x[0])):
+        items[1] = 5
+    return items[1]
+
+
+def numbers(x):
+    items = array.array("d", [1.0, 2.0])
+    if x[0] > 1:
+        items.append(5.0)
+    return len(items)
+
+
+def deleted(x):
+    items = array.array("d", [1.0, 2.0])
+    if x[0] > 1:
+        del items[0]
+    return len(items)
+
+
+def in_order(x):
+    items = OrderedDict([(1, 1), (2, 2)])
+    if x[0] > 1:
+        items.move_to_end(1)
+    return next(iter(items))
+
+
+def subtracted(x):
+    counts = Counter([2])
+    if x[0] > 1:
+        counts.subtract([2])
+    return counts[2]
+
+
+REFUSED = [user_list, user_dict, item_of_a_user_dict, chain, numbers, deleted, in_order, subtracted]
+
+
+@pytest.mark.parametrize("func", REFUSED)
+def test_what_changes_where_data_steer_is_refused(func):
+    with pytest.raises(ControlFlowError, match=r"(changes an object|in one branch).*test_foreign"):
+        lw.vmap(func)(X)
+
+
+def elsewhere(x):
+    items, counts = UserList(), Counter()
+    items.append(2)
+    total = 0.0
+    if x[0] > 1:
+        own = array.array("d", [1.0])
+        own.append(2.0)
+        total = total + len(own) + len(items) + items.count(2)
+        total = (
+            total + float(Fraction(1, 2).limit_denominator(4)) + len(re.match("a*", "aab").group())
+        )
+        operator.methodcaller("update", [3, 3])(counts)
+    return total, counts[3]
+
+
+def defaults(x):
+    counts = defaultdict(int)
+    if x[0] > 1:
+        counts[3]
+    return len(counts), 3 in counts
+
+
+@pytest.mark.parametrize("func", [elsewhere, defaults])
+def test_what_changes_nothing_of_outside_is_not(func):
+    assert_like_the_loop(func, X)
