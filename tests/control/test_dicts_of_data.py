@@ -290,7 +290,8 @@ def in_another_order(x):
 PROGRAMS = [
     counts, counts_with_a_test, counter, counter_of, weights, seen, toggled,
     longest_without_repeats, breadth_first, places, in_an_attribute, other_methods, replaced,
-    comprehended, made_of_others, counted_at_once, of_two_sets, changed_by_another, of_two_dicts, in_another_order,
+    comprehended, made_of_others, counted_at_once, of_two_sets, changed_by_another, of_two_dicts,
+    in_another_order,
 ]  # fmt: skip
 
 
