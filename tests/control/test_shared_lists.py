@@ -397,3 +397,69 @@ def two_in_all_branches(x):
 @pytest.mark.parametrize("func", [one_in_all_branches, two_in_all_branches])
 def test_names_that_are_known_to_be_one_or_two(func):
     assert_like_the_loop(func, X)
+
+
+def kept_as_it_was(x):
+    runs, now = [], [-9.0, 0]
+    for v in x:
+        if now[0] == v:
+            now[1] += 1
+        else:
+            now = [v, 1]
+            runs.append(now)
+    return len(runs), runs[-1][1]
+
+
+def kept_of_a_while_loop(x):
+    runs, now, i = [], [-9.0, 0], 0
+    while i < len(x) and x[i] < 3:
+        if now[0] == x[i]:
+            now[1] += 1
+        else:
+            now = [x[i], 1]
+            runs.append(now)
+        i += 1
+    return len(runs), runs[-1][1]
+
+
+@pytest.mark.parametrize("func", [kept_as_it_was, kept_of_a_while_loop])
+def test_a_change_of_what_a_list_keeps_is_refused(func):
+    with pytest.raises(ControlFlowError, match=r"a list is changed .* stands for"):
+        lw.vmap(func)(np.floor(ROWS))
+
+
+def changed_after(x):
+    rows = []
+    for i in range(len(x)):
+        row = [x[i], 1.0]
+        rows.append(row)
+        row[1] += x[i]
+    return rows[3][1], rows[-1][1]
+
+
+def one_for_all(x):
+    rows, row = [], [0.0, 0.0]
+    for i in range(len(x)):
+        row[0] += x[i]
+        rows.append(row)
+    return rows[3][0], rows[-1][0]
+
+
+@pytest.mark.parametrize("func", [changed_after, one_for_all])
+def test_elements_of_a_list_of_many_turns_are_changed_under_their_names(func):
+    assert_like_the_loop(func, np.linspace(0.0, 3.0, 1200).reshape(3, 400))
+
+
+def entries_of_a_table(x):
+    rows = [[v, 0.0] for v in x]
+    for i in range(len(x)):
+        rows[i][1] = x[i] * 2
+    for row in rows:
+        row[0] += row[1]
+    last = rows[-1]
+    last[1] += 1
+    return rows[-1][1], rows[0][0], rows[5][1]
+
+
+def test_elements_of_a_long_list_are_changed():
+    assert_like_the_loop(entries_of_a_table, np.linspace(0.0, 3.0, 1200).reshape(3, 400))

@@ -175,6 +175,10 @@ def binary(symbol, left, right):
 OPERATORS = {"|": operator.or_, "&": operator.and_, "-": operator.sub, "^": operator.xor}
 
 
+def joined_anew(value):
+    return value
+
+
 def spread(value):
     return value
 

@@ -13,7 +13,7 @@ from lanewise.autograph import (  # noqa: F401
     strings,
     subscripts,
 )
-from lanewise.autograph.lists import gathered, heaps, holding  # noqa: F401
+from lanewise.autograph.lists import heaps, holding  # noqa: F401
 
 calls.HOOKS.append(hooks)
 calls.STOPS.append(branches.stops)

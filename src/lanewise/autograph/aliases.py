@@ -44,10 +44,10 @@ MOST_PLACES = 12
 class Place:
     """What an array is (a view of) where a flag says so; `seen` is what the root of that held."""
 
-    __slots__ = ("_flag", "_make_flag", "root", "seen", "view")
+    __slots__ = ("_flag", "_home", "_make_flag", "root", "seen", "view")
 
     def __init__(self, make_flag: Callable[[], Tensor], view: Tensor) -> None:
-        self._make_flag = make_flag
+        self._make_flag, self._home = make_flag, require_trace("a view")
         self._flag: Tensor | None = None
         self.view = view
         self.root = root_of(view)
@@ -61,7 +61,8 @@ class Place:
     @property
     def flag(self) -> Tensor:
         if self._flag is None:
-            self._flag = self._make_flag()
+            with resumed(self._home):  # who asks next may be in another region
+                self._flag = self._make_flag()
         return self._flag
 
     def has_changed(self) -> bool:
@@ -445,10 +446,11 @@ def is_place(slot: Slot) -> bool:
 def left_by(region: Region) -> dict[Any, tuple[Slot, Any]]:
     """Return what the open region has changed, and what is there now, settled."""
     found = {key: (slot, slot.get()) for key, (slot, _) in region.changes.items()}
-    return {
+    region.left = {
         key: (slot, settle(value) if is_place(slot) else value)
         for key, (slot, value) in found.items()
     }
+    return region.left
 
 
 def as_left(

@@ -24,7 +24,7 @@ from lanewise.autograph.aliases import (
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
 from lanewise.autograph.keeping import keep, living
 from lanewise.autograph.lists.grown import alike, is_held, list_of_slot, owned
-from lanewise.autograph.merge import Merge
+from lanewise.autograph.merge import Merge, give_up_plain_choice
 from lanewise.autograph.optional import asked
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
@@ -145,7 +145,7 @@ class Fork:
             if key not in changes and any(("tensor", id(r)) in changes for r in all_roots(arrays)):
                 region.hold(changes, arrays, present)
 
-    def _take_lists(self) -> None:
+    def _take_lists(self, lead: Value) -> None:
         """Leave lists that branches made longer or shorter in the variables that hold them."""
         slots = {key: slot for changes in self.changes for key, (slot, _) in changes.items()}
         for key, items in [(key, list_of_slot(slot)) for key, slot in slots.items()]:
@@ -166,6 +166,7 @@ class Fork:
             found = alike(now, regions)
             if found is None:
                 continue
+            give_up_plain_choice(lead)
             rest = iter(found)
             self.ends = [
                 None if end is None else (*end[: places[0]], next(rest), *end[places[0] + 1 :])
@@ -194,7 +195,7 @@ class Fork:
     def join(self, primitive: Any, lead: Value) -> tuple[Any, ...]:
         """Record the operation, carry out what the branches changed, and return the variables."""
         keep(self)
-        self._take_lists()
+        self._take_lists(lead)
         merge = Merge(self.regions, lead, self.changes)
         builders = []
         for position, name in enumerate(self.names):

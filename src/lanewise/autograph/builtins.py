@@ -472,13 +472,15 @@ def contains(container: Any, item: Any) -> Any:
         return container.contains(item)
     if concerns(container):
         return ON_CONTENTS["contains"](container, item)
+    if kind is Picked:
+        container, kind = container.copy(), list
     tensor = traced(container)
     if tensor is not None:
         return weak(np.any(tensor == item), bool)
     if hasattr(kind, "__next__"):
         take_from_outside(container)
     found = getattr(kind, "__contains__", None)
-    if hasattr(found, "__code__") and kind is not Picked:
+    if hasattr(found, "__code__"):
         return bool_(fn(found)(container, item))
     if not is_traced(item):
         if kind in (list, tuple) and is_traced(container):

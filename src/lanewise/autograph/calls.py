@@ -224,10 +224,10 @@ def _under_errstate(f: FunctionType) -> Any:
 
 def _convert(f: Any) -> Any:
     result = convert(f, HOOKS[0])
-    if result is not f:
-        know_reached(f, _has_followed)
     if result is f:
         _remember(f.__code__, True)
+    else:
+        know_reached(f, _has_followed)
     return result
 
 
@@ -246,8 +246,8 @@ def _method(f: Any) -> Any:
     # Not converted: of the standard library, as those of `collections.Counter`, or of NumPy.
     kind = type(f.__self__)
     is_replaced = is_watched() or not OUTSIDE.isdisjoint(kind.__mro__)
-    make = _methods_of(kind).get(f.__name__) if is_replaced else None
-    return guarded(f, f.__self__) if make is None else make(f)
+    make = is_replaced and _methods_of(kind).get(f.__name__)
+    return make(f) if make else guarded(f, f.__self__)
 
 
 def _partial(f: Any) -> Any:
@@ -267,7 +267,7 @@ def _cached(f: Any) -> Any:
 
 
 def _hold_data(args: Any) -> bool:
-    return any([is_traced(x) or is_traced(getattr(x, "__dict__", None)) for x in args])
+    return any([is_traced((x, getattr(x, "__dict__", None))) for x in args])
 
 
 def _other(f: Any) -> Any:
@@ -352,7 +352,6 @@ def _how_instantiated(cls: type) -> str:
     is_polynomial = issubclass(cls, ABCPolyBase)
     if is_polynomial or _is_users(cls.__init__) or _is_users(cls.__new__):
         return "converted"
-    # What cannot be hashed is a container, which changes.
     return "fresh" if cls.__new__ is object.__new__ or cls.__hash__ is None else "as it is"
 
 

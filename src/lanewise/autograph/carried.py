@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial, reduce
 from typing import Any
 
 from lanewise.autograph.aliases import (
@@ -73,7 +74,8 @@ from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
 from lanewise.trace.trace import Trace, require_trace
 
-#: An array that is larger than before after so many turns has no bound.
+#: An array that is larger than before after so many turns has no bound; and numbers that are of
+#: more kinds then are taken for all of them.
 GROWS = 4
 
 
@@ -129,8 +131,8 @@ class Variable:
         self._is_stepped = False
         #: A value in which all is optional that a turn may leave None.
         self.form: Any = DONT_CARE
-        #: How often that was found out anew.
-        self._times = 0
+        #: How often that was found out anew; and of which kinds numbers are.
+        self._times = self._times_wider = 0
         #: Lists and dicts within, which stay the same from turn to turn.
         self.sealed = tree.lists_within(entry)
         #: Whether all that it is are lists of which all uses are known.
@@ -436,6 +438,7 @@ class Variable:
         if structure != self.structure:
             before = self._packed(self._apart(self.entry)[1], self.home)
             refuse_structure(self.name, TURNS, before, self._packed(value, region))
+        is_wider = False
         for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
             kind, found = self.kinds[position], kind_of(leaf)
             if leaf is DONT_CARE:
@@ -450,9 +453,26 @@ class Variable:
                 refuse_object(self.name, TURNS, own, leaf)
             joined = widened(join_kinds(self.name, known, found, TURNS), (own, leaf))
             if joined != kind:
-                self.kinds[position], stable = joined, False
+                self.kinds[position], stable, is_wider = joined, False, True
                 self.leaves[position] = settle(own)
+        self._times_wider += is_wider
+        if is_wider and self._times_wider > GROWS:
+            self._widen()
         return stable
+
+    def _widen(self) -> None:
+        """Take each number for what any of them may be, as turns hand them on from one to the next.
+
+        In ``buffer = buffer[1:] + [v]`` what the last one is reaches the first after as many turns
+        as there are numbers.
+        """
+        places = [i for i, kind in enumerate(self.kinds) if kind is not None and not kind.shape]
+        kinds: list[Any] = [self.kinds[i] for i in places]
+        joined = reduce(partial(join_kinds, self.name, sides=TURNS), kinds)
+        joined = widened(joined, [self.leaves[i] for i in places])
+        for place in places:
+            self.kinds[place] = joined
+            self.leaves[place] = settle(self.leaves[place])
 
     def give(self, end: Any) -> Iterator[Value]:
         """Yield what a turn hands to the next, as values of the current trace."""

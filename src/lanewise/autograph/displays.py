@@ -23,6 +23,11 @@ def binary(symbol: str, left: Any, right: Any) -> Any:
     return _OPERATORS[symbol](left, right)
 
 
+def joined_anew(x: Any) -> Any:
+    """Return ``a + b`` or ``a * n``, which is a list of its own if it is one."""
+    return born(x) if type(x) is list else x
+
+
 def spread(x: Any) -> Any:
     """Return x of ``*x``."""
     return ON_CONTENTS["spread"](x) if is_keyed(x) else x

@@ -263,7 +263,7 @@ class Expressions(ast.NodeTransformer):
         if name == "locals" and not node.args and not node.keywords:
             return _filtered_locals(node)
         given = [*node.args, *[keyword.value for keyword in node.keywords]]
-        is_first = any([isinstance(part, _MAKING) for arg in given for part in ast.walk(arg)])
+        is_first = any([_makes(part) for arg in given for part in ast.walk(arg)])
         self.generic_visit(node)
         if name == "super" or _is_own(func):
             return node
@@ -278,12 +278,15 @@ class Expressions(ast.NodeTransformer):
         text = isinstance(node.left, ast.JoinedStr) or (
             isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
         )
+        is_list = isinstance(node.op, (ast.Add, ast.Mult)) and _joins_lists(node)
         self.generic_visit(node)
         if text and isinstance(node.op, ast.Mod):
             return place(hook("percent", node.left, node.right), node)
         if type(node.op) in SET_OPERATORS:
             symbol = constant(SET_OPERATORS[type(node.op)])
             return place(hook("binary", symbol, node.left, node.right), node)
+        if is_list:
+            return place(hook("joined_anew", node), node)
         name = _RAISING.get(type(node.op)) if self.operands else None
         if name is None:
             return node
@@ -397,7 +400,7 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
 
 #: By the conversion of a field of an f-string, what gives it.
 _CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
-#: What a list may come of whose length is data, or a set of keys that are.
+#: What makes something, or may ask for something that does.
 _MAKING = (
     ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Attribute, ast.Set, ast.Dict, ast.Starred,
     *COMPREHENSIONS,
@@ -406,6 +409,25 @@ _MAKING = (
 _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
+
+
+def _makes(node: ast.AST) -> bool:
+    """Whether a list may come of an expression whose length is data, or a set of such keys."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):  # a list, repeated
+        return not any([isinstance(part, ast.Constant) for part in (node.left, node.right)])
+    return isinstance(node, _MAKING)
+
+
+def _joins_lists(node: ast.expr) -> bool:
+    """Whether one of the operands of ``a + b + c`` surely is a list."""
+    if isinstance(node, ast.BinOp):
+        return _joins_lists(node.left) or _joins_lists(node.right)
+    match node:
+        case ast.List() | ast.ListComp() | ast.Subscript(_, ast.Slice()):
+            return True
+        case ast.Call(ast.Name("list" | "sorted")):
+            return True
+    return False
 
 
 def _is_number(node: ast.expr) -> bool:

@@ -20,6 +20,7 @@ from lanewise.ir.types import array_type
 from lanewise.ops.control import cond
 from lanewise.ops.creation import define_size, iota
 from lanewise.trace import tree
+from lanewise.trace.lending import all_lent, forget
 from lanewise.trace.limits import check_time
 from lanewise.trace.provenance import Counter, depth_of
 from lanewise.trace.regions import (
@@ -229,6 +230,7 @@ class For:
         trace, before = state.trace, self.state
         assert trace is not None
         mark = len(trace.operations), trace.token
+        lent = all_lent()
         self._may_fail = True
         try:
             yield from self._record(sequence, start, length)
@@ -237,6 +239,7 @@ class For:
         except Exception as error:  # the turns one by one will show it, or go well
             unwind(trace)
             retract(trace, *mark)
+            forget(lent)
             self.state, self.is_recording, self._has_stopped = before, False, False
             if not isinstance(error, _UnlikeError):
                 return start - 1

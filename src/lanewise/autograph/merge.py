@@ -51,6 +51,13 @@ from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import state
 
 
+def give_up_plain_choice(lead: Value) -> None:
+    """Give up recording a loop in which the iteration decides what a variable is."""
+    trace = state.trace
+    if isinstance(trace, Region) and trace.is_trial and is_plain(lead, trace):
+        raise IterationDecides
+
+
 class IterationDecides(UnsupportedError):  # noqa: N818 (the loop is unrolled instead)
     """The dtype of a variable depends on the number of the iteration, as plain Python knows it.
 
@@ -243,6 +250,7 @@ class Merge:
         found = function(given, regions)
         if found is None:
             return ends
+        give_up_plain_choice(self.lead)
         rest = iter(found)
         return [end if end is DONT_CARE else next(rest) for end in ends]
 
@@ -314,7 +322,7 @@ class Merge:
             kind = join_kinds(name, kind, each, BRANCHES)
         kind = widened(kind, alive)
         if must_be_alike and any(not each.is_like(kind) for each in kinds):
-            self._give_up_plain_choice()
+            give_up_plain_choice(self.lead)
         for region, outputs, leaf in zip(self.regions, self.outputs, leaves, strict=True):
             with resumed(region):
                 outputs += values_of(leaf, kind)
@@ -325,12 +333,6 @@ class Merge:
             return lambda results: results[position]
         self.kinds += [kind, CODES]
         return lambda results: note_mixed(results[position], mixed, results[position + 1])
-
-    def _give_up_plain_choice(self) -> None:
-        """Give up recording a loop in which the iteration decides what a variable is."""
-        trace = state.trace
-        if isinstance(trace, Region) and trace.is_trial and is_plain(self.lead, trace):
-            raise IterationDecides
 
     def _is_outer(self, value: Any) -> bool:
         """Whether a value is a container that holds nothing made in one of the branches."""

@@ -431,6 +431,6 @@ def _state_of(driver: str, names: Sequence[str]) -> list[ast.stmt]:
 
 
 def _symbol(node: ast.AugAssign) -> list[ast.expr]:
-    """Return what is done, where that may be done to sets."""
-    symbol = SET_OPERATORS.get(type(node.op))
+    """Return what is done, where that may be done to sets or lists."""
+    symbol = "*" if isinstance(node.op, ast.Mult) else SET_OPERATORS.get(type(node.op))
     return [] if symbol is None else [constant(symbol)]

@@ -219,10 +219,13 @@ def delitem(a: Any, k: Any) -> None:
 def changing(x: Any, by: Any, symbol: str | None = None) -> Any:
     """Return v of ``x += v`` and the like, noting that x may be changed in place next.
 
-    ``symbol`` says what is done, where that may be done to sets.
+    ``symbol`` says what is done, where that may be done to sets and lists.
     """
     if symbol is not None and (is_keyed(x) or is_keyed(by)):
         return ON_CONTENTS["augmented"](x, symbol, by)
+    if symbol == "*" and type(x) is list and (count := traced(by)) is not None and not count.shape:
+        ON_CONTENTS["repeat"](x, count)
+        return 1
     if not is_watched():
         return by
     if isinstance(x, (list, dict, set, deque, bytearray)):

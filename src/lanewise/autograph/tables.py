@@ -7,7 +7,7 @@ Numbers and arrays that are alike are put side by side and gathered from. A list
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, partialmethod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +23,15 @@ from lanewise.autograph.state import (
     kind_of,
     value_of,
 )
-from lanewise.autograph.values import choose, ensure, rebuilt, require, stand_in, traced
+from lanewise.autograph.values import (
+    choose,
+    compare,
+    ensure,
+    rebuilt,
+    require,
+    stand_in,
+    traced,
+)
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace.contents import ON_CONTENTS, Chosen, holds
@@ -239,12 +247,12 @@ class Picked(Sequence, Chosen):
     Where the lists differ in length, it is one whose length is data.
     """
 
-    __slots__ = ("_lists", "index")
+    __slots__ = ("_lists", "place")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lists: Sequence[list[Any]], index: Any) -> None:
         self._lists = lists
-        self.index = index
+        self.place = index
         state.has_contents |= self.is_holding
 
     @property
@@ -268,10 +276,10 @@ class Picked(Sequence, Chosen):
         if isinstance(key, slice):
             return [self[i] for i in range(*key.indices(len(self)))]
         if traced(key) is None:
-            return pick([x[key] for x in self._lists], self.index)
+            return pick([x[key] for x in self._lists], self.place)
         size = len(self)
         key = in_range(list_index(key), size, "list index out of range")
-        return Table([x[i] for x in self._lists for i in range(size)]).at(self.index * size + key)
+        return Table([x[i] for x in self._lists for i in range(size)]).at(self.place * size + key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_holding:
@@ -288,9 +296,9 @@ class Picked(Sequence, Chosen):
             if any(row is other for other in rows[:i]):
                 continue  # one list in several places
             places = [j for j, other in enumerate(rows) if other is row]
-            chosen = self.index == places[0]
+            chosen = self.place == places[0]
             for j in places[1:]:
-                chosen = np.logical_or(chosen, self.index == j)
+                chosen = np.logical_or(chosen, self.place == j)
             old = pick(row, key) if isinstance(key, Tensor) else row[key]
             new = choose(chosen, value, old, "an element of a list")
             if isinstance(key, Tensor):
@@ -303,6 +311,20 @@ class Picked(Sequence, Chosen):
         if self.is_holding:
             return iter(self.copy())
         return map(self.__getitem__, range(len(self)))
+
+    def _compared(self, symbol: str, other: Any) -> Any:
+        return compare(symbol, self, other)
+
+    __eq__ = partialmethod(_compared, "==")  # type: ignore[assignment]
+    __ne__ = partialmethod(_compared, "!=")  # type: ignore[assignment]
+    __lt__, __le__ = partialmethod(_compared, "<"), partialmethod(_compared, "<=")
+    __gt__, __ge__ = partialmethod(_compared, ">"), partialmethod(_compared, ">=")
+
+    def index(self, *args: Any) -> Any:
+        return ON_CONTENTS["looked_at"](self.copy(), "index", *args)
+
+    def count(self, value: Any) -> Any:
+        return ON_CONTENTS["looked_at"](self.copy(), "count", value)
 
     def __add__(self, other: Any) -> list[Any]:
         return self.copy() + list(other)

@@ -8,13 +8,15 @@ the joined ones may be one object, and which may be an object that others have a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import is_own
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
-from lanewise.trace.regions import Region, born, note_twins, twins
+from lanewise.trace.lending import keeper_of, lend
+from lanewise.trace.regions import Region, born, is_made_here, note_twins, twins
 
 #: For each joined container those that it may be in one branch, or turn.
 Sources = Mapping[Any, Collection[Any]]
@@ -112,6 +114,9 @@ class JoinedObjects(_Objects):
             sources = {key: made[2][branch] for key, made in enumerate(self._made)}
             for (made, name, _), own in zip(self._made, sources.values(), strict=True):
                 pairs += [(made, each, name) for each in outer(own, region).values()]
+                keeper = keeper_of(y for x in own for y in (x, *twins(x, region)))
+                if keeper is not None:
+                    lend([made], keeper)
             for first, second in map(sorted, together(sources, region)):
                 made, name, _ = self._made[first]
                 pairs.append((made, self._made[second][0], name))
@@ -126,10 +131,17 @@ class CarriedObjects(_Objects):
         super().__init__()
         self._together: set[frozenset[Any]] = set()
         self._outer: dict[Any, dict[int, Any]] = {}
+        #: By the ids of those at the beginning of the turn, which they are.
+        self._begun: dict[int, Any] = {}
+        #: Objects that the last turn left of which nobody noted where they were made, by their ids.
+        self._unknown: dict[Any, set[int]] = {}
+        #: Who keeps what some of them hold.
+        self._keepers: dict[Any, str] = {}
 
     def note(self, held: Sequence[tuple[Variable, Any]]) -> None:
         """Note which of the containers that variables hold now may be one, or what others have."""
         made: dict[Any, tuple[Any, str]] = {}
+        self._begun = {}
         entries: dict[Any, list[Any]] = {}
         for variable, value in held:
             found = objects_in(value, variable.sealed, variable.is_object)
@@ -137,6 +149,7 @@ class CarriedObjects(_Objects):
             first = [variable.origins.get(id(x), (x, x))[1] for x in first]
             for k, each in enumerate(found):
                 made[variable, k] = each, variable.name
+                self._begun[id(each)] = variable, k
                 entries[variable, k] = first[k : k + 1] if len(first) == len(found) else first
                 born(each) if variable.is_carried else each
         self._together |= together(entries)
@@ -144,6 +157,8 @@ class CarriedObjects(_Objects):
         for key, (each, name) in made.items():
             for other in (*others[key], *self._outer.get(key, {}).values()):
                 note_twins(each, other, name)
+            if key in self._keepers:
+                lend([each], self._keepers[key])
         for first, second in self._together:
             if first in made and second in made:
                 note_twins(made[first][0], made[second][0], made[first][1])
@@ -158,12 +173,47 @@ class CarriedObjects(_Objects):
             found = self.originals(variable.origins.get(id(x), (x, x))[1] for x in found)
             for k in range(count):
                 sources[variable, k] = found[k : k + 1] if len(found) == count else found
-        pairs = together(sources, region)
-        stable = pairs <= self._together
-        self._together |= pairs
+        before = self._known()
+        self._together |= together(sources, region)
+        held: dict[Any, set[Any]] = {}
         for key, containers in sources.items():
-            known = self._outer.setdefault(key, {})
-            new = outer(containers, region)
-            stable &= new.keys() <= known.keys()
-            known.update(new)
-        return stable
+            may_be = [y for x in containers for y in (x, *twins(x, region))]
+            held[key] = {self._begun[id(x)] for x in may_be if id(x) in self._begun}
+            self._outer.setdefault(key, {}).update(self._from_outside(key, containers, region))
+            keeper = keeper_of(may_be)
+            if keeper is not None:
+                self._keepers.setdefault(key, keeper)
+        while True:  # what turns like this one make of that
+            known = self._known()
+            self._go_on(held)
+            if known == self._known():
+                return before == known
+
+    def _from_outside(self, key: Any, containers: Iterable[Any], region: Region) -> dict[int, Any]:
+        """Return what containers may be that was not made in the turn, by id.
+
+        What library code makes is not noted. It is another object whenever the turn is recorded,
+        which what was there before is not.
+        """
+        found, known = outer(containers, region), self._outer.get(key, {})
+        unknown = {i: x for i, x in found.items() if i not in known and not is_made_here(x)}
+        if unknown and key in self._unknown and self._unknown[key].isdisjoint(found):
+            found = {i: x for i, x in found.items() if i not in unknown}
+        self._unknown[key] = set(unknown)
+        return found
+
+    def _known(self) -> tuple[int, int, int]:
+        return len(self._together), sum(map(len, self._outer.values())), len(self._keepers)
+
+    def _go_on(self, held: Mapping[Any, set[Any]]) -> None:
+        """Widen what containers may be by a turn that hands on those it began with, as `held`."""
+        users: dict[Any, set[Any]] = {}
+        for key, begun in held.items():
+            for each in begun:
+                users.setdefault(each, set()).add(key)
+                self._outer[key].update(self._outer.get(each, {}))
+                if each in self._keepers:
+                    self._keepers.setdefault(key, self._keepers[each])
+        for first, second in map(tuple, list(self._together)):
+            pairs = product(users.get(first, ()), users.get(second, ()))
+            self._together |= {frozenset(pair) for pair in pairs if pair[0] != pair[1]}

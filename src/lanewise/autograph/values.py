@@ -20,8 +20,9 @@ from lanewise.autograph.templates import Templates
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
-from lanewise.trace.contents import ON_CONTENTS, concerns, is_keyed
+from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
+from lanewise.trace.regions import born, note_twins
 from lanewise.trace.scratch import Scratch, is_traced
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
@@ -179,6 +180,8 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 def _are_sequences(first: Any, second: Any) -> bool:
     if isinstance(first, tuple):
         return isinstance(second, tuple) and (is_traced(first) or is_traced(second))
+    if isinstance(first, Chosen) or isinstance(second, Chosen):
+        return isinstance(first, (list, Chosen)) and isinstance(second, (list, Chosen))
     if isinstance(first, list):
         return isinstance(second, list) and (is_traced(first) or is_traced(second))
     return False
@@ -216,7 +219,12 @@ def choose(condition: Any, first: Any, second: Any, name: str = "the result") ->
     if type(first) is type(second) and isinstance(first, (list, tuple)):
         if len(first) == len(second):
             pairs = zip(first, second, strict=True)
-            return rebuilt(first, [choose(condition, x, y, name) for x, y in pairs])
+            made = rebuilt(first, [choose(condition, x, y, name) for x, y in pairs])
+            if isinstance(made, list):
+                born(made)
+                for each in (first, second):
+                    note_twins(made, each, name)
+            return made
     elif type(first) is type(second) and _is_plain_equal(first, second):
         return first
     raise ConcretizationError(

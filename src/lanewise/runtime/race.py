@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from lanewise.codegen.work import interpreting
-from lanewise.ir.graph import Graph
-from lanewise.ops.control import while_
+from lanewise.ir.graph import Graph, Operation
+from lanewise.ops.control import LOOPS, while_
 from lanewise.ops.regions import map_
 from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.settings import backend
@@ -109,8 +109,8 @@ class Race:
         """Whether the plain function is faster so far, or may be."""
         executable = self._executable
         is_native = executable.native is not None
-        if is_native and not self._is_native:
-            return False  # what was compiled may win
+        if is_native and not self._is_native:  # what was compiled may win, but for NumPy's part
+            return DARING * self.plain < self._interpreted and self._loops_by_numpy
         if self._exceeded and self.plain == math.inf:
             return self._exceeded < self._limit
         if self._is_map and self.plain == math.inf and self._is_cheap_to_try:
@@ -138,13 +138,26 @@ class Race:
     def _is_cheap_to_try(self) -> bool:
         """Whether one example should not take longer than a call of the trace."""
         limit = self._limit
-        return limit > EARLY and interpreting(self._executable.graph, {}, 0) < DARING * limit
+        if limit <= EARLY:
+            return False
+        if self.traced < math.inf and self._loops_by_numpy:
+            return True  # no estimate knows how many turns loops take, but the plain ones are less
+        return interpreting(self._executable.graph, {}, 0) < DARING * limit
+
+    @property
+    def _loops_by_numpy(self) -> bool:
+        """Whether a loop is not compiled: NumPy is called in each turn."""
+        native = self._executable.native
+        if native is None:
+            return _has_loop(self._executable.graph.operations)
+        kernels = {id(op) for op, _ in native.kernels}
+        return _has_loop([op for op in native.graph.operations if id(op) not in kernels])
 
     @property
     def _limit(self) -> float:
         """Nanoseconds that a call of the trace takes or should take, compiling it included."""
         takes = self.traced if self.traced < math.inf else min(self._known, LATE)
-        if self._executable.native is None:
+        if self._executable.native is None and self._executable.cost < math.inf:
             takes = min(takes, self._executable.whole)
         return max(takes, EARLY)
 
@@ -195,8 +208,9 @@ class Race:
         self._is_native, self.traced = is_native, math.inf
         self._traced.clear()
         self._count = self._tried = self._lost = 0
-        if nanoseconds - self._executable.whole > DARING * self.plain:
-            self.traced = nanoseconds  # it took far longer than compiling does
+        running = nanoseconds - self._executable.whole
+        if running > min(DARING * self.plain, EARLY if self._loops_by_numpy else math.inf):
+            self.traced = running  # it took far longer than compiling does
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took that ran the plain function."""
@@ -256,6 +270,12 @@ def _looped(graph: Graph) -> float:
         return math.inf
     pairs = zip(maps, sizes, strict=True)
     return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
+
+
+def _has_loop(operations: Sequence[Operation]) -> bool:
+    regions = [region for op in operations for region in op.regions]
+    found = any([op.primitive in LOOPS for op in operations])
+    return found or any([_has_loop(region.operations) for region in regions])
 
 
 def _has_while(graph: Graph) -> bool:

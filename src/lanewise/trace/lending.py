@@ -9,7 +9,7 @@ refused where it is used; a change that concerns anything else is refused itself
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from lanewise.errors import ControlFlowError, at
@@ -72,6 +72,26 @@ def lent_of(container: Any, name: str, is_own: bool = True) -> Lent:
     if id(container) not in lent:
         lent[id(container)] = Lent(container, name, is_own=is_own)
     return lent[id(container)]
+
+
+def keeper_of(containers: Iterable[Any]) -> str | None:
+    """Return who keeps what one of some containers holds now, if anybody does."""
+    lent = require_trace("a list").lent
+    found = [lent[id(each)] for each in containers if id(each) in lent]
+    return next((each.name for each in found if each.is_kept), None)
+
+
+def all_lent() -> dict[int, Lent]:
+    """Return a copy of what is known now of containers that others may be."""
+    lent = require_trace("a list").lent
+    return {key: replace(each, twins=dict(each.twins)) for key, each in lent.items()}
+
+
+def forget(before: dict[int, Lent]) -> None:
+    """Know of containers what was known before, as what was done since is undone."""
+    lent = require_trace("a list").lent
+    lent.clear()
+    lent.update(before)
 
 
 def lend(containers: Iterable[Any], name: str) -> None:

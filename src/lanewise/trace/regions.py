@@ -102,9 +102,10 @@ class Watched(Trace):
         """Return the containers that were made in the trace, in their order."""
         return self._born.values()
 
-    def bear(self, container: Any) -> None:
+    def bear(self, container: Any) -> Any:
         """Remember that a container was made in the trace: its changes are nobody else's."""
         self._born[id(container)] = container
+        return container
 
 
 #: How many regions may be nested: where recursion is not ended by plain numbers, it ends here.
@@ -128,13 +129,16 @@ class Region(Watched):
         Of the body of a loop of known iterations; see `lanewise.trace.provenance`.
     depth : int
         How many regions it stands in, and itself.
+    left : dict of key to (Slot, value)
+        What was in changed places at the end of the region.
     """
 
-    __slots__ = ("counted", "counters", "depth", "guards", "is_trial", "is_turn", "seen")
+    __slots__ = ("counted", "counters", "depth", "guards", "is_trial", "is_turn", "left", "seen")
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self.seen: dict[int, tuple[Tensor, Value]] = {}
+        self.left: dict[Any, tuple[Slot, Any]] = {}
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}
         self.is_trial = self.is_turn = False
         self.depth = 1

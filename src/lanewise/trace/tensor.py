@@ -253,7 +253,8 @@ class Tensor:
         array = concrete(self)
         if array is not None:
             return array.tolist()
-        return [row.tolist() for row in self] if self.shape else self.item()
+        trace = require_trace(".tolist()")
+        return trace.bear([row.tolist() for row in self]) if self.shape else self.item()
 
     def tobytes(self, order: str = "C") -> bytes:
         """Refused while tracing, when the numbers are not known."""

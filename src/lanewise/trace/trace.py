@@ -248,6 +248,10 @@ class Trace(Builder):
             f"than once, or not at all{at(here())}. Return the value, and assign it outside"
         )
 
+    def bear(self, container: Any) -> Any:
+        """Return a container that is made in the trace; it remembers that where it is watched."""
+        return container
+
     def undo(self) -> None:
         """Leave the trace unfinished."""
         state.trace = self.parent

@@ -20,6 +20,7 @@ from lanewise.ops.elementwise import elementwise, loop_dtypes, where
 from lanewise.ops.movement import cast
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.ops.ufuncs import TAKES_ROOTS
+from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.gufunc_axes import core_axes
 from lanewise.trace.mixed import applied
 from lanewise.trace.sizes import number_of
@@ -122,8 +123,10 @@ def binary_operator(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Tens
             return applied(ufunc, OPERATORS[ufunc], pair, is_operator=True)
         if kind is Dim:
             other, kind = number_of(other), Tensor
-        if ufunc is np.multiply and self._weak is int and (kind is list or kind is tuple):
-            return NotImplemented  # to repeat the sequence, for which Python asks for an int
+        if ufunc is np.multiply and (kind is list or kind is tuple) and not self.shape:
+            if trace is None:
+                return NotImplemented  # to repeat the sequence, for which Python asks for an int
+            return ON_CONTENTS["repeated"](other, self)
         if self._weak is not None or (kind is Tensor and other._weak is not None):
             if weak_kind(self) is not None and weak_kind(other) is not None:
                 return python_operator(ufunc, *((other, self) if swapped else (self, other)))

@@ -24,7 +24,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import Contents
 from lanewise.trace.lending import lend
 from lanewise.trace.mixed import CODE, note_mixed
-from lanewise.trace.regions import Region
+from lanewise.trace.regions import Region, born
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, emit, weak
 from lanewise.trace.trace import require_trace, state
@@ -105,7 +105,8 @@ class Element(NamedTuple):
     def made(self, numbers: Sequence[Tensor]) -> Any:
         """Return the element of the numbers of `types`; nobody may change a list in it."""
         found = tree.unflatten(self.structure, self.whole(numbers))
-        lend_lists(found)
+        for each in lend_lists(found):
+            born(each)
         return found
 
     def converted(self, columns: Sequence[Tensor], new: Element) -> list[Tensor]:
@@ -124,10 +125,22 @@ class Element(NamedTuple):
         return found
 
 
-def lend_lists(element: Any) -> None:
-    """Have nobody change the lists that an element of a list consists of: that keeps numbers."""
-    if type(element) is not Tensor and (found := tree.containers(element)):
+def lend_lists(element: Any) -> Sequence[Any]:
+    """Have nobody change the lists that an element of a list consists of: that keeps numbers.
+
+    Returns these.
+    """
+    found = () if type(element) is Tensor else tree.containers(element)
+    if found:
         lend(found, OF_LISTS)
+    return found
+
+
+def put_in(value: Any) -> Any:
+    """Return an element as a list keeps it: what it holds now."""
+    value = settle(value)
+    lend_lists(value)
+    return value
 
 
 def _parts(value: Any) -> list[Any]:
@@ -186,7 +199,7 @@ class Columns:
 
     def with_last(self, value: Any) -> Columns:
         """Return the list with an element more, which is one of its element's form."""
-        value = settle(value)
+        value = put_in(value)
         numbers = self.element.numbers(value)
         arrays: list[Any] = [
             np.concatenate([column, number[None]])
@@ -196,7 +209,7 @@ class Columns:
 
     def with_one(self, place: Any, value: Any) -> Columns:
         """Return the list with another element at a place that surely is one."""
-        value = settle(value)
+        value = put_in(value)
         numbers = self.element.numbers(value)
         arrays: list[Any] = [as_tensor(column).copy() for column in self.arrays]
         for array, number in zip(arrays, numbers, strict=True):
@@ -240,6 +253,9 @@ def columns_of(items: Any, element: Element) -> Columns:
     if not items:
         empty = [np.zeros((0, *shape), dtype) for dtype, shape in element.types]
         return Columns(element, [as_tensor(column) for column in empty])
+    if not optree.treespec_is_leaf(element.structure):
+        for item in items:
+            lend_lists(item)
     if (plain := _plain_columns(items, element)) is not None:
         return Columns(element, plain)
     items = [settle(item) for item in items]

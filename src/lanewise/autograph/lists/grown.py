@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 import optree
 
-from lanewise.autograph.aliases import REPEATS, Shared, arrays_in, freeze, settle, watch
+from lanewise.autograph.aliases import REPEATS, Shared, arrays_in, as_left, freeze, settle, watch
 from lanewise.autograph.lists.columns import (
     OF_ARRAYS,
+    OF_LISTS,
     Columns,
     Element,
     Holder,
     columns_of,
     element_of,
-    lend_lists,
+    put_in,
 )
 from lanewise.autograph.state import Kind
 from lanewise.autograph.tables import Picked
@@ -42,7 +43,7 @@ from lanewise.ops.lists import (
 )
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Contents, holds
-from lanewise.trace.lending import Unknown
+from lanewise.trace.lending import Unknown, lend
 from lanewise.trace.regions import Region, born, is_made_here, resumed
 from lanewise.trace.sizes import size_of
 from lanewise.trace.slots import ContainerSlot, Slot
@@ -191,8 +192,7 @@ def _guard(arrays: Sequence[Tensor]) -> None:
 
 def _kept(value: Any) -> Any:
     """Return an element of which the list keeps what it holds: nothing may write to it."""
-    value = settle(value)
-    lend_lists(value)
+    value = put_in(value)
     freeze(arrays_in(value), OF_ARRAYS)
     return value
 
@@ -272,6 +272,7 @@ def alike(
         return None
     if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
+    ends = [_as_left(end, trace) for end, trace in zip(ends, traces, strict=True)]
     element = element_of_all(ends)
     if element is None or (is_long and not element.has_sizes):
         return None
@@ -301,6 +302,16 @@ def alike(
     return found
 
 
+def _as_left(items: Any, trace: Trace) -> Any:
+    """Return a list whose elements a region has left, with these as they were then."""
+    if type(items) not in LISTS or not isinstance(trace, Region) or not trace.left:
+        return items
+    found = as_left(items, trace, trace.left, (), {})
+    if found is not items:
+        lend(tree.containers(list(items))[1:], OF_LISTS)
+    return found
+
+
 def held(items: Any) -> Any:
     """Return a list of Python's that holds what a traced one does."""
     state.has_contents = True
@@ -323,7 +334,7 @@ def whole(items: Any) -> Any:
     if not holds(items):
         return items
     if isinstance(items, Picked):
-        return _picked([whole(each) for each in items.lists], items.index)
+        return _picked([whole(each) for each in items.lists], items.place)
     parts = pieces_of(items)
     element = element_of_all(parts)
     if element is None:

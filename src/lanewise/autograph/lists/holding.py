@@ -28,7 +28,7 @@ from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
-from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put
+from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put, repeat, repeated
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less
@@ -47,7 +47,7 @@ from lanewise.trace.contents import (
     is_keyed,
 )
 from lanewise.trace.regions import note_container
-from lanewise.trace.tensor import as_tensor
+from lanewise.trace.tensor import as_tensor, weak
 from lanewise.trace.trace import state
 
 
@@ -108,7 +108,7 @@ def _each_picked(picked: Any, change: Callable[..., Any], *args: Any) -> None:
     lists = {id(items): items for items in picked.lists}
     for own in lists.values():
         places = [i for i, items in enumerate(picked.lists) if items is own]
-        is_it = functools.reduce(np.logical_or, [picked.index == place for place in places])
+        is_it = functools.reduce(np.logical_or, [picked.place == each for each in places])
         convert(change, HOOKS[0])(is_it, own, *args)
 
 
@@ -231,6 +231,8 @@ _FOLLOWED = frozenset((
 ))  # fmt: skip
 #: What goes through a list as a ``for`` loop does (`lanewise.autograph.sequences`).
 _LOOPING = frozenset((enumerate, zip, reversed))
+#: What does with a list of such lists what it does with any.
+_OF_WHOLES = frozenset((len, list, any, all, deque))
 _TOTALS = frozenset((len, sum, max, min))
 _EXTREMES: dict[Any, Callable[..., Any]] = {max: _largest, min: _smallest}
 
@@ -273,6 +275,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     function = f.__name__ if isinstance(f, type(str.upper)) else f
     if isinstance(function, str):
         return _method(args[0], function, args[1:], kwargs)
+    if function in _OF_WHOLES and not holds(args[0]):  # of lists that hold such
+        return made(*args, **kwargs)
     if len(args) == 1 and function in _EXTREMES and (kwargs or not _are_numbers(args[0])):
         default = (kwargs.pop("default"),) if "default" in kwargs else ()
         return convert(_EXTREMES[function], HOOKS[0])(*args, *default, **kwargs)
@@ -363,6 +367,19 @@ def _setitem(owner: Any, key: Any, value: Any) -> None:
         _each_picked(owner, _put_if, key, value)
         return
     _store(owner, hooks.with_entry(whole(owner), key, value))
+
+
+def _times(items: Any, count: Any) -> Any:
+    """Return the number of times that a list or tuple is repeated, which is data."""
+    if count.dtype.kind not in "iu":
+        kind = "int" if count._weak is int else f"numpy.{count.dtype.name}"
+        raise TypeError(f"can't multiply sequence by non-int of type {kind!r}")
+    if type(items) is not list:
+        raise UnsupportedError(
+            f"a {type(items).__name__} is repeated as often as the data say{at(here())}. Repeat a "
+            "list"
+        )
+    return weak(count, int)
 
 
 def _delitem(owner: Any, key: Any) -> None:
@@ -475,6 +492,9 @@ ON_CONTENTS.update(
     changed_by=keyed.changed_by,
     set_part=_set_part,
     unpacked=lambda owner, count: hooks.unpacked(whole(owner), count),
+    looked_at=lambda owner, name, *args: fn(getattr(owner, name))(*args),
+    repeated=lambda items, count: repeated(items, _times(items, count)),
+    repeat=lambda items, count: repeat(items, _times(items, count)),
     is_given_data=algebra.is_given_data,
     of_two=algebra.method,
     binary=algebra.binary,

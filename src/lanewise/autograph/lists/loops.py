@@ -100,6 +100,24 @@ def _put_part(items: Any, start: Any, stop: Any, values: Any) -> None:
         items.append(value)
 
 
+def _repeated(items: Any, count: Any) -> Any:
+    """``items * count``."""
+    found = []
+    for _ in range(count):
+        for item in items:
+            found.append(item)
+    return found
+
+
+def _repeat(items: Any, count: Any) -> None:
+    """``items *= count``."""
+    found = _repeated(items, count)
+    items.clear()
+    for item in found:
+        items.append(item)
+
+
 written(_clamped)
+repeated, repeat = written(_repeated), written(_repeat)
 opened, closed, part_put = written(_open), written(_close), written(_put_part)
 bisect_left, bisect_right = written(_bisect_left), written(_bisect_right)

@@ -70,9 +70,42 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
     uses = _Uses(own)
     for node in body:
         uses.visit(node)
-    known = uses.all_grown() - uses.barred
+    known = uses.all_grown() - uses.barred - _of_changed_elements(body)
     rewrite = _Rewrite(known, names)
     return [made for node in body for made in rewrite.statement(node)]
+
+
+def _of_changed_elements(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names of lists of which an element is changed: ``rows[i][j] = v``.
+
+    Arrays keep what elements hold, and nobody may change these.
+    """
+    changed: set[str] = set()
+    found: set[str] = set()
+    #: By a variable, what it may be an element of.
+    lists: dict[str, set[str]] = {}
+    for node in [node for statement in body for node in ast.walk(statement)]:
+        match node:
+            case ast.Subscript(owner, _, ast.Store() | ast.Del()) | ast.Call(
+                ast.Attribute(owner, "append" | "extend" | "insert" | "pop" | "sort")
+            ):
+                name = name_of(_base(owner)) or ""
+                (changed if isinstance(owner, ast.Name) else found).add(name)
+            case ast.Assign([ast.Name(name)], ast.Subscript() as value):
+                lists.setdefault(name, set()).add(name_of(_base(value)) or "")
+            case ast.For(target, iterable) | ast.comprehension(target, iterable):
+                sources = {part.id for part in ast.walk(iterable) if isinstance(part, ast.Name)}
+                for part in ast.walk(target):
+                    if isinstance(part, ast.Name):
+                        lists.setdefault(part.id, set()).update(sources)
+    return found.union(*[lists[name] for name in changed & lists.keys()])
+
+
+def _base(node: ast.expr) -> ast.expr:
+    """Return ``a`` of ``a[i][j]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
 
 
 def _assigned(body: Iterable[ast.stmt]) -> set[str]:
