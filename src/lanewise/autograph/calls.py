@@ -277,8 +277,7 @@ def _other(f: Any) -> Any:
         return _class(f)
     call = getattr(kind, "__call__", None)  # noqa: B004  (of the class: as Python looks it up)
     if isinstance(call, FunctionType):
-        found = _function(call)
-        if found is call:
+        if (found := _function(call)) is call:
             return f
         _known_class(kind)
         return MethodType(found, f)
