@@ -237,6 +237,7 @@ def of_two_sets(x):
         b.add(v)
     made = len(a | b), len(a & b), len(a - b), len(b - a), len(a ^ b)
     compared = a <= b, a < b, a >= b, a == b, a != b, a == set(x[:4]), a.isdisjoint(b)
+    compared += a | b == b | a, a - b <= a & b, a & b == {2}, 2 * [x[0]] == [*x[:2]]
     methods = len(a.union(b, [9])), a.issubset(a | b), a.issuperset(b), len(a.intersection(x[5:]))
     return made, compared, methods, max(a.difference(b), default=-1), 3 in a | b
 

@@ -10,7 +10,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ConcretizationError, ControlFlowError, UnsupportedError
-from support import random_lists
+from support import random_lists, random_rows
 from support.backends import backend, outcome
 from support.comparing import define
 from support.everywhere import assert_like_the_loop
@@ -22,6 +22,7 @@ FORMS = {
     "named": (random_lists.draw, 24),
     "anywhere": (random_lists.draw_anywhere, 24),
     "shared": (random_lists.draw_shared, 40),
+    "rows": (random_rows.draw, 40),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 

@@ -278,7 +278,7 @@ class Expressions(ast.NodeTransformer):
         text = isinstance(node.left, ast.JoinedStr) or (
             isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
         )
-        is_list = isinstance(node.op, (ast.Add, ast.Mult)) and _joins_lists(node)
+        is_list = _may_join_lists(node)
         self.generic_visit(node)
         if text and isinstance(node.op, ast.Mod):
             return place(hook("percent", node.left, node.right), node)
@@ -418,21 +418,20 @@ def _makes(node: ast.AST) -> bool:
     return isinstance(node, _MAKING)
 
 
-def _joins_lists(node: ast.expr) -> bool:
-    """Whether one of the operands of ``a + b + c`` surely is a list."""
-    if isinstance(node, ast.BinOp):
-        return _joins_lists(node.left) or _joins_lists(node.right)
-    match node:
-        case ast.List() | ast.ListComp() | ast.Subscript(_, ast.Slice()):
-            return True
-        case ast.Call(ast.Name("list" | "sorted")):
-            return True
-    return False
+def _may_join_lists(node: ast.BinOp) -> bool:
+    """Whether ``a + b`` or ``a * b`` may be a list."""
+    numbers = (complex, float) if isinstance(node.op, ast.Mult) else (complex, float, int)
+    return isinstance(node.op, (ast.Add, ast.Mult)) and not any([
+        isinstance(part, ast.Constant) and isinstance(part.value, numbers)
+        for part in (node.left, node.right)
+    ])  # fmt: skip
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether an expression is surely no list."""
-    return isinstance(node, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare))
+    """Whether an expression is surely no list, and no set."""
+    if isinstance(node, ast.BinOp):
+        return type(node.op) in _RAISING
+    return isinstance(node, (ast.Constant, ast.UnaryOp, ast.Compare))
 
 
 def _is_choice(node: ast.expr) -> bool:
