@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 
 import numpy as np
@@ -223,3 +224,49 @@ def test_a_choice_of_a_list_is_the_list_itself():
 
     with pytest.raises(UnsupportedError, match="may have been, changed"):
         lw.vmap(func)(X)
+
+
+# --- combinations ---------------------------------------------------------------------------------
+
+
+def cells(x):
+    grid, s = x.reshape(3, 3).copy(), 0.0
+    for i, j in np.ndindex(3, 3):
+        if grid[i, j] > 1 and i > 0:
+            grid[i - 1, j] += 1
+        s = s * 0.5 + grid[i, j]
+    for k, (i, j) in enumerate(np.ndindex(3, 3)):
+        s = s * 0.5 + k * grid[j, i]
+    return s, grid
+
+
+def pairs(x):
+    s, n = 0.0, 0
+    for i, j in itertools.combinations(range(9), 2):
+        if abs(x[i] - x[j]) > 1:
+            s += 1 / (x[i] - x[j])
+    for a in itertools.product(*[range(2)] * 3):
+        for b in itertools.combinations_with_replacement(a, 2):
+            n += b[0] * x[b[1]]
+    return s, n, max(x[i] - x[j] for i, j in itertools.product(range(3), range(4, 7)))
+
+
+def the_first_in_order(x):
+    for p in itertools.permutations(range(4)):
+        if x[p[0]] <= x[p[1]] <= x[p[2]] <= x[p[3]]:
+            return p
+    return (-1, -1, -1, -1)
+
+
+def taken_one_by_one(x):
+    it = itertools.product([0, 1], [2, 3])
+    first = next(it)
+    for k, _ in it:
+        if k:
+            break
+    return first[1], len(list(it)), np.array(list(itertools.permutations([1, 2, 3]))), x[0]
+
+
+@pytest.mark.parametrize("func", [cells, pairs, the_first_in_order, taken_one_by_one])
+def test_combinations(func):
+    assert_like_the_loop(func, X)

@@ -175,6 +175,10 @@ def binary(symbol, left, right):
 OPERATORS = {"|": operator.or_, "&": operator.and_, "-": operator.sub, "^": operator.xor}
 
 
+def gone_through(iterable):
+    return iterable
+
+
 def joined_anew(value):
     return value
 

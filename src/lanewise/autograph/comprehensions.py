@@ -107,7 +107,7 @@ class Reductions(ast.NodeTransformer):
         self.functions.append(place(function(made, [values, *passed], body), node))
         native = self._native(node, values)
         looping = call(load(made), load(values), *map(load, passed))
-        iterable = self.visit(node.generators[0].iter)
+        iterable = self._iterable(node)
         has_tests = any([part.ifs for part in node.generators])
         known = [constant(node.__dict__[GROWN]), constant(has_tests)]
         if self.in_comprehension:
@@ -115,6 +115,12 @@ class Reductions(ast.NodeTransformer):
             return place(immediate([values], choice, iterable), node)
         test = hook("grows", walrus(values, iterable), *known)
         return place(ast.IfExp(test, looping, native), node)
+
+    def _iterable(self, node: Comprehension) -> ast.expr:
+        """Return what a comprehension goes through."""
+        given = node.generators[0].iter
+        found = self.visit(given)
+        return place(hook("gone_through", found), given) if type(given) is ast.Call else found
 
     def _passed(self, node: Comprehension) -> list[str]:
         """Return the variables of lambdas and comprehensions around that a comprehension uses."""
@@ -171,7 +177,7 @@ class Reductions(ast.NodeTransformer):
             plain.keywords = keywords
         extra: list[ast.expr] = [load(name) for name in passed]
         looping = call(load(made), load(values), fold, *extra)
-        iterable = self.visit(comprehension.generators[0].iter)
+        iterable = self._iterable(comprehension)
         if self.in_comprehension:
             test = hook("foldable", load(kind), load(values))
             choice = ast.IfExp(test, looping, plain)

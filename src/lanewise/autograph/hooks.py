@@ -54,6 +54,7 @@ from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
 from lanewise.autograph.optional import is_none
+from lanewise.autograph.sequences import gone_through
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
     changing,
@@ -106,6 +107,7 @@ __all__ = [
     "found",
     "getitem",
     "given",
+    "gone_through",
     "grows",
     "has_any",
     "ifexp",

@@ -169,7 +169,9 @@ class Statements:
         labels, names = self.state(node)
         flag = self.flags.get(node)
         flags: list[ast.expr] = [load(flag)] if flag else []
-        start = hook("for_", self.visit(node.iter), labels, tuple_(names), constant(flag))
+        is_new = isinstance(node.iter, ast.Call)
+        items = hook("gone_through", self.visit(node.iter)) if is_new else self.visit(node.iter)
+        start = hook("for_", items, labels, tuple_(names), constant(flag))
         first = place_all(self.store(node.target, load(turn)), node.target)
         inner = [*first, *self.block(node.body)]
         turns = place(if_(method(driver, "enter", *flags), inner), node)

@@ -7,6 +7,7 @@ its length is known it can be iterated natively, which unrolls the loop.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import reduce
@@ -28,7 +29,7 @@ from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 from lanewise.trace.tensor_array import TensorArray
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import require_trace, state
 
 
 class Items(ABC):
@@ -437,6 +438,22 @@ def as_sequence(iterable: Any) -> Items | None:
     if kind is TensorArray:
         return Elements(iterable)
     return None
+
+
+#: What a loop goes through by position where nobody else has it: so many items at most.
+_COMBINING = (
+    itertools.product, itertools.combinations, itertools.permutations,
+    itertools.combinations_with_replacement, np.ndindex,
+)  # fmt: skip
+_MOST_COMBINED = 10_000
+
+
+def gone_through(iterable: Any) -> Any:
+    """Return what a loop goes through that nobody else has: a list of few combinations."""
+    if not isinstance(iterable, _COMBINING) or state.trace is None:
+        return iterable
+    items = list(itertools.islice(iterable, _MOST_COMBINED + 1))
+    return items if len(items) <= _MOST_COMBINED else itertools.chain(items, iterable)
 
 
 def is_data(iterable: Any) -> bool:

@@ -133,6 +133,15 @@ def _items(keys: Any, values: Any) -> Any:
     return [(keys[i], values[i]) for i in range(len(keys))]
 
 
+def _commonest(keys: Any, values: Any) -> Any:
+    """Return the first key with the largest count, and that, if there is one."""
+    best = 0
+    for i in range(1, len(keys)):
+        if values[i] > values[best]:
+            best = i
+    return [(keys[i], values[i]) for i in range(best, min(best + 1, len(keys)))]
+
+
 def _most_common(keys: Any, values: Any, n: Any) -> Any:
     order = sorted(range(len(keys)), key=lambda i: values[i], reverse=True)
     return [(keys[i], values[i]) for i in order[:n]]
@@ -140,7 +149,7 @@ def _most_common(keys: Any, values: Any, n: Any) -> Any:
 
 for _loop in (
     _place, _has, _item, _item_or, _put, _made, _delete, _take, _take_or, _add, _remove, _discard,
-    _items, _most_common,
+    _items, _commonest, _most_common,
 ):  # fmt: skip
     written(_loop)
 
@@ -256,7 +265,11 @@ _OF_DICTS: dict[str, Callable[..., Any]] = {
     "keys": sequence,
     "values": lambda owner: _copied(entries_of(owner).values),
     "items": lambda owner: fn(_items)(*entries_of(owner).lists),
-    "most_common": lambda owner, n=None: fn(_most_common)(*entries_of(owner).lists, n),
+    "most_common": lambda owner, n=None: (
+        fn(_commonest)(*entries_of(owner).lists)
+        if type(n) is int and n == 1
+        else fn(_most_common)(*entries_of(owner).lists, n)
+    ),
     "total": lambda owner: fn(sum)(entries_of(owner).values),
     "__getitem__": getitem,
     "__setitem__": setitem,
