@@ -226,6 +226,35 @@ def test_a_choice_of_a_list_is_the_list_itself():
         lw.vmap(func)(X)
 
 
+def of_what_is_not_none(x):
+    last, gaps, best, record = None, [], None, []
+    for i, v in enumerate(x):
+        if best is None or v > best:
+            best = v
+            record.append(best)
+        if v > 1:
+            if last is not None:
+                gaps.append(i - last)
+            last = i
+    return max(gaps, default=-1), len(gaps), len(record), record[-1]
+
+
+def test_what_may_be_none_is_put_in_a_list():
+    assert_like_the_loop(of_what_is_not_none, X)
+    with pytest.raises(UnsupportedError, match="None is put in a list"):
+        lw.vmap(lambda x: sum(1 for v in _some(x) if v is not None))(X)
+
+
+def _some(x):
+    last, out = None, []
+    for v in x:
+        if v > 2:
+            last = v
+        if v > 0:
+            out.append(last)
+    return out
+
+
 # --- combinations ---------------------------------------------------------------------------------
 
 

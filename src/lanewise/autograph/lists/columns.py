@@ -14,10 +14,13 @@ import numpy as np
 import optree
 
 from lanewise.autograph.aliases import REPEATS, Shared, all_roots, repeating, settle, watch
-from lanewise.autograph.optional import is_missing, may_be_missing
+from lanewise.autograph.optional import apart_from_none, is_missing, there
 from lanewise.autograph.state import Kind, kind_of, union_of, values_of
 from lanewise.autograph.tables import plain_table
+from lanewise.autograph.values import require
+from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, bounds
+from lanewise.ir.location import here
 from lanewise.ir.types import has_dim
 from lanewise.ops.movement import broadcast_to
 from lanewise.trace import tree
@@ -138,9 +141,19 @@ def lend_lists(element: Any) -> Sequence[Any]:
 
 def put_in(value: Any) -> Any:
     """Return an element as a list keeps it: what it holds now."""
-    value = settle(value)
+    value = settle(_present(value))
     lend_lists(value)
     return value
+
+
+def _present(value: Any) -> Any:
+    """Return an element; None in it is an error of the example, as no array holds that."""
+    for leaf in tree.flatten(value, is_missing)[0]:
+        flag = apart_from_none(leaf)[0]
+        if isinstance(flag, Tensor):
+            message = f"None is put in a list whose length is data{at(here())}. Put a number"
+            require(flag, UnsupportedError(message))
+    return there(value)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -152,7 +165,9 @@ def element_of(value: Any) -> Element | None:
     if state.has_contents and any([type(x) is Contents for x in _parts(value)]):
         return None
     leaves, structure = tree.flatten(value, is_missing)
-    kinds = [None if may_be_missing(leaf) else kind_of(leaf) for leaf in leaves]
+    kinds = [
+        kind_of(apart_from_none(leaf)[1]) for leaf in leaves
+    ]  # None is an error when it is put in
     if not all([type(each) is list for each in tree.containers(value)]):  # who may change
         return None
     if not kinds or any([kind is None for kind in kinds]):
@@ -258,7 +273,7 @@ def columns_of(items: Any, element: Element) -> Columns:
             lend_lists(item)
     if (plain := _plain_columns(items, element)) is not None:
         return Columns(element, plain)
-    items = [settle(item) for item in items]
+    items = [settle(_present(item)) for item in items]
     rows = [element.numbers(item) for item in items]
     arrays = [as_tensor(np.stack(column)) for column in zip(*rows, strict=True)]
     return sharing(Columns(element, arrays), (), items)
