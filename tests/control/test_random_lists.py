@@ -22,7 +22,7 @@ FORMS = {
     "named": (random_lists.draw, 24),
     "anywhere": (random_lists.draw_anywhere, 24),
     "shared": (random_lists.draw_shared, 40),
-    "rows": (random_rows.draw, 40),
+    "rows": (random_rows.draw, 24),
 }
 CASES = [(form, seed) for form, (_, count) in FORMS.items() for seed in range(count)]
 

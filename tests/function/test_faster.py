@@ -503,6 +503,7 @@ def estimated(monkeypatch):
     monkeypatch.setattr(race, "_itself", lambda graph: graph)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: graph)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
+    monkeypatch.setattr(race, "_calls_numpy_in_loops", lambda executable: False)
 
 
 def run_of(race_: Race, executable: Executable, traced: int, native: int, plain: int, calls: int):
@@ -682,7 +683,7 @@ def test_what_a_loop_of_unknown_length_takes_is_not_guessed():
     (concrete,) = traced._traces.all()
     executable = concrete.race._executable
     one = Race(executable, lambda: True)
-    executable.native = object()
+    executable.native = SimpleNamespace(kernels=(), graph=SimpleNamespace(operations=()))
     one.note_traced(5 * MS)  # it was compiled in its first call
     one.note_traced(5 * MS)
     one.note_traced(5 * MS)

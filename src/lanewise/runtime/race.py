@@ -110,7 +110,9 @@ class Race:
         executable = self._executable
         is_native = executable.native is not None
         if is_native and not self._is_native:  # what was compiled may win, but for NumPy's part
-            return DARING * self.plain < self._interpreted and self._loops_by_numpy
+            return DARING * self.plain < self._interpreted and _calls_numpy_in_loops(
+                self._executable
+            )
         if self._exceeded and self.plain == math.inf:
             return self._exceeded < self._limit
         if self._is_map and self.plain == math.inf and self._is_cheap_to_try:
@@ -140,18 +142,9 @@ class Race:
         limit = self._limit
         if limit <= EARLY:
             return False
-        if self.traced < math.inf and self._loops_by_numpy:
+        if self.traced < math.inf and _calls_numpy_in_loops(self._executable):
             return True  # no estimate knows how many turns loops take, but the plain ones are less
         return interpreting(self._executable.graph, {}, 0) < DARING * limit
-
-    @property
-    def _loops_by_numpy(self) -> bool:
-        """Whether a loop is not compiled: NumPy is called in each turn."""
-        native = self._executable.native
-        if native is None:
-            return _has_loop(self._executable.graph.operations)
-        kernels = {id(op) for op, _ in native.kernels}
-        return _has_loop([op for op in native.graph.operations if id(op) not in kernels])
 
     @property
     def _limit(self) -> float:
@@ -209,7 +202,9 @@ class Race:
         self._traced.clear()
         self._count = self._tried = self._lost = 0
         running = nanoseconds - self._executable.whole
-        if running > min(DARING * self.plain, EARLY if self._loops_by_numpy else math.inf):
+        if running > min(
+            DARING * self.plain, EARLY if _calls_numpy_in_loops(self._executable) else math.inf
+        ):
             self.traced = running  # it took far longer than compiling does
 
     def note_plain(self, nanoseconds: int) -> None:
@@ -270,6 +265,14 @@ def _looped(graph: Graph) -> float:
         return math.inf
     pairs = zip(maps, sizes, strict=True)
     return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
+
+
+def _calls_numpy_in_loops(executable: Executable) -> bool:
+    """Whether a loop is not compiled: NumPy is called in each turn."""
+    if executable.native is None:
+        return _has_loop(executable.graph.operations)
+    kernels = {id(op) for op, _ in executable.native.kernels}
+    return _has_loop([op for op in executable.native.graph.operations if id(op) not in kernels])
 
 
 def _has_loop(operations: Sequence[Operation]) -> bool:

@@ -70,7 +70,7 @@ def with_growing_lists(body: list[ast.stmt], scope: Scope, names: Names) -> list
     uses = _Uses(own)
     for node in body:
         uses.visit(node)
-    known = uses.all_grown() - uses.barred - _of_changed_elements(body)
+    known = uses.all_grown() - uses.barred - (_of_changed_elements(body) & _of_lists(body, own))
     rewrite = _Rewrite(known, names)
     return [made for node in body for made in rewrite.statement(node)]
 
@@ -99,6 +99,31 @@ def _of_changed_elements(body: Iterable[ast.stmt]) -> set[str]:
                     if isinstance(part, ast.Name):
                         lists.setdefault(part.id, set()).update(sources)
     return found.union(*[lists[name] for name in changed & lists.keys()])
+
+
+def _of_lists(body: Iterable[ast.stmt], own: set[str]) -> set[str]:
+    """Return the names of lists that are given lists as elements."""
+    found: set[str] = set()
+
+    def put(name: str, *elements: ast.expr) -> None:
+        kinds = ast.List, ast.ListComp
+        if any([isinstance(x, kinds) or name_of(x) in own for x in elements]):
+            found.add(name)
+
+    for node in [node for statement in body for node in ast.walk(statement)]:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.List(elements)):
+                put(name, *elements)
+            case ast.Assign([ast.Name(name)], ast.ListComp(element)):
+                put(name, element)
+            case ast.Assign([ast.Name(name)], ast.BinOp(left, _, right)):
+                parts = [x.elts for x in (left, right) if isinstance(x, ast.List)]
+                put(name, *[x for elements in parts for x in elements])
+            case ast.Call(ast.Attribute(ast.Name(name), "append" | "insert"), elements):
+                put(name, *elements)
+            case ast.AugAssign(ast.Name(name), _, ast.List(elements)):
+                put(name, *elements)
+    return found
 
 
 def _base(node: ast.expr) -> ast.expr:
