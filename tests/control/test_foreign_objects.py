@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.autograph import foreign
 from lanewise.errors import ControlFlowError
 from support.everywhere import assert_like_the_loop
 
@@ -108,3 +109,32 @@ def defaults(x):
 @pytest.mark.parametrize("func", [elsewhere, defaults])
 def test_what_changes_nothing_of_outside_is_not(func):
     assert_like_the_loop(func, X)
+
+
+class Remembers:
+    """Stands for an object of a library that keeps answers."""
+
+    __module__ = "ipaddress"
+
+    def __init__(self):
+        self.items, self._cache = [1], {}
+        self.items.append(self.items)
+
+    def asked(self, x):
+        self.answer = x
+        self._cache[x] = x
+        return x
+
+    def changed(self):
+        self.items[0] += 1
+
+
+def test_what_is_remembered_is_no_change():
+    one = Remembers()
+    before = foreign._contents(one)
+    one.asked(3)
+    assert foreign._is_same(before, foreign._contents(one))
+    one.changed()
+    assert not foreign._is_same(before, foreign._contents(one))
+    one.items = list(range(foreign._MOST + 1))
+    assert foreign._contents(one) is None

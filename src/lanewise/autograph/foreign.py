@@ -9,8 +9,9 @@ compared before and after the call.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +32,12 @@ _KNOWN = (
 
 #: Packages of which what changes is known, or is no more than a memory of what was asked for.
 _TRUSTED = frozenset(("lanewise", "logging", "numpy"))
+
+
+#: What is in the names of attributes that hold answers.
+_REMEMBERING = ("cache", "memo")
+#: How deep objects are looked into, and at how many parts.
+_DEEPEST, _MOST = 4, 10_000
 
 
 def guarded(function: Any, owner: Any) -> Callable[..., Any]:
@@ -58,33 +65,51 @@ def _call(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def _contents(owner: Any) -> list[Any] | None:
-    """Return what an object holds, to be compared; None where nobody can say."""
+def _contents(owner: Any) -> dict[str, list[Any]] | None:
+    """Return what an object holds, by its attributes; None where nobody can say.
+
+    What remembers answers is left out.
+    """
     fields = getattr(owner, "__dict__", None)
-    if fields is not None:
-        return [each for pair in fields.items() for each in (pair[0], *_spread(pair[1]))]
-    try:
-        reduced = owner.__reduce_ex__(4)
-    except Exception:
-        return None
-    return _spread(reduced) if isinstance(reduced, tuple) else [reduced]
+    if fields is None:
+        try:
+            fields = {"": owner.__reduce_ex__(4)}
+        except Exception:
+            return None
+    found = {}
+    for name, value in list(fields.items()):
+        if not any([each in name for each in _REMEMBERING]):
+            found[name] = list(islice(_parts(value, _DEEPEST), _MOST + 1))
+            if len(found[name]) > _MOST:
+                return None
+    return found
 
 
-def _spread(value: Any) -> list[Any]:
-    """Return a container and what is in it, or a value."""
+def _parts(value: Any, depth: int) -> Iterator[Any]:
+    """Yield what is in a container, and how many, or a value."""
     if isinstance(value, dict):
         value = [part for pair in value.items() for part in pair]
-    if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return [len(value), *[each for part in value for each in _spread(part)]]
-    return [value]
+    if not depth or not isinstance(value, (list, tuple, set, frozenset, deque)):
+        yield value
+        return
+    yield len(value)
+    for part in value:
+        yield from _parts(part, depth - 1)
 
 
-def _is_same(one: list[Any], other: list[Any] | None) -> bool:
-    """Whether two are the same: objects, or equal numbers and texts."""
-    if other is None or len(one) != len(other):
+def _is_same(before: dict[str, list[Any]], after: dict[str, list[Any]] | None) -> bool:
+    """Whether attributes hold what they did: the same objects, or equal numbers and texts.
+
+    New attributes are answers that are kept.
+    """
+    if after is None or not before.keys() <= after.keys():
         return False
     plain = (str, bytes, int, float, complex)
     return all(
-        x is y or (type(x) is type(y) and isinstance(x, plain) and x == y)
-        for x, y in zip(one, other, strict=True)
+        len(own) == len(after[name])
+        and all(
+            x is y or (type(x) is type(y) and isinstance(x, plain) and x == y)
+            for x, y in zip(own, after[name], strict=True)
+        )
+        for name, own in before.items()
     )
