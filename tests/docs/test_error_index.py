@@ -37,6 +37,8 @@ ELSEWHERE = {
     ),
     " is not supported on traced values. See docs/numpy-coverage.md for what is, or call it on the "
     "host by lw.py_func": "every function of this NumPy is followed or refused by name",
+    " is of another form after each turn of a loop, however often that is recorded. Use an array, "
+    "or a list of one form before the loop": "no short program is known that gets so far",
     " was used outside of a traced function": "what is used there has its numbers at hand",
     "a TensorArray is differentiated in a way that is not supported: it is handed on as a whole by "
     "what takes numbers. Stack it, and use the array": "no program is known that gets so far",

@@ -67,6 +67,8 @@ class Carry:
         self.together: set[frozenset[int]] = set()
         #: Which lists and dicts may be one.
         self._containers = CarriedObjects()
+        #: What had another form after the last turn than before.
+        self.unsettled = "what lists and dicts a variable may be"
         #: How many turns there were before the one that is recorded.
         self.turns = TurnsMade()
         #: What was written to under another name in the turns before.
@@ -150,10 +152,10 @@ class Carry:
         stable = True
         if end is not None:
             for variable, value in zip(self.variables, end, strict=True):
-                stable &= variable.meet(region, value)
+                stable &= self._meets(variable, region, value)
         for key, (slot, value) in left.items():
             if key in self.slots:
-                stable &= self.slots[key][1].meet(region, value)
+                stable &= self._meets(self.slots[key][1], region, value)
             elif self._takes_list(region, slot, value):
                 stable = False
             else:
@@ -166,6 +168,11 @@ class Carry:
                 self.slots[key][1].stays &= value is before and is_object
                 stable = False
         return stable and self._meet_sharing(region, left, end)
+
+    def _meets(self, variable: Variable, region: Region, value: Any) -> bool:
+        is_stable = variable.meet(region, value)
+        self.unsettled = self.unsettled if is_stable else variable.name
+        return is_stable
 
     def _takes_list(self, region: Region, slot: Slot, value: Any) -> bool:
         """Whether a list that a turn made longer or shorter is a variable that holds it alone."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
 from lanewise.autograph.carry import Carry
 from lanewise.autograph.state import called
+from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Value
+from lanewise.ir.location import here
 from lanewise.ops.control import scan, while_
 from lanewise.trace.regions import (
     Part,
@@ -69,6 +71,13 @@ class Turns:
         self.region.leave(held_by(arrays) if self.region.changes else ())
         ends, self.left = self.carry.as_left(self.region, self.left, ends)
         return self.carry.meet(self.region, self.left, ends), ends
+
+    def give_up(self) -> NoReturn:
+        """Refuse a loop of which no form of the variables holds what its turns leave."""
+        raise ControlFlowError(
+            f"{self.carry.unsettled} is of another form after each turn of a loop{at(here())}, "
+            "however often that is recorded. Use an array, or a list of one form before the loop"
+        )
 
     def record_while(
         self, test: Region, tested: Sequence[Value], go_on: Value, ends: Any
