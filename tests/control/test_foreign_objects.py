@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import operator
+import queue
 import re
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.autograph import foreign
-from lanewise.errors import ControlFlowError
+from lanewise.errors import ControlFlowError, UnsupportedError
 from support.everywhere import assert_like_the_loop
 
 X = np.array([[0.5, 2.0], [3.0, 1.0], [2.0, -1.0]])
@@ -81,6 +82,18 @@ REFUSED = [user_list, user_dict, item_of_a_user_dict, chain, numbers, deleted, i
 @pytest.mark.parametrize("func", REFUSED)
 def test_what_changes_where_data_steer_is_refused(func):
     with pytest.raises(ControlFlowError, match=r"(changes an object|in one branch).*test_foreign"):
+        lw.vmap(func)(X)
+
+
+@pytest.mark.parametrize("kind", [queue.Queue, queue.LifoQueue, queue.PriorityQueue])
+def test_a_queue_is_not_asked_what_is_in_it(kind):
+    def func(x):
+        todo = kind()
+        if x[0] > 1:
+            todo.put(3)
+        return todo.qsize() if x[1] > 0 else todo.get()
+
+    with pytest.raises(UnsupportedError, match=r"a queue is asked.*test_foreign_objects"):
         lw.vmap(func)(X)
 
 

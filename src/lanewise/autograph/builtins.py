@@ -12,8 +12,9 @@ import copy
 import functools
 import itertools
 import operator
+import queue
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -573,6 +574,17 @@ def deepcopy_(x: Any, memo: Any = None) -> Any:
 
 for _function in CONSUMING:
     ROWS[_function] = consuming(ROWS.get(_function, _born_result(_function)))
+
+
+@replaces(
+    queue.Queue.get, queue.Queue.get_nowait, queue.Queue.qsize, queue.Queue.empty, queue.Queue.full
+)
+def _asked_of_a_queue(*args: Any, **kwargs: Any) -> NoReturn:
+    """``queue.qsize()`` and the like: refused, as what is put there is put when examples run."""
+    raise UnsupportedError(
+        f"a queue is asked what is in it{at(here())}, while what a traced function puts there is "
+        "put when the examples run. Use collections.deque"
+    )
 
 
 def _method_caller(caller: Any) -> Any:

@@ -464,9 +464,15 @@ class Variable:
         """Take each number for what any of them may be, as turns hand them on from one to the next.
 
         In ``buffer = buffer[1:] + [v]`` what the last one is reaches the first after as many turns
-        as there are numbers.
+        as there are numbers. Data that are integers stay such, as floats may not hold them.
         """
-        places = [i for i, kind in enumerate(self.kinds) if kind is not None and not kind.shape]
+        places = [
+            i for i, (kind, leaf) in enumerate(zip(self.kinds, self.leaves, strict=True))
+            if kind is not None and not kind.shape
+            and not (kind.dtype.kind in "iu" and isinstance(leaf, Tensor))
+        ]  # fmt: skip
+        if not places:
+            return
         kinds: list[Any] = [self.kinds[i] for i in places]
         joined = reduce(partial(join_kinds, self.name, sides=TURNS), kinds)
         joined = widened(joined, [self.leaves[i] for i in places])

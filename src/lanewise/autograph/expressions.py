@@ -314,9 +314,9 @@ class Expressions(ast.NodeTransformer):
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
-        return (
-            node if isinstance(node.ctx, (ast.Store, ast.Del)) else place(hook("born", node), node)
-        )
+        if isinstance(node.ctx, (ast.Store, ast.Del)):
+            return node
+        return place(hook("born", node), node)
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)

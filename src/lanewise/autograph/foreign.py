@@ -1,8 +1,8 @@
 """Objects of libraries that a call changes where the data steer: noticed, and refused.
 
 A branch or a loop that the data steer is traced, once, and what it changes in lists, dicts and
-objects whose classes are followed is undone or handed on. Of a queue, an array of the module
-`array`, or a `UserList` nobody knows what a method changes; so what such an object holds is
+objects whose classes are followed is undone or handed on. Of an array of the module `array`, a
+`ChainMap` or a `UserList` nobody knows what a method changes; so what such an object holds is
 compared before and after the call.
 """
 
