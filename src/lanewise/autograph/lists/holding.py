@@ -31,7 +31,7 @@ from lanewise.autograph.lists.grown import held, whole
 from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put, repeat, repeated
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
-from lanewise.autograph.values import less
+from lanewise.autograph.values import less, require
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -379,7 +379,13 @@ def _times(items: Any, count: Any) -> Any:
             f"a {type(items).__name__} is repeated as often as the data say{at(here())}. Repeat a "
             "list"
         )
-    return weak(count, int)
+    number = weak(count, int)
+    require(np.less_equal(number, _MOST_REPEATS), MemoryError("a list is repeated too often"))
+    return number
+
+
+#: More no memory holds, of one element.
+_MOST_REPEATS = 1 << 40
 
 
 def _delitem(owner: Any, key: Any) -> None:
