@@ -85,7 +85,7 @@ def test_lines_that_moved(module):
     """The file was edited above the function, and is read for the first time after that."""
     module(FIRST)
     edited = importlib.import_module("edited")
-    linecache.clearcache()
+    linecache.cache.pop(edited.__file__, None)
     module("\n\n    def f(x):\n        return 5\n\n    h = 3\n" + FIRST)
     np.testing.assert_array_equal(lw.vmap(edited.f)(XS), [1, 2])
     np.testing.assert_array_equal(lw.vmap(edited.g)(XS), [1, 2])
@@ -98,7 +98,7 @@ def test_lines_that_moved(module):
 def test_a_function_that_was_edited(module, name):
     module(FIRST)
     edited = importlib.import_module("edited")
-    linecache.clearcache()
+    linecache.cache.pop(edited.__file__, None)
     module(SECOND)
     with pytest.raises(lw.errors.ConcretizationError, match="edited since it was read"):
         lw.vmap(getattr(edited, name))(XS)

@@ -71,8 +71,9 @@ class Work:
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
-        self._begun = threading.Lock()
-        self._ended = threading.Event()
+        # Locks, whose methods take no memory: an Event's may raise MemoryError, and be never set.
+        self._begun, self._at_work = threading.Lock(), threading.Lock()
+        self._at_work.acquire()
         self._result: Any = None
         self._error: BaseException | None = None
         #: Whether it is made, or has failed; and whether the thread that makes it is in the process
@@ -81,7 +82,7 @@ class Work:
 
     def run(self) -> None:
         """Make it, if nobody does so yet."""
-        if not self._begun.acquire(blocking=False):
+        if not self._begun.acquire(False):
             return
         try:
             self._result = self._make()
@@ -90,14 +91,15 @@ class Work:
         finally:
             del self._make  # and all that it holds
             self.is_done = True
-            self._ended.set()
+            self._at_work.release()
 
     def wait(self) -> None:
         """Wait until it is made, or a signal handler raises."""
         deadline = time.monotonic() + START
-        while not self._ended.wait(POLL):
+        while not self._at_work.acquire(timeout=POLL):
             if time.monotonic() > deadline:  # a thread may find no memory to begin in
                 self.run()
+        self._at_work.release()
 
     def result(self) -> Any:
         """Return what was made, or raise what it failed with."""
