@@ -161,6 +161,33 @@ class BakedInWarning(UserWarning):
     """
 
 
+class PlainLoopWarning(UserWarning):
+    """A function is not followed, and runs as plain Python, on one example after the other.
+
+    What it gives is what the loop gives, and takes as long. The warning comes once for each
+    function; its message is that of the error that ``LANEWISE_STRICT=1`` raises instead. So does
+    a function that is not plain Python and NumPy of its arguments.
+
+    Examples
+    --------
+    >>> import os
+    >>> import warnings
+    >>> from unittest.mock import patch
+    >>> import numpy as np
+    >>> import lanewise as lw
+    >>> def digits(n):
+    ...     return len(str(int(n)))
+    >>> with (
+    ...     patch.dict(os.environ, LANEWISE_STRICT="0"),
+    ...     warnings.catch_warnings(record=True, action="always") as caught,
+    ... ):
+    ...     lw.vmap(digits)(np.array([7, 42, 1000]))
+    array([1, 2, 4])
+    >>> [warning.category.__name__ for warning in caught]
+    ['PlainLoopWarning']
+    """
+
+
 class LostWriteWarning(UserWarning):
     """A mapped function writes to its argument and returns nothing: nobody sees what it wrote.
 

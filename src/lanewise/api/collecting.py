@@ -19,6 +19,7 @@ import optree
 
 from lanewise.api.mapping import Options, run_map
 from lanewise.api.plain import is_plain
+from lanewise.api.refused import PlainWay
 from lanewise.autograph.attempts import Attempt, Handler, Kind
 from lanewise.autograph.state import DONT_CARE
 from lanewise.errors import ConcretizationError, annotate, at, function_name
@@ -309,13 +310,20 @@ def collected(
     if is_plain():
         return _looped(collect, func, operands, in_dims, size, run, own_dims)
     try:
-        found = run_map(func, operands, in_dims, size, recorded, own_dims, options, path)
+        found = run_map(
+            func, operands, in_dims, size, recorded, own_dims, options, path, may_loop=False
+        )
         return found, Failures((), ())
     except _HasEffectsError:
         return record()
-    except Exception:
+    except Exception as error:
+        way = None
         if not recorded.is_done:
-            raise
+            way = PlainWay(func, None)
+            if not (options.fallback and options.autograph and size and way.takes(error)):
+                raise
+    if way is not None:
+        return way.run(lambda: _looped(collect, func, operands, in_dims, size, run, own_dims))
     try:
         return record()
     except Exception as error:

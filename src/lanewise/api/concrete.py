@@ -25,6 +25,7 @@ from lanewise.api.keys import (
     type_text,
 )
 from lanewise.api.parameters import Parameters
+from lanewise.api.refused import may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import PlainCall, is_written_through
@@ -117,6 +118,8 @@ class ConcreteFunction:
         self.race: Race | None = None
         #: How many calls to leave to the function itself, and how many were left so last.
         self._passes = self._cut_off = 0
+        #: Whether the function itself gives the results as well.
+        self._may_run_itself = False
         self._rank = -1  # of the result, if it is one array and nothing else
         is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
         if len(self._outputs) == 1 and is_pure:
@@ -126,6 +129,7 @@ class ConcreteFunction:
 
     def watch(self, plain: Postponed) -> None:
         """Let calls run the function itself where that is faster."""
+        self._may_run_itself = True
         self.race = Race(self._executable, plain.unchanged, plain.is_map, plain.least)
         self._executable.told = self.race.told
 
@@ -178,9 +182,13 @@ class ConcreteFunction:
                 return self._run_and_assign(arrays)
             more = self._present() if self._owners else self._more
             outputs = run(self._executable, [*arrays, *more] if more else arrays)
-        except CutOffError as error:
+        except UnsupportedError as error:
             if self._token:  # some of its effects may have happened
                 raise
+            if not isinstance(error, CutOffError):
+                if not (self._may_run_itself and may_run_itself()):
+                    raise
+                raise PlainCall(-1, None) from error
             # What was cut off for these arguments may be for the next ones.
             self._passes = self._cut_off = min(2 * self._cut_off + 1, MOST_PASSES)
             raise PlainCall(-1, None) from error

@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.ir.location import is_of_lanewise
+
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
 _LIBRARIES = frozenset(
     ("abc", "bisect", "builtins", "cmath", "collections", "copy", "dataclasses", "fractions",
@@ -70,6 +72,19 @@ class Unchanged:
         self._names, self._cells = walk.names, walk.cells
         self._arrays, self._data = walk.arrays, walk.data
         self.has_data = bool(walk.arrays or walk.data)
+
+    def put_back(self) -> bool:
+        """Give arrays, lists and dicts what they held; return whether one of them had changed."""
+        arrays = [(x, kept) for x, kept in self._arrays if (x.dtype, x.shape, x.tobytes()) != kept]
+        for array, (dtype, shape, kept) in arrays:
+            if (array.dtype, array.shape) == (dtype, shape):
+                array[...] = np.frombuffer(kept, dtype).reshape(shape)
+        data = [(x, kept) for x, kept in self._data if _as_bytes(x) != kept]
+        for x, kept in data:
+            held = marshal.loads(kept)
+            x.clear()
+            x.update(held) if isinstance(x, dict) else x.extend(held)
+        return bool(arrays or data)
 
     def __call__(self) -> bool:
         for namespace, name, value in self._names:
@@ -184,6 +199,8 @@ class _Walk:
                 raise _Open
             self._take(len(kept))
             self.data.append((x, kept))
+        elif getattr(type(x), "is_usual", None) is not None and x.is_usual:  # a map
+            self.value(x.__wrapped__)
         elif not _is_of_library(x):
             raise _Open
 
@@ -230,7 +247,10 @@ class _Walk:
         if (func.__module__ or "").startswith("namedtuple_"):  # made by collections
             return
         if vars(func):
-            raise _Open
+            if not is_of_lanewise(func.__code__):  # which stands in the place of a method
+                raise _Open
+            self._function(func.__wrapped__)  # ty: ignore[missing-attribute]
+            return
         for default in (*(func.__defaults__ or ()), *(func.__kwdefaults__ or {}).values()):
             self.value(default)
         code = func.__code__

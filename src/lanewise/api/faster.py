@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter_ns
 from typing import Any, NoReturn
 
@@ -15,12 +16,11 @@ import numpy as np
 
 from lanewise.api.contained import Unchanged, contained
 from lanewise.api.keys import is_data
+from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
-from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.owning import is_apart, own
-from lanewise.runtime.settings import backend
 from lanewise.trace import tree
 from lanewise.trace.limits import TookTooLong, limited
 
@@ -78,6 +78,21 @@ class FasterPlain(PlainCall):
         except TookTooLong:
             self._exceeded()
         return again()
+
+
+class RefusedPlain(FasterPlain):
+    """Ends a call, before anything is done, of a function that is refused where it is traced."""
+
+    def __init__(self, positions: Sequence[int], way: PlainWay) -> None:
+        super().__init__(positions, None)
+        self._way = way
+
+    def run(
+        self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
+        arrays: Sequence[Any], again: Callable[[], Any],
+    ) -> Any:  # fmt: skip
+        """Run the function on the arguments of a call, of which these are the arrays."""
+        return self._way.run(partial(super().run, func, args, kwargs, arrays, again))
 
 
 def run_itself(
@@ -145,19 +160,24 @@ class Postponed:
         #: How long the next attempt to trace the function may take.
         self.nanoseconds = FIRST if is_small else math.inf
         self._due = self._spent = 0.0
+        self._refused: PlainWay | None = None
         #: Nanoseconds of the quickest call.
         self.least = math.inf
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to try again."""
-        return self._spent >= self._due or not _is_open() or not self.unchanged()
+        return self._spent >= self._due or not is_open() or not self.unchanged()
 
     def put_off(self, error: BaseException) -> None:
         """Note that an attempt took too long, or failed: then there is no other."""
         took_long = isinstance(error, TookTooLong)
         self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
         self.nanoseconds *= 2
+
+    def refuse(self, way: PlainWay) -> None:
+        """Note that the function is refused: it runs as it stands from now on."""
+        self._due, self._refused = math.inf, way
 
     def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
         """Run the function, or raise what does so, or what has it traced."""
@@ -170,6 +190,8 @@ class Postponed:
     @property
     def call(self) -> FasterPlain:
         """What runs the function itself."""
+        if self._refused is not None:
+            return RefusedPlain(self._positions, self._refused)
         if not self.is_map:
             return FasterPlain(self._positions, self.note_plain)
         return FasterPlain(self._positions, self.note_plain, PATIENCE * FIRST, self.trace_now)
@@ -182,11 +204,6 @@ class Postponed:
         """Note how long a call took."""
         self._spent += nanoseconds
         self.least = min(self.least, nanoseconds)
-
-
-def _is_open() -> bool:
-    """Whether nothing asks for a certain way to run, or looks at what runs."""
-    return backend() is None and not is_observed()
 
 
 def postponable(
@@ -203,7 +220,7 @@ def postponable(
     known
         What was returned for another attempt.
     """
-    if not (_is_open() and arguments.is_plain):
+    if not (is_open() and arguments.is_plain):
         return None
     if known is not None and known.unchanged():
         return known

@@ -20,6 +20,7 @@ from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
+from lanewise.api.refused import PlainWay
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import MOST_RUNS, Traces
@@ -334,9 +335,13 @@ class Function:
             with limited(plain.nanoseconds):
                 return self._made(arguments, exact, plain)
         except (TookTooLong, Exception) as error:
-            if known is None and isinstance(error, Exception):
+            way = PlainWay(self.__wrapped__, None, with_data=plain.is_map)
+            if way.takes(error):
+                plain.refuse(way)
+            elif known is None and isinstance(error, Exception):
                 raise
-            plain.put_off(error)  # what went well until now goes on so, whatever is refused
+            else:
+                plain.put_off(error)  # what went well until now goes on so
             if len(traces.postponed) >= MOST_RUNS:
                 traces.postponed.clear()
             traces.postponed[arguments.key] = plain

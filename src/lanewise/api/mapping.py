@@ -21,6 +21,7 @@ from lanewise.api.outer import (
     settle,
 )
 from lanewise.api.plain import is_plain, loop
+from lanewise.api.refused import PlainWay
 from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
@@ -141,6 +142,7 @@ def run_map(
     out_dims: Callable[[Any, int], list[int | None]],
     options: Options,
     path: Callable[[int], str],
+    may_loop: bool = True,
 ) -> Any:
     """Map a function over operands: record it, and run it unless a trace around needs it recorded.
 
@@ -162,9 +164,32 @@ def run_map(
         How the map is run.
     path
         What to call one of the operands in messages.
+    may_loop
+        Whether the plain loop may run if the function is refused.
     """
     if is_plain() and size != 0:
         return loop(operands, in_dims, operator.index(size), call, out_dims)
+    given = func, operands, in_dims, size, call, out_dims, options, path
+    may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
+    if not may_loop or not size or any([type(x) is not np.ndarray for x in operands]):
+        return _run_traced(*given)
+    way = PlainWay(func, (size, options, *in_dims, *[(x.dtype, x.shape) for x in operands]))
+    if not way.is_known():
+        try:
+            return _run_traced(*given)
+        except Exception as error:
+            if not way.takes(error):
+                raise
+    # Outside of the handler: what it raises is the user's, with no exception before it.
+    return way.run(partial(loop, operands, in_dims, operator.index(size), call, out_dims))
+
+
+def _run_traced(
+    func: Callable[..., Any], operands: Sequence[Any], in_dims: Sequence[int | None],
+    size: int | Dim, call: Callable[[list[Tensor]], Any],
+    out_dims: Callable[[Any, int], list[int | None]], options: Options, path: Callable[[int], str],
+) -> Any:  # fmt: skip
+    """Map a function as `run_map` does, by its trace."""
     outer, count = current_trace(), len(operands)
     trace = Watched(func)
     trace.randomness = options.randomness
@@ -241,7 +266,7 @@ def run_map(
         operands, in_dims = operands[:count], in_dims[:count]
         try:
             with _more_room():
-                return run_map(func, operands, in_dims, size, call, out_dims, options, path)
+                return _run_traced(func, operands, in_dims, size, call, out_dims, options, path)
         except UnsupportedError as again:
             raise (again if isinstance(again, CutOffError) else error) from None
     if has_effects:

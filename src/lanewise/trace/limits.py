@@ -41,13 +41,12 @@ class Pace:
     """Raises `TookTooLong` as soon as a loop over examples shows that it will take too long."""
 
     def __init__(self, size: int) -> None:
-        self._size, self._start = size, perf_counter_ns()
+        self._size, self._start, self._until = size, perf_counter_ns(), state.until
 
     def check(self, index: int) -> None:
         """Look at the time, before an example is run."""
-        until = state.until
-        if until == math.inf:
+        if self._until == math.inf:
             return
-        taken, may = perf_counter_ns() - self._start, until - self._start
+        taken, may = perf_counter_ns() - self._start, self._until - self._start
         if taken > may or (taken > may * PART and taken * self._size > may * index * BEYOND):
             raise TookTooLong

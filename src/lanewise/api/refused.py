@@ -1,0 +1,153 @@
+"""Functions that are refused while they are traced, and run as they stand where that is as good.
+
+A refusal says that a function is not followed, not that the loop over its examples gives nothing.
+Where all that its code can reach are its arguments, other such functions and data that it leaves as
+they were (`lanewise.api.contained`), the loop gives what was asked for: values, dtypes, shapes and
+exceptions. So it runs, and one `PlainLoopWarning` for each function says what was not followed, and
+where. The refusal is raised where examples give what no array holds, where the function changes
+what is outside of it, and where somebody wants to know: `lanewise.explain`, a backend that is
+forced, ``LANEWISE_STRICT=1``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable
+from types import CodeType, TracebackType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lanewise.api.contained import Unchanged, contained
+from lanewise.api.plain import NoBatchError, plainly
+from lanewise.errors import REFUSALS, PlainLoopWarning, function_name
+from lanewise.ir.location import is_of_lanewise, origin
+from lanewise.ir.types import NUMERIC_KINDS
+from lanewise.passes.survive import is_raising
+from lanewise.runtime.dispatch import execute, is_observed
+from lanewise.runtime.settings import backend
+from lanewise.trace import tree
+
+#: What no user's code means, where it is raised by Lanewise's own.
+_DEFECTS = (AssertionError, AttributeError, KeyError, NameError, NotImplementedError)
+#: What arrays hold, or are.
+_DATA = (np.ndarray, np.generic, bool, int, float, complex)
+#: By code, why calls were refused.
+_known: WeakKeyDictionary[CodeType, dict[Hashable, BaseException]] = WeakKeyDictionary()
+#: Calls of a function are remembered of so many dtypes and shapes at most.
+MOST_CALLS = 64
+_told: set[tuple[str, str, int]] = set()
+
+
+def is_open() -> bool:
+    """Whether nothing asks for a certain way to run, or looks at what runs."""
+    return backend() is None and not is_observed()
+
+
+def may_run_itself() -> bool:
+    """Whether a function that is refused may run as it stands; see `PlainWay`."""
+    return is_open() and not is_raising()
+
+
+class PlainWay:
+    """What gives the results of a call where its trace is refused: the function as it stands.
+
+    Parameters
+    ----------
+    func
+        The user's function.
+    call
+        What decides whether another call of it is refused; None if nobody remembers.
+    with_data
+        Whether the function may reach arrays, and lists and dicts of numbers.
+    """
+
+    def __init__(self, func: Any, call: tuple[Any, ...] | None, with_data: bool = True) -> None:
+        while getattr(func, "is_usual", False):  # a map, of which nothing special is asked
+            func = func.__wrapped__
+        self._func, self._with_data = func, with_data
+        self._code: CodeType | None = getattr(func, "__code__", None)
+        self._call = call and (*call, self._code and self._code.co_filename)
+        self._error: BaseException | None = None
+        self._unchanged: Unchanged | None = None
+
+    def is_known(self) -> bool:
+        """Whether an equal call was refused, and the function may run instead."""
+        if not _known or self._code is None or self._call is None:
+            return False
+        error = _known.get(self._code, {}).get(self._call)
+        return error is not None and self._may_run(error)
+
+    def takes(self, error: BaseException) -> bool:
+        """Whether the function may run as tracing it has raised an error; that is told then."""
+        if not self._may_run(error):
+            return False
+        # Nobody is to keep the frames in which it was raised.
+        error.__traceback__ = error.__context__ = error.__cause__ = None
+        if self._code is not None:
+            self._tell(self._code, error)
+            if self._call is not None:
+                calls = _known.setdefault(self._code, {})
+                if len(calls) >= MOST_CALLS:
+                    calls.clear()
+                calls[self._call] = error
+        return True
+
+    def _may_run(self, error: BaseException) -> bool:
+        if not (may_run_itself() and _is_refusal(error)):
+            return False
+        self._error, self._unchanged = error, contained([self._func], self._with_data)
+        return self._unchanged is not None
+
+    def _tell(self, code: CodeType, error: BaseException) -> None:
+        """Say once of a function that it runs as plain Python."""
+        if origin(code) in _told:
+            return
+        _told.add(origin(code))
+        message = (
+            f"{function_name(self._func)} runs as plain Python, example by example: a part of it "
+            f"is not followed. {type(error).__name__}: {error}. LANEWISE_STRICT=1 raises this "
+            "instead"
+        )
+        warnings.warn_explicit(message, PlainLoopWarning, code.co_filename, code.co_firstlineno)
+
+    def run(self, plain: Callable[[], Any]) -> Any:
+        """Return what the function gives; raise the refusal if no array holds that."""
+        assert self._error is not None and self._unchanged is not None
+        try:
+            with plainly():
+                result = plain()
+            if not all([_is_data(leaf) for leaf in tree.flatten(result)[0]]):
+                raise NoBatchError
+        except NoBatchError:
+            self._unchanged.put_back()
+            raise self._error from None
+        except BaseException:
+            if self._unchanged.put_back():
+                raise self._error from None
+            raise
+        if self._unchanged.put_back():
+            raise self._error
+        return result
+
+
+def _is_data(leaf: Any) -> bool:
+    return isinstance(leaf, _DATA) and np.asarray(leaf).dtype.kind in NUMERIC_KINDS
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether an error says that a function is not followed, or is one of Lanewise's own making."""
+    if isinstance(error, (*REFUSALS, RecursionError)):
+        return True
+    return isinstance(error, _DEFECTS) and _is_raised_here(error.__traceback__)
+
+
+def _is_raised_here(place: TracebackType | None) -> bool:
+    """Whether Lanewise itself has raised an error, while nothing ran that data may fail in."""
+    code = None
+    while place is not None:
+        code, place = place.tb_frame.f_code, place.tb_next
+        if code is execute.__code__:
+            return False
+    return code is not None and is_of_lanewise(code)

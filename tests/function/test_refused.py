@@ -1,0 +1,351 @@
+"""What is refused runs as plain Python where that gives what was asked for, and says so once."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.errors import PlainLoopWarning, UnsupportedError
+
+pytestmark = pytest.mark.any_backend
+
+XS = np.array([[3.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [5.0, -1.0, 2.0, 2.0]])
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+
+
+@pytest.fixture
+def told():
+    """The warnings of a test."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        yield caught
+
+
+def of(told):
+    return [str(each.message) for each in told if each.category is PlainLoopWarning]
+
+
+NUMBERS = itertools.count()
+
+
+def program(body):
+    """Return a function that nobody has called yet, so that it is told of it."""
+    names: dict = {}
+    exec(compile(body, f"<refused {next(NUMBERS)}>", "exec"), names)
+    return names["f"]
+
+
+# --- which give what the loop gives ---------------------------------------------------------------
+
+
+def digits(x):
+    return len(str(int(x[0])))
+
+
+def by_text(x):
+    state = "low"
+    total = 0.0
+    for v in x:
+        state = {"low": "high", "high": "low"}[state] if v > 1 else state
+        total += v if state == "high" else -v
+    return total, state == "high"
+
+
+def grouped(x):
+    groups = defaultdict(list)
+    for i, v in enumerate(x):
+        groups[f"{v:.0f}"].append(i)
+    return np.array([len(groups), max(map(len, groups.values()))])
+
+
+def memoized(x):
+    @functools.cache
+    def ways(n):
+        return 1 if n < 2 else ways(n - 1) + ways(n - 2)
+
+    return ways(int(abs(x[0])))
+
+
+@dataclass
+class Node:
+    value: float
+    after: Node | None = None
+
+
+def linked(x):
+    head = None
+    for v in x:
+        if v > 0:
+            head = Node(v, head)
+    total, place = 0.0, 1
+    while head is not None:
+        total += place * head.value
+        head, place = head.after, place + 1
+    return np.float32(total)
+
+
+PROGRAMS = [digits, by_text, grouped, memoized, linked]
+
+
+def stacked(f, xs, *others):
+    rows = [f(x.copy(), *others) for x in xs]
+    if isinstance(rows[0], tuple):
+        return tuple(
+            np.stack([np.asarray(v) for v in column]) for column in zip(*rows, strict=True)
+        )
+    return np.stack([np.asarray(row) for row in rows])
+
+
+def same(got, want):
+    got, want = (x if isinstance(x, tuple) else (x,) for x in (got, want))
+    assert len(got) == len(want)
+    for x, y in zip(got, want, strict=True):
+        assert type(x) is np.ndarray
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize("times", [1, 3])
+def test_as_the_loop(f, times):
+    made = lw.function(lw.vmap(f))
+    for xs in (XS, XS[:1], XS[::-1], np.asfortranarray(XS), XS.astype(np.float32)):
+        for _ in range(times):
+            same(lw.vmap(f)(xs), stacked(f, xs))
+            same(made(xs), stacked(f, xs))
+    same(lw.vmap(f, in_dims=1)(np.ascontiguousarray(XS.T)), stacked(f, XS))
+    same(lw.vectorized_map(f, XS), stacked(f, XS))
+    same(lw.map_fn(f, XS), stacked(f, XS))
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+def test_maps_in_maps():
+    def each(x):
+        return len(str(int(x)))
+
+    same(lw.vmap(lw.vmap(each))(XS), np.vectorize(each)(XS))
+    same(lw.function(lw.vmap(lw.vmap(each)))(XS), np.vectorize(each)(XS))
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+def test_a_function_that_is_no_map():
+    for f in PROGRAMS:
+        made = lw.function(f)
+        for x in XS:
+            got, want = made(x), f(x)
+            assert repr(got) == repr(want)
+
+    @lw.function
+    def writes(x):
+        x[len(str(int(x[1])))] = 7.0
+        return x.sum()
+
+    x = XS[0].copy()
+    assert writes(x) == 13.0
+    np.testing.assert_array_equal(x, [3.0, 7.0, 1.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.parametrize("count", [3, 3000])
+def test_what_all_examples_get_is_written_to(count):
+    def f(x, table):
+        table[int(x[0])] += len(str(x[1]))
+        return table.sum() + x[3]
+
+    table = np.arange(float(count)) + 9
+    before = table.copy()
+    xs = np.abs(XS) % 3
+    got = lw.vmap(f, in_dims=(0, None))(xs, table)
+    np.testing.assert_array_equal(table, before)
+    want = [f(x.copy(), table.copy()) for x in xs]
+    same(got, np.stack(want))
+    same(lw.function(lw.vmap(f, in_dims=(0, None)))(xs, table), np.stack(want))
+    np.testing.assert_array_equal(table, before)
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+def test_arguments_are_the_examples_own():
+    def f(x):
+        x[0] = len(str(int(x[0])))
+        return x
+
+    xs = XS.copy()
+    got = lw.vmap(f)(xs)
+    np.testing.assert_array_equal(xs, XS)
+    same(got, stacked(f, XS))
+    got[0] = 7
+    np.testing.assert_array_equal(xs, XS)
+
+
+# --- what it says ---------------------------------------------------------------------------------
+
+
+def test_it_is_told_once(told):
+    f = program("def f(x):\n    return len(str(int(x[0])))\n")
+    for _ in range(3):
+        lw.vmap(f)(XS)
+        lw.vmap(f)(XS[:2])
+    lw.function(lw.vmap(f))(XS)
+    (message,) = of(told)
+    assert re.match("f runs as plain Python, example by example: .* ConcretizationError: ", message)
+    assert "LANEWISE_STRICT=1" in message
+    assert told[0].filename == f.__code__.co_filename
+    assert told[0].lineno == 1
+
+
+def test_strict_code_raises(monkeypatch):
+    f = program("def f(x):\n    return len(str(int(x[0])))\n")
+    with pytest.raises(PlainLoopWarning), warnings.catch_warnings(action="error"):
+        lw.vmap(f)(XS)
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    for made in (lw.vmap(f), lw.function(lw.vmap(f))):
+        with pytest.raises(TypeError):
+            made(XS)
+
+
+# --- where it is refused all the same -------------------------------------------------------------
+
+
+def prints(x):
+    print(len(str(int(x[0]))))
+    return x
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, x):
+        self.count += 1
+        return len(str(int(x[0]))) + self.count
+
+
+def ragged(x):
+    return [v for v in x.tolist() if v > 1]
+
+
+def rows_of_all_lengths(x):
+    return x[x > 1]
+
+
+def a_text(x):
+    return str(int(x[0]))
+
+
+@pytest.mark.parametrize("f", [prints, Counter(), ragged, rows_of_all_lengths, a_text])
+def test_what_no_loop_gives(f, told, capsys):
+    for made in (lw.vmap(f), lw.function(lw.vmap(f))):
+        for _ in range(2):
+            with pytest.raises((TypeError, ValueError)) as caught:
+                made(XS)
+            assert "NoBatchError" not in repr(caught.value)
+    assert not capsys.readouterr().out
+    assert getattr(f, "count", 0) == 0
+
+
+LOG, SUMS, NAMES = [1], np.zeros(4), {"a": 1.0}
+
+
+def logs(x):
+    LOG.append(len(str(int(x[0]))))
+    return x[0]
+
+
+def sums(x):
+    SUMS[len(str(int(x[0])))] += 1
+    return x[0]
+
+
+def names(x):
+    NAMES[str(int(x[0]))] = 1.0
+    return x[0]
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.parametrize("f", [logs, sums, names])
+def test_nothing_is_left_outside(f):
+    for made in (lw.vmap(f), lw.function(lw.vmap(f))):
+        with pytest.raises(TypeError):
+            made(XS)
+    assert LOG == [1]
+    assert not SUMS.any()
+    assert NAMES == {"a": 1.0}
+
+
+def test_where_somebody_asks_for_a_trace(monkeypatch):
+    with pytest.raises(TypeError):
+        lw.explain(lw.vmap(digits), XS)
+    with pytest.raises(TypeError):
+        lw.vmap(digits, autograph=False)(XS)
+    with pytest.raises((TypeError, ValueError)):
+        lw.vectorized_map(digits, XS, fallback_to_while_loop=False)
+    with pytest.raises(TypeError):
+        lw.grad(lambda x: x[0] * len(str(int(x[1]))))(XS[0])
+    with pytest.raises(UnsupportedError):
+        lw.vmap(rows_of_all_lengths)(XS[:0])
+    for backend in ("native", "interpret"):
+        monkeypatch.setenv("LANEWISE_BACKEND", backend)
+        with pytest.raises(TypeError):
+            lw.vmap(digits)(XS)
+
+
+# --- what is raised, and what changes -------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+def test_errors_of_examples():
+    def f(x):
+        return 1 // len(str(int(x[0])).strip("0"))
+
+    for made in (lw.vmap(f), lw.function(lw.vmap(f))):
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError, match="in example 1") as caught:
+                made(XS)
+            assert caught.value.__context__ is None
+    results, failures = lw.vmap(f, on_error="collect", fill_value=-1)(XS)
+    same(results, np.array([1, -1, 1]))
+    assert list(failures) == [1]
+    assert type(failures[1]) is ZeroDivisionError
+
+
+FACTOR = 2
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+def test_names_that_change(monkeypatch):
+    def f(x):
+        return FACTOR * len(str(int(x[0])))
+
+    made = lw.function(lw.vmap(f))
+    same(made(XS), np.array([2, 2, 2]))
+    monkeypatch.setitem(globals(), "FACTOR", 5)
+    same(made(XS), np.array([5, 5, 5]))
+    same(lw.vmap(f)(XS), np.array([5, 5, 5]))
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+def test_what_a_call_refuses():
+    """What nobody knows before it runs: here, that None comes to a list of numbers."""
+
+    def f(x):
+        found = []
+        for v in x:
+            if v > 0:
+                found.append(v if v < 4 else None)
+        return len(found)
+
+    same(lw.vmap(f)(XS), np.array([4, 0, 3]))
+    same(lw.function(lw.vmap(f))(XS), np.array([4, 0, 3]))
