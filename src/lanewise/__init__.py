@@ -32,6 +32,7 @@ from lanewise.errors import (
     InternalErrorWarning,
     LeakedTensorError,
     LostWriteWarning,
+    PlainLoopWarning,
     RetracingWarning,
     UnsupportedError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "InternalErrorWarning",
     "LeakedTensorError",
     "LostWriteWarning",
+    "PlainLoopWarning",
     "RetracingWarning",
     "Tensor",
     "TensorArray",

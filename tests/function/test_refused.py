@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.errors import PlainLoopWarning, UnsupportedError
-
-pytestmark = pytest.mark.any_backend
+from lanewise import PlainLoopWarning
+from lanewise.errors import UnsupportedError
 
 XS = np.array([[3.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [5.0, -1.0, 2.0, 2.0]])
 
 
 @pytest.fixture(autouse=True)
 def _as_users_have_it(monkeypatch):
+    """Nothing is forced, and no refusal raised."""
     monkeypatch.setenv("LANEWISE_STRICT", "0")
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
 
@@ -117,7 +117,7 @@ def same(got, want):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 @pytest.mark.parametrize("f", PROGRAMS)
 @pytest.mark.parametrize("times", [1, 3])
 def test_as_the_loop(f, times):
@@ -131,7 +131,7 @@ def test_as_the_loop(f, times):
     same(lw.map_fn(f, XS), stacked(f, XS))
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_maps_in_maps():
     def each(x):
         return len(str(int(x)))
@@ -140,7 +140,7 @@ def test_maps_in_maps():
     same(lw.function(lw.vmap(lw.vmap(each)))(XS), np.vectorize(each)(XS))
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_a_function_that_is_no_map():
     for f in PROGRAMS:
         made = lw.function(f)
@@ -158,7 +158,7 @@ def test_a_function_that_is_no_map():
     np.testing.assert_array_equal(x, [3.0, 7.0, 1.0, 2.0])
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 @pytest.mark.parametrize("count", [3, 3000])
 def test_what_all_examples_get_is_written_to(count):
     def f(x, table):
@@ -176,7 +176,7 @@ def test_what_all_examples_get_is_written_to(count):
     np.testing.assert_array_equal(table, before)
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_arguments_are_the_examples_own():
     def f(x):
         x[0] = len(str(int(x[0])))
@@ -274,7 +274,7 @@ def names(x):
     return x[0]
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 @pytest.mark.parametrize("f", [logs, sums, names])
 def test_nothing_is_left_outside(f):
     for made in (lw.vmap(f), lw.function(lw.vmap(f))):
@@ -305,7 +305,7 @@ def test_where_somebody_asks_for_a_trace(monkeypatch):
 # --- what is raised, and what changes -------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_errors_of_examples():
     def f(x):
         return 1 // len(str(int(x[0])).strip("0"))
@@ -324,7 +324,7 @@ def test_errors_of_examples():
 FACTOR = 2
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_names_that_change(monkeypatch):
     def f(x):
         return FACTOR * len(str(int(x[0])))
@@ -336,7 +336,7 @@ def test_names_that_change(monkeypatch):
     same(lw.vmap(f)(XS), np.array([5, 5, 5]))
 
 
-@pytest.mark.filterwarnings("ignore::lanewise.errors.PlainLoopWarning")
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_what_a_call_refuses():
     """What nobody knows before it runs: here, that None comes to a list of numbers."""
 
