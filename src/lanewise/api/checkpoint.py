@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.mapping import assign, close
+from lanewise.api.mapping import close
+from lanewise.api.results import assign
 from lanewise.api.transformed import transformed
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, at, function_name

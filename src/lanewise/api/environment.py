@@ -8,6 +8,7 @@ import platform
 import sys
 from typing import Any
 
+from lanewise.api import kept
 from lanewise.codegen import store
 from lanewise.runtime import dispatch
 
@@ -78,6 +79,8 @@ def cache_info() -> dict[str, Any]:
 def clear_cache() -> None:
     """Forget compiled code, on disk and in this process; what is called next compiles again.
 
+    So are the traces of maps that were called.
+
     Traced functions keep their own code as long as they live.
 
     Examples
@@ -88,3 +91,4 @@ def clear_cache() -> None:
     for path in store.entries():
         path.unlink(missing_ok=True)
     dispatch.forget()
+    kept.forget()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import operator
 import warnings
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lanewise.api.kept import Kept, find, keep
 from lanewise.api.outer import (
     Left,
     is_stateful,
@@ -22,15 +23,15 @@ from lanewise.api.outer import (
 )
 from lanewise.api.plain import is_plain, loop
 from lanewise.api.refused import PlainWay
+from lanewise.api.results import assign, check_out_dims, last_of, refuse_varying, uniform
 from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim, DimLike
-from lanewise.ir.graph import Builder, Graph, Operation, Value
+from lanewise.ir.graph import Builder, Graph, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import PARALLEL, SEQUENTIAL, map_
-from lanewise.passes.simplify import eliminate_dead
 from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
@@ -38,7 +39,6 @@ from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
-from lanewise.trace.replay import replayed
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import (
     ROOM,
@@ -143,6 +143,7 @@ def run_map(
     options: Options,
     path: Callable[[int], str],
     may_loop: bool = True,
+    alike: Hashable | None = None,
 ) -> Any:
     """Map a function over operands: record it, and run it unless a trace around needs it recorded.
 
@@ -166,6 +167,9 @@ def run_map(
         What to call one of the operands in messages.
     may_loop
         Whether the plain loop may run if the function is refused.
+    alike
+        What decides the results besides the function, the operands, `in_dims` and `options`; if
+        it is None more does, and no trace is kept.
     """
     if is_plain() and size != 0:
         return loop(operands, in_dims, operator.index(size), call, out_dims)
@@ -173,10 +177,19 @@ def run_map(
     may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
     if not may_loop or not size or any([type(x) is not np.ndarray for x in operands]):
         return _run_traced(*given)
-    way = PlainWay(func, (size, options, *in_dims, *[(x.dtype, x.shape) for x in operands]))
+    shapes = [
+        (x.dtype, x.shape if dim is None else (*x.shape[:dim], *x.shape[dim + 1 :]))
+        for x, dim in zip(operands, in_dims, strict=True)
+    ]
+    asked = options, *in_dims, *shapes
+    way = PlainWay(func, asked)
     if not way.is_known():
+        kept_as = None if alike is None else (alike, asked)
         try:
-            return _run_traced(*given)
+            if kept_as is not None and (known := find(func, kept_as)) is not None:
+                with suppress(CutOffError):  # a trace with more room takes its place
+                    return _run_again(known, operands)
+            return _run_traced(*given, kept_as)
         except Exception as error:
             if not way.takes(error):
                 raise
@@ -188,9 +201,11 @@ def _run_traced(
     func: Callable[..., Any], operands: Sequence[Any], in_dims: Sequence[int | None],
     size: int | Dim, call: Callable[[list[Tensor]], Any],
     out_dims: Callable[[Any, int], list[int | None]], options: Options, path: Callable[[int], str],
+    kept_as: Hashable | None = None,
 ) -> Any:  # fmt: skip
-    """Map a function as `run_map` does, by its trace."""
-    outer, count = current_trace(), len(operands)
+    """Map a function as `run_map` does, by its trace, which is kept for such calls."""
+    given = func, operands, in_dims, size, call, out_dims, options, path
+    outer = current_trace()
     trace = Watched(func)
     trace.randomness = options.randomness
     try:
@@ -203,13 +218,13 @@ def _run_traced(
         raise
     result, structure, outputs, dims, has_stopped, left, assigned = example
     trace.forget()
-    assignments = _uniform(func, trace, in_dims, assigned) if assigned else []
+    assignments = uniform(func, trace, in_dims, assigned) if assigned else []
     if isinstance(size, int) and not size:  # no example assigns
         assignments = []
     if any(dims):
-        _check_out_dims(func, result, outputs, dims)
+        check_out_dims(func, result, outputs, dims)
     if None in dims:
-        _refuse_varying(func, trace, in_dims, result, outputs, dims)
+        refuse_varying(func, trace, in_dims, result, outputs, dims)
     graph = close(trace, outputs, len(operands))
     sources = [source for source, _ in trace.captures] if trace.captures else []
     has_effects = trace.token is not None
@@ -226,7 +241,7 @@ def _run_traced(
     if has_effects:
         out_mapped += (False,)
 
-    columns = _last(outputs, dims) if any(dims) else ()
+    columns = last_of(outputs, dims) if any(dims) else ()
 
     def params(size: DimLike) -> dict[str, Any]:
         return {
@@ -256,25 +271,32 @@ def _run_traced(
     code = getattr(func, "__code__", None)
     defined = None if code is None else (code.co_filename, code.co_firstlineno)
     key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, defined, *options)
+    make = lambda: program(graph, params(BATCH if fixed is None else fixed))  # noqa: E731
     try:
-        found = execute(
-            key, lambda: program(graph, params(BATCH if fixed is None else fixed)), arguments
-        )
+        found = execute(key, make, arguments)
     except CutOffError as error:
         if has_effects or state.room == len(ROOM) - 1:  # some effects may have happened
             raise
-        operands, in_dims = operands[:count], in_dims[:count]
         try:
             with _more_room():
-                return _run_traced(func, operands, in_dims, size, call, out_dims, options, path)
+                return _run_traced(*given, kept_as)
         except UnsupportedError as again:
             raise (again if isinstance(again, CutOffError) else error) from None
     if has_effects:
         found.pop()
+    elif kept_as is not None and is_read_off and not (trace.number or assigned or left):
+        keep(func, kept_as, Kept(key, make, sources, structure, dims))
     assign(assignments)
     results = own(found, arguments)
     _leave(left, results, size)
     return _assemble(structure, results, dims[: len(results)])
+
+
+def _run_again(known: Kept, operands: Sequence[Any]) -> Any:
+    """Map a function of which a trace was kept."""
+    arguments = [*operands, *known.sources]
+    results = own(execute(known.key, known.make, arguments), arguments)
+    return _assemble(known.structure, results, [*known.dims])
 
 
 class _Example(NamedTuple):
@@ -435,95 +457,6 @@ def _warn_of_lost_writes(
             "<unknown>" if location is None else location.file,
             0 if location is None else location.line,
         )
-
-
-def _check_out_dims(func: Any, result: Any, outputs: list[Value], dims: list[int | None]) -> None:
-    for index, (dim, value) in enumerate(zip(dims, outputs, strict=True)):
-        if dim and not -len(value.type.shape) - 1 <= dim <= len(value.type.shape):
-            raise ValueError(
-                f"vmap({function_name(func)}): out_dims is {dim} for "
-                f"{tree.paths(result, 'the result')[index]}, which has {len(value.type.shape) + 1} "
-                f"dimensions with the batch{where()}"
-            )
-
-
-def _last(outputs: list[Value], dims: list[int | None]) -> tuple[bool, ...]:
-    """Return which results have the batch last: they are best made so, examples side by side.
-
-    Empty if there are none.
-    """
-    ranks = [len(value.type.shape) for value in outputs]
-    found = [rank > 0 and dim in (-1, rank) for rank, dim in zip(ranks, dims, strict=True)]
-    return tuple(found) if any(found) else ()
-
-
-def _refuse_varying(
-    func: Callable[..., Any],
-    trace: Trace,
-    in_dims: Sequence[int | None],
-    result: Any,
-    outputs: list[Value],
-    dims: list[int | None],
-) -> None:
-    """Raise for a result without batch (``out_dims`` None) that depends on the example."""
-    makers = _varying(trace, trace.operations, in_dims)
-    for index, (value, dim) in enumerate(zip(outputs, dims, strict=True)):
-        if dim is None and value in makers:
-            raise ValueError(
-                f"vmap({function_name(func)}): {tree.paths(result, 'the result')[index]} differs "
-                f"from example to example{at(makers[value]) or where()}, so its "
-                "out_dims cannot be None"
-            )
-
-
-def _varying(
-    trace: Trace, operations: Sequence[Operation], in_dims: Sequence[int | None]
-) -> dict[Value, Any]:
-    """Return the values that may differ from example to example, each with where it was made."""
-    makers: dict[Value, Any] = {
-        value: None for value, axis in zip(trace.inputs, in_dims, strict=False) if axis is not None
-    }
-    if trace.number is not None:
-        makers[trace.number] = None
-    for op in operations:
-        if op.has_effect or not makers.keys().isdisjoint(op.operands):
-            makers.update(dict.fromkeys(op.results, op._place))
-    return makers
-
-
-def _uniform(
-    func: Callable[..., Any],
-    trace: Trace,
-    in_dims: Sequence[int | None],
-    assigned: Sequence[Assigned],
-) -> list[tuple[Variable, Any]]:
-    """Return what a mapped function assigns to variables, computed outside of the map.
-
-    Raises
-    ------
-    ValueError
-        If it differs from example to example.
-    """
-    # Of a loop that computes what varies too, no more than what the assigned values need.
-    graph = Graph(trace.inputs, trace.operations, [value for _, value, _ in assigned])
-    graph = eliminate_dead(graph)
-    makers = _varying(trace, graph.operations, in_dims)
-    for (variable, _, line), value in zip(assigned, graph.outputs, strict=True):
-        if value in makers:
-            raise ValueError(
-                f"vmap({function_name(func)}): the variable {variable.name!r} is assigned what "
-                f"differs from example to example{at(line)}, and it has one "
-                "value for all. Return the values, and assign what is made of them, as their mean"
-            )
-    into = current_trace() or state.ambient()
-    values = replayed(graph, trace, into)
-    return [(a.variable, Tensor(into, x)) for a, x in zip(assigned, values, strict=True)]
-
-
-def assign(assignments: Sequence[tuple[Variable, Any]]) -> None:
-    """Make arrays, or tensors of the trace that is recorded now, the values of variables."""
-    for variable, x in assignments:
-        variable.become(x)
 
 
 def _numbers(size: int | Dim, outer: Trace | None) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lanewise.api.mapping import as_array, assign, called, close, output_value
+from lanewise.api.mapping import as_array, called, close, output_value
+from lanewise.api.results import assign
 from lanewise.autograph.calls import fn
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph

@@ -366,7 +366,9 @@ def map_call(
 
     if collect is not None:
         return collected(collect, func, operands, axes, size, call, place, options, name)
-    return run_map(func, operands, axes, size, call, place, options, name)
+    is_simple = len(operands) == len(leaves) and type(out_dims) in (int, NoneType)
+    alike = (structure, out_dims) if is_simple else None
+    return run_map(func, operands, axes, size, call, place, options, name, alike=alike)
 
 
 def _told_not_mapped(args: Any, kwargs: Any, dims: list[int | None], position: int) -> str:

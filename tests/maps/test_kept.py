@@ -1,0 +1,196 @@
+"""A map that is called again runs its trace again, as long as it depends on nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lanewise as lw
+from lanewise.api import kept, mapping
+
+XS = np.arange(12.0).reshape(4, 3) - 5
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """The functions that were traced, one after the other."""
+    found = []
+    trace = mapping._example
+
+    def noted(func, *args):
+        found.append(func)
+        return trace(func, *args)
+
+    monkeypatch.setattr(mapping, "_example", noted)
+    kept.forget()
+    return found
+
+
+def norm(x):
+    return x / np.sqrt((x * x).sum() + 1)
+
+
+def same(got, want):
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_calls_alike_are_traced_once(traced):
+    results = [lw.vmap(norm)(XS) for _ in range(3)]
+    for result in results:
+        same(result, np.stack([norm(x) for x in XS]))
+    results[0][:] = 7  # nobody else's
+    for xs in (XS[:1], XS[::-1], XS[:0:-2], np.asfortranarray(XS)):
+        same(lw.vmap(norm)(xs), np.stack([norm(x) for x in xs]))
+    assert len(traced) == 1
+    mapped = lw.vmap(norm)
+    mapped(XS), mapped(XS + 1)
+    assert len(traced) == 1
+
+
+def test_what_decides_a_trace(traced):
+    for made, xs in (
+        (lw.vmap(norm), XS),
+        (lw.vmap(norm), XS[:, :2]),
+        (lw.vmap(norm), XS.astype(np.float32)),
+        (lw.vmap(norm, in_dims=1), XS),
+        (lw.vmap(norm, out_dims=1), XS),
+        (lw.vmap(norm, fastmath=True), XS),
+        (lw.vmap(norm, chunk_size=2), XS),
+    ):
+        before = len(traced)
+        first = made(xs)
+        assert len(traced) == before + 1
+        same(made(xs), first)
+        assert len(traced) == before + 1
+    assert lw.vmap(norm, out_dims=1)(XS).shape == (3, 4)
+    assert lw.vmap(norm)(XS[:0]).shape == (0, 3)
+
+
+def test_an_argument_that_all_get(traced):
+    def f(x, w, b=1.0):
+        w[0] += b
+        return x @ w
+
+    w = np.ones(3)
+    for _ in range(2):
+        same(lw.vmap(f, in_dims=(0, None))(XS, w), XS @ [2.0, 1, 1])
+    same(lw.vmap(f, in_dims=(0, None))(XS, w + 1), XS @ [3.0, 2, 2])
+    same(lw.vmap(f, in_dims=(0, 0))(XS, np.ones((4, 3))), XS @ [2.0, 1, 1])
+    assert len(traced) == 2
+    np.testing.assert_array_equal(w, 1)
+    # A number is a constant of the trace.
+    for number in (2.0, 3.0):
+        same(lw.vmap(f, in_dims=(0, None, None))(XS, w, number), XS @ [1 + number, 1, 1])
+    f.__defaults__ = (9.0,)
+    same(lw.vmap(f, in_dims=(0, None))(XS, w), XS @ [10.0, 1, 1])
+
+
+FACTOR, TABLE, WEIGHTS = 2.0, [1.0, 2.0, 3.0], np.array([1.0, 0.0, 1.0])
+
+
+def helper(x):
+    return x * FACTOR + TABLE[0]
+
+
+def reaching(x):
+    return helper(x) @ WEIGHTS
+
+
+def test_what_the_function_reaches_changes(traced, monkeypatch):
+    def check():
+        for _ in range(2):
+            same(lw.vmap(reaching)(XS), np.stack([reaching(x) for x in XS]))
+
+    check()
+    assert len(traced) == 1
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    check()
+    TABLE[0] = 9.0
+    check()
+    WEIGHTS[1] = 5.0
+    check()
+    monkeypatch.setitem(globals(), "helper", lambda x: x - 1)
+    check()
+    assert len(traced) == 5
+    monkeypatch.setattr(reaching, "__code__", norm.__code__)
+    same(lw.vmap(reaching)(XS), np.stack([norm(x) for x in XS]))
+    TABLE[0], WEIGHTS[1] = 1.0, 0.0
+
+
+def test_closures(traced):
+    for scale in (2.0, 2.0, 3.0):
+        for _ in range(2):
+            same(lw.vmap(lambda x: x * scale)(XS), XS * scale)  # noqa: B023
+    count = 1.0
+
+    def counted(x):
+        return x * count
+
+    for count in (4.0, 4.0, 5.0):
+        same(lw.vmap(counted)(XS), XS * count)
+    assert len(traced) == 4
+
+
+def test_errors_of_examples(traced):
+    def pick(i):
+        return WEIGHTS[i]
+
+    lw.vmap(pick)(np.array([0, 1]))
+    for _ in range(2):
+        with pytest.raises(IndexError, match="in example 1"):
+            lw.vmap(pick)(np.array([0, 7]))
+    assert len(traced) == 1
+
+
+def test_lengths_that_need_more_room(traced):
+    table = np.arange(6.0)
+
+    def window(i):
+        return table[i : i + 4].sum()
+
+    for numbers in ([0, 1], [1, 5], [0, 1], [5, 4]):
+        same(lw.vmap(window)(np.array(numbers)), np.stack([window(i) for i in numbers]))
+
+
+def test_what_is_not_kept(traced, capsys):
+    def prints(x):
+        print("called")
+        return x
+
+    log = []
+
+    def logs(x):
+        log.append(1)
+        return x
+
+    class Scaled:
+        factor = 2.0
+
+        def __call__(self, x):
+            return x * self.factor
+
+    scaled = Scaled()
+    for f in (prints, logs, scaled):
+        before = len(traced)
+        for _ in range(3):
+            lw.vmap(f)(XS)
+        assert len(traced) == before + 3
+    assert capsys.readouterr().out.count("called") == 12
+    assert len(log) == 12
+    scaled.factor = 3.0
+    same(lw.vmap(scaled)(XS), XS * 3)
+
+
+def test_one_that_is_explained(traced, capsys):
+    for _ in range(2):
+        lw.vmap(norm)(XS)
+        assert "vmap of norm" in str(lw.explain(lw.vmap(norm), XS))
+    assert len(traced) == 3
+
+
+def test_it_is_forgotten(traced):
+    lw.vmap(norm)(XS)
+    lw.clear_cache()
+    lw.vmap(norm)(XS)
+    assert len(traced) == 2
