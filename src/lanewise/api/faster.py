@@ -14,11 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.api.contained import Unchanged, contained
-from lanewise.api.keys import is_data
+from lanewise.api.contained import Unchanged
 from lanewise.api.refused import PlainWay, is_open
-from lanewise.api.tracing import Arguments
-from lanewise.api.vmap import Mapped
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.owning import is_apart, own
 from lanewise.trace import tree
@@ -146,7 +143,6 @@ class Postponed:
     """A trace that takes longer than it is worth so far: calls run the function itself.
 
     It is tried again when they have taken long enough.
-
     """
 
     def __init__(self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool) -> None:
@@ -206,41 +202,5 @@ class Postponed:
         self.least = min(self.least, nanoseconds)
 
 
-def postponable(
-    func: Any, arguments: Arguments, known: Postponed | None = None
-) -> Postponed | None:
-    """Return what bounds how long a function may be traced, if calls may run the function itself.
-
-    Parameters
-    ----------
-    func
-        The user's function.
-    arguments
-        Those of a call of it.
-    known
-        What was returned for another attempt.
-    """
-    if not (is_open() and arguments.is_plain):
-        return None
-    if known is not None and known.unchanged():
-        return known
-    constants = [
-        x for x, key in zip(arguments.leaves, arguments.keys, strict=True) if not is_data(key)
-    ]
-    is_map = isinstance(func, Mapped)
-    if isinstance(func, Mapped):
-        if not func.is_usual:
-            return None
-        func = func.__wrapped__
-    # What a map gives is stacked, so it shares no memory with what the function reaches.
-    unchanged = contained([func, *constants], with_data=is_map)
-    return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
-
-
 def _call_again() -> NoReturn:
     raise PlainCall(-1, None)
-
-
-def itself(func: Any) -> Any:
-    """Return what runs a function as it stands: a map as the plain loop."""
-    return func.looped() if isinstance(func, Mapped) else func

@@ -14,12 +14,13 @@ import numpy as np
 from lanewise.api import nested
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.elsewhere import answers
-from lanewise.api.faster import FasterPlain, Postponed, itself, postponable
+from lanewise.api.faster import FasterPlain, Postponed
 from lanewise.api.features import features_of
 from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
+from lanewise.api.postponable import itself, postponable
 from lanewise.api.refused import PlainWay
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec

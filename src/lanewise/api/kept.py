@@ -2,55 +2,112 @@
 
 ``lw.vmap(f)(xs)`` makes a new map each time, so what is kept belongs to the code of `f`, with what
 its closure and its defaults hold. A trace is as good as a new one while all that the function
-reaches is as it was (`lanewise.api.contained`); of functions that reach more none is kept.
+reaches is as it was (`lanewise.api.contained`); of functions that reach more none is kept. So is
+the plain loop, which runs where it is measured to be faster (`lanewise.runtime.race`).
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from functools import partial
+from time import perf_counter_ns
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from lanewise.api.contained import Unchanged, contained
+from lanewise.api.faster import FIRST, PATIENCE, Postponed
+from lanewise.api.plain import plainly
+from lanewise.api.refused import may_run_itself
+from lanewise.errors import CutOffError
 from lanewise.ir.graph import Graph
-from lanewise.runtime.dispatch import is_observed
+from lanewise.passes.survive import is_raising
+from lanewise.runtime.dispatch import executable_of, execute, is_observed
+from lanewise.runtime.owning import own
+from lanewise.runtime.race import Race
+from lanewise.trace.limits import TookTooLong, limited
 
 #: So many traces are kept of one code, and so many bytes of what each takes beside arguments.
 MOST, MOST_BYTES = 16, 1 << 20
-_kept: WeakKeyDictionary[CodeType, dict[Hashable, Kept]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[CodeType, dict[Hashable, Kept | Postponed]] = WeakKeyDictionary()
 
 
-class Kept(NamedTuple):
+class Kept:
     """What runs a map again that was traced.
 
-    Attributes
+    Parameters
     ----------
+    func
+        The user's function.
+    unchanged
+        Tells whether all that it reaches is as it was.
     key
-        Of its executable.
+        Of the executable.
     make
         Gives the graph of that, if there is none any more.
     sources
         What the graph takes beside the operands.
-    structure, dims
-        Of the results, and where the batch goes in each.
-    holds, unchanged
-        What its function differs in from others of its code, and what tells whether all else that
-        it reaches is as it was.
+    assemble
+        Makes what the map returns of its outputs.
     """
 
-    key: Hashable
-    make: Callable[[], Graph]
-    sources: Sequence[Any]
-    structure: Any
-    dims: Sequence[int | None]
-    holds: tuple[Any, ...] = ()
-    unchanged: Unchanged | None = None
+    def __init__(
+        self, func: FunctionType, unchanged: Unchanged, key: Hashable, make: Callable[[], Graph],
+        sources: Sequence[Any], assemble: Callable[[list[Any]], Any],
+    ) -> None:  # fmt: skip
+        self._holds, self._unchanged = _holds(func), unchanged
+        self._key, self._make, self._sources = key, make, sources
+        self._assemble = assemble
+        self._race: Race | None = None
+        #: Whether nobody measures any more, and the trace runs.
+        self._is_settled = is_raising()
+
+    def is_of(self, func: FunctionType) -> bool:
+        """Whether it is that of a function of the same code, which reaches the same."""
+        holds = _holds(func)
+        is_alike = len(holds) == len(self._holds) and all(map(operator.is_, holds, self._holds))
+        return is_alike and self._unchanged()
+
+    def run(self, operands: Sequence[Any], plain: Callable[[], Any]) -> Any:
+        """Return what the map gives, by its trace or by the plain loop: whichever is faster."""
+        arguments = [*operands, *self._sources]
+        if self._is_settled:
+            return self._run(arguments)
+        if self._race is None:
+            executable = executable_of(self._key, self._make)
+            self._race = Race(executable, self._unchanged, is_map=True)
+        race = self._race
+        if race.is_plain(arguments):
+            start = perf_counter_ns()
+            try:
+                with limited(race.limit), plainly():
+                    result = plain()
+            except TookTooLong:
+                race.note_exceeded()
+            else:
+                if race.note is not None:
+                    race.note(perf_counter_ns() - start)
+                return result
+        start = perf_counter_ns()
+        result = self._run(arguments)
+        race.note_traced(perf_counter_ns() - start)
+        self._is_settled = race.is_over()
+        return result
+
+    def _run(self, arguments: Sequence[Any]) -> Any:
+        return self._assemble(own(execute(self._key, self._make, arguments), arguments))
 
 
-def find(func: Any, call: Hashable) -> Kept | None:
-    """Return what was kept of a call of a function like this one, which reaches what it did.
+def mapped(
+    func: Any, call: Hashable, operands: Sequence[Any], plain: Callable[[], Any],
+    traced: Callable[..., Any],
+) -> Any:  # fmt: skip
+    """Return what a map gives: by what was kept of a call like this one, or by a new trace.
+
+    Tracing may take as long as under `lanewise.function`; until then the plain loop runs.
 
     Parameters
     ----------
@@ -58,30 +115,65 @@ def find(func: Any, call: Hashable) -> Kept | None:
         The user's function.
     call
         What decides the trace, besides the function.
+    operands
+        The arrays that it is mapped over.
+    plain
+        Runs the plain loop.
+    traced
+        Traces and runs the map. It is given how many nanoseconds tracing may take, and what is
+        called with the parameters of `Kept` from `key` on, and returns that, or None.
     """
-    if type(func) is not FunctionType:
-        return None
-    found = _kept.get(func.__code__, {}).get((func.__code__.co_filename, call))
-    if found is None or is_observed():
-        return None
-    assert found.unchanged is not None
-    holds = _holds(func)
-    is_alike = len(holds) == len(found.holds) and all(map(operator.is_, holds, found.holds))
-    return found if is_alike and found.unchanged() else None
-
-
-def keep(func: Any, call: Hashable, made: Kept) -> None:
-    """Keep what runs a call again, if the function depends on nothing but what is looked at."""
-    size = sum([getattr(source, "nbytes", 0) for source in made.sources])
-    if type(func) is not FunctionType or size > MOST_BYTES:
-        return
-    unchanged = contained([func], with_data=True)
+    found = None
+    if type(func) is FunctionType:
+        found = _kept.get(func.__code__, {}).get((func.__code__.co_filename, call))
+    if type(found) is Kept and found.is_of(func) and not is_observed():
+        with suppress(CutOffError):  # a trace with more room takes its place
+            return found.run(operands, plain)
+    unchanged = None
+    if type(func) is FunctionType and not is_observed():
+        unchanged = contained([func], with_data=True)
     if unchanged is None:
-        return
-    calls = _kept.setdefault(func.__code__, {})
+        return traced(math.inf, lambda *_: None)
+    make = partial(_keepable, func, call, unchanged)
+    if not may_run_itself():
+        return traced(math.inf, make)
+    if type(found) is Postponed and found.unchanged():
+        postponed = found
+    else:
+        postponed = Postponed((), unchanged, is_map=True)
+    try:
+        if postponed is not found or postponed.is_due:
+            return traced(postponed.nanoseconds, make)
+    except TookTooLong as error:
+        postponed.put_off(error)
+        _keep(func.__code__, call, postponed)
+    start = perf_counter_ns()
+    try:
+        with limited(PATIENCE * FIRST), plainly():
+            result = plain()
+    except TookTooLong:
+        return traced(math.inf, make)
+    postponed.note_plain(perf_counter_ns() - start)
+    return result
+
+
+def _keepable(
+    func: FunctionType, call: Hashable, unchanged: Unchanged, key: Hashable,
+    make: Callable[[], Graph], sources: Sequence[Any], assemble: Callable[[list[Any]], Any],
+) -> Kept | None:  # fmt: skip
+    """Return what runs a call again, and is kept; None where it would keep much."""
+    if sum([getattr(source, "nbytes", 0) for source in sources]) > MOST_BYTES:
+        return None
+    made = Kept(func, unchanged, key, make, sources, assemble)
+    _keep(func.__code__, call, made)
+    return made
+
+
+def _keep(code: CodeType, call: Hashable, made: Kept | Postponed) -> None:
+    calls = _kept.setdefault(code, {})
     if len(calls) >= MOST:
         calls.clear()
-    calls[func.__code__.co_filename, call] = made._replace(holds=_holds(func), unchanged=unchanged)
+    calls[code.co_filename, call] = made
 
 
 def forget() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 import warnings
 from collections.abc import Callable, Generator, Hashable, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.api.kept import Kept, find, keep
+from lanewise.api.kept import Kept, mapped
 from lanewise.api.outer import (
     Left,
     is_stateful,
@@ -36,6 +37,7 @@ from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS
+from lanewise.trace.limits import limited
 from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
@@ -183,33 +185,33 @@ def run_map(
     ]
     asked = options, *in_dims, *shapes
     way = PlainWay(func, asked)
+    plain = partial(loop, operands, in_dims, operator.index(size), call, out_dims)
     if not way.is_known():
-        kept_as = None if alike is None else (alike, asked)
         try:
-            if kept_as is not None and (known := find(func, kept_as)) is not None:
-                with suppress(CutOffError):  # a trace with more room takes its place
-                    return _run_again(known, operands)
-            return _run_traced(*given, kept_as)
+            if alike is None:
+                return _run_traced(*given)
+            return mapped(func, (alike, asked), operands, plain, partial(_run_traced, *given))
         except Exception as error:
             if not way.takes(error):
                 raise
     # Outside of the handler: what it raises is the user's, with no exception before it.
-    return way.run(partial(loop, operands, in_dims, operator.index(size), call, out_dims))
+    return way.run(plain)
 
 
 def _run_traced(
     func: Callable[..., Any], operands: Sequence[Any], in_dims: Sequence[int | None],
     size: int | Dim, call: Callable[[list[Tensor]], Any],
     out_dims: Callable[[Any, int], list[int | None]], options: Options, path: Callable[[int], str],
-    kept_as: Hashable | None = None,
+    limit: float = math.inf, kept: Callable[..., Kept | None] | None = None,
 ) -> Any:  # fmt: skip
-    """Map a function as `run_map` does, by its trace, which is kept for such calls."""
+    """Map a function as `run_map` does, by its trace; see `lanewise.api.kept.mapped`."""
     given = func, operands, in_dims, size, call, out_dims, options, path
     outer = current_trace()
     trace = Watched(func)
     trace.randomness = options.randomness
     try:
-        example = _example(func, trace, operands, in_dims, size, call, out_dims, options, path)
+        with limited(limit):
+            example = _example(func, trace, operands, in_dims, size, call, out_dims, options, path)
     except BaseException as error:
         trace.put_back()
         if options.order == SEQUENTIAL and size != 0 and is_stateful(error, trace):
@@ -262,7 +264,7 @@ def _run_traced(
             raise Stop
         assign(assignments)
         _leave(left, results, size)
-        return _assemble(structure, results, dims[: len(results)])
+        return _assemble(structure, dims[: len(results)], results)
     arguments = [*operands, *sources]
     if has_effects:
         arguments.append(None)
@@ -272,31 +274,29 @@ def _run_traced(
     defined = None if code is None else (code.co_filename, code.co_firstlineno)
     key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, defined, *options)
     make = lambda: program(graph, params(BATCH if fixed is None else fixed))  # noqa: E731
+    made = None
+    if kept is not None and is_read_off and not (has_effects or trace.number or assigned or left):
+        made = kept(key, make, sources, partial(_assemble, structure, dims))
     try:
+        if made is not None:
+            return made.run(
+                operands, partial(loop, operands, in_dims, _known(size), call, out_dims)
+            )
         found = execute(key, make, arguments)
     except CutOffError as error:
         if has_effects or state.room == len(ROOM) - 1:  # some effects may have happened
             raise
         try:
             with _more_room():
-                return _run_traced(*given, kept_as)
+                return _run_traced(*given, kept=kept)
         except UnsupportedError as again:
             raise (again if isinstance(again, CutOffError) else error) from None
     if has_effects:
         found.pop()
-    elif kept_as is not None and is_read_off and not (trace.number or assigned or left):
-        keep(func, kept_as, Kept(key, make, sources, structure, dims))
     assign(assignments)
     results = own(found, arguments)
     _leave(left, results, size)
-    return _assemble(structure, results, dims[: len(results)])
-
-
-def _run_again(known: Kept, operands: Sequence[Any]) -> Any:
-    """Map a function of which a trace was kept."""
-    arguments = [*operands, *known.sources]
-    results = own(execute(known.key, known.make, arguments), arguments)
-    return _assemble(known.structure, results, [*known.dims])
+    return _assemble(structure, dims[: len(results)], results)
 
 
 class _Example(NamedTuple):
@@ -481,7 +481,7 @@ def _belongs_to_trace(operands: Sequence[Any], sources: list[Any], has_effects: 
     return any(isinstance(source, tuple) for source in sources)
 
 
-def _assemble(structure: Any, results: list[Any], dims: list[int | None]) -> Any:
+def _assemble(structure: Any, dims: Sequence[int | None], results: list[Any]) -> Any:
     """Return the tree of results, the batch of each moved to where ``out_dims`` wants it."""
     for index, dim in enumerate(dims):
         if dim:

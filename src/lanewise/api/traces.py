@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.concrete import ConcreteFunction
-from lanewise.api.faster import Postponed, itself
+from lanewise.api.faster import Postponed
 from lanewise.api.guards import Guard, guard
 from lanewise.api.keys import Key, described, is_data, references
 from lanewise.api.nested import Calls
+from lanewise.api.postponable import itself
 from lanewise.api.tracing import Arguments
 from lanewise.errors import RetracingWarning
 from lanewise.ir.dims import Dim, Shape

@@ -118,6 +118,11 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
     executable yet; None to keep none. (A graph with host code is not kept: it would keep that code,
     and what it refers to, alive.)
     """
+    return _run(executable_of(key, program), arguments)[0]
+
+
+def executable_of(key: Any, program: Callable[[], Graph]) -> Executable:
+    """Return the executable of a key, which is that of a graph where there is none yet."""
     executable = None if key is None else _cache.get(key)
     if executable is None:
         executable = compile(program())
@@ -126,7 +131,7 @@ def execute(key: Any, program: Callable[[], Graph], arguments: Sequence[Any]) ->
                 _cache[key] = executable
                 if len(_cache) > CACHE_SIZE:
                     _cache.pop(next(iter(_cache)))
-    return _run(executable, arguments)[0]
+    return executable
 
 
 def run(executable: Executable, arguments: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,48 @@
+"""Which functions may run themselves until their trace is worth it, and what runs them then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanewise.api.contained import contained
+from lanewise.api.faster import Postponed
+from lanewise.api.keys import is_data
+from lanewise.api.refused import is_open
+from lanewise.api.tracing import Arguments
+from lanewise.api.vmap import Mapped
+
+
+def postponable(
+    func: Any, arguments: Arguments, known: Postponed | None = None
+) -> Postponed | None:
+    """Return what bounds how long a function may be traced, if calls may run the function itself.
+
+    Parameters
+    ----------
+    func
+        The user's function.
+    arguments
+        Those of a call of it.
+    known
+        What was returned for another attempt.
+    """
+    if not (is_open() and arguments.is_plain):
+        return None
+    if known is not None and known.unchanged():
+        return known
+    constants = [
+        x for x, key in zip(arguments.leaves, arguments.keys, strict=True) if not is_data(key)
+    ]
+    is_map = isinstance(func, Mapped)
+    if isinstance(func, Mapped):
+        if not func.is_usual:
+            return None
+        func = func.__wrapped__
+    # What a map gives is stacked, so it shares no memory with what the function reaches.
+    unchanged = contained([func, *constants], with_data=is_map)
+    return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
+
+
+def itself(func: Any) -> Any:
+    """Return what runs a function as it stands: a map as the plain loop."""
+    return func.looped() if isinstance(func, Mapped) else func
