@@ -37,6 +37,8 @@ CLOSE, ROUNDS = 4, 3
 #: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
 #: can be given up; before the first call, too, but for no longer than that.
 EARLY, LATE = 10_000_000, 250_000_000
+#: Nanoseconds that an operation of a loop takes to be planned, as far as it stands in no other.
+PLANNED = 1_000_000
 #: How often in a row the plain function may lose until nobody asks again; and how often it must
 #: have won until nobody asks any more who forces a way to run.
 ENOUGH = 3
@@ -92,6 +94,8 @@ class Race:
             self._unmeasured -= 1
             self.note = None
             return not is_observed() and self._unchanged()
+        if self._exceeded and not self._count and self._executable.native is None:
+            self._executable.prepare(arguments)  # which tells whether it is compiled at all
         self.limit = self._limit if self._is_map and self.plain == math.inf else math.inf
         if not (
             self.is_ahead()
@@ -142,8 +146,11 @@ class Race:
         limit = self._limit
         if limit <= EARLY:
             return False
-        if self.traced < math.inf and _calls_numpy_in_loops(self._executable):
-            return True  # no estimate knows how many turns loops take, but the plain ones are less
+        # No estimate knows how many turns loops take of which the data decide it. Those of one
+        # example are fewer, and the loop over all is given up early where it takes long.
+        graph = self._executable.graph
+        if _calls_numpy_in_loops(self._executable) if self.traced < math.inf else _has_while(graph):
+            return True
         return interpreting(self._executable.graph, {}, 0) < DARING * limit
 
     @property
@@ -157,7 +164,7 @@ class Race:
     @property
     def _known(self) -> float:
         """Nanoseconds that a call of the trace takes, or at most should take."""
-        return self.traced if self.traced < math.inf else CLOSE * self._interpreted
+        return self.traced if self.traced < math.inf else CLOSE * self._interpreted + self._planned
 
     def note_exceeded(self) -> None:
         """Note that a call of the plain function was given up."""
@@ -171,6 +178,12 @@ class Race:
     def _interpreted(self) -> float:
         """Nanoseconds that interpreting what was traced should take."""
         return interpreting(self._executable.graph, {})
+
+    @cached_property
+    def _planned(self) -> float:
+        """Nanoseconds that it should take to plan what was traced, before its first call."""
+        loops = [op for op in self._executable.graph.walk() if op.primitive in LOOPS]
+        return PLANNED * sum([len(region.operations) for op in loops for region in op.regions])
 
     @cached_property
     def _estimated(self) -> float:
