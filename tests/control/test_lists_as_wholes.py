@@ -47,6 +47,15 @@ def sorted_by_a_key(x):
     return len(first), total, sum([r * p[1] for r, p in enumerate(plain)]), sum(p[0] for p in first)
 
 
+@program(np.array([[1, 0, 1], [1, 1, 1], [0, 0, 0]], np.uint8))
+def equal_to_an_arrays_list(s):
+    kept = []
+    for v in s:
+        if v > 0:
+            kept.append(int(v))
+    return kept == s.tolist(), s.tolist() == kept, kept == list(s), kept != [1, 1, 1]
+
+
 @program(A, K)
 def in_order_at_all_times(prices, amounts):
     """An order book: sorted where something was appended, shortened and changed at its front."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from support.everywhere import assert_like_the_loop
 
 XS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
 ODD = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan, np.inf])
@@ -727,3 +728,64 @@ def test_the_iteration_decides_a_class_in_the_body():
     wanted = [func(n) for n in numbers]
     np.testing.assert_array_equal(lw.vmap(func)(numbers), wanted)
     np.testing.assert_array_equal([lw.function(func)(n) for n in numbers], wanted)
+
+
+# --- names that a turn binds first in a try -------------------------------------------------------
+
+
+def bound_in_a_turn(p):
+    for _ in range(30):
+        try:
+            d = np.linalg.solve(np.eye(2) + p, p)
+        except np.linalg.LinAlgError:
+            d = p
+        p = p - d
+    return p
+
+
+def bound_before(p):
+    d = p * 0
+    for _ in range(30):
+        try:
+            d = np.linalg.solve(np.diag(np.round(p)), p)
+        except np.linalg.LinAlgError:
+            d = d + 1
+        p = p - 0.3 * d
+    return p, d
+
+
+def bound_as_the_data_last(p):
+    n = 0
+    while np.abs(p).max() > 0.1 and n < 40:
+        try:
+            d = np.linalg.inv(np.diag(np.round(p)))[0]
+            e = d * 2
+        except np.linalg.LinAlgError:
+            e = p * 0.5
+        p = p - 0.3 * e
+        n += 1
+    return p, n
+
+
+def left_by_continue(p):
+    t = 0.0
+    for _ in range(25):
+        try:
+            d = np.linalg.solve(np.diag(np.round(p)), p) if p[0] > 0.3 else 0.5 * p
+        except np.linalg.LinAlgError:
+            p = p * 0.5
+            continue
+        t += d.sum()
+        p = p - 0.3 * d
+    return p, t
+
+
+BOUND = [bound_in_a_turn, bound_before, bound_as_the_data_last, left_by_continue]
+
+
+@pytest.mark.parametrize("f", BOUND)
+def test_what_a_turn_binds_first_in_a_try(f):
+    """What an earlier recording of the turn has left there is nothing that examples hold."""
+    ps = 2 * np.random.default_rng(0).normal(size=(7, 2))
+    ps[1] = 0
+    assert_like_the_loop(f, ps)

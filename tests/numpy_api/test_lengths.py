@@ -247,6 +247,33 @@ def test_derivatives_through_them(func):
 # --- programs that nobody wrote ------------------------------------------------------------------
 
 
+def interpolated_where_it_is_high(a, n):
+    out = a.copy()
+    if n > -5:
+        high = a > 0.1 * n
+        out[high] = np.interp(np.flatnonzero(high), np.arange(7), a)
+    return out
+
+
+def of_two_masks(a, n):
+    out, first, second = a.copy(), a > 0.1 * n, np.abs(a) > 0.1 * np.abs(a[0])
+    third = a[::-1] > 0.1 * n
+    out[first] = np.where(out[first] > 0.5, a[::-1][third], 2 * a[first])
+    return out, a[first].sum() + a[second].sum(), (a[first] * a[::-1][third]).sum()
+
+
+@pytest.mark.parametrize("name", ["interpret", "native"])
+@pytest.mark.parametrize("func", [interpolated_where_it_is_high, of_two_masks])
+def test_as_many_elements_by_another_mask(func, name):
+    with backend(name):
+        made = lw.function(lw.vmap(func))
+        got = [made(A, N) for _ in range(3)][-1]
+    want = [func(a, n) for a, n in zip(A, N, strict=True)]
+    columns = zip(*want, strict=True) if isinstance(got, tuple) else [want]
+    for x, column in zip(got if isinstance(got, tuple) else (got,), columns, strict=True):
+        np.testing.assert_allclose(x, np.stack(column), rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["interpret", "native"])
 @pytest.mark.parametrize("seed", seeds(24))
 def test_random_programs(seed, name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -292,6 +293,90 @@ def test_other_generators_of_an_example() -> None:
     found = lw.vmap(nested)(np.zeros((2, 3)))
     assert np.unique(found).size == 3
     np.testing.assert_array_equal(found[0], found[1])
+
+
+def in_a_choice(make, draw):
+    def f(x):
+        rng = make(7)
+        found = x if x > 0 else draw(rng)
+        return found, draw(rng)
+
+    return f
+
+
+def in_a_test(make, draw):
+    def f(x):
+        rng = make(7)
+        if x > 0 and draw(rng) > 2:
+            return -1.0
+        return draw(rng)
+
+    return f
+
+
+def in_a_loop(make, draw):
+    def f(x):
+        rng, n = make(7), 0
+        for _ in range(6):
+            if x <= 0 or draw(rng) < x:
+                n += 1
+            x = -x
+        return n
+
+    return f
+
+
+def beside_lists(make, draw):
+    def f(x):
+        rng, kept = make(7), []
+        if x > 0:
+            kept.append(x)
+        return draw(rng) + len(kept)
+
+    return f
+
+
+OWN = [
+    (np.random.default_rng, lambda rng: rng.random()),
+    (np.random.RandomState, lambda rng: rng.rand()),
+    (random.Random, lambda rng: rng.random()),
+]
+
+
+@pytest.mark.parametrize(("make", "draw"), OWN)
+def test_own_generators_that_only_some_examples_ask(make, draw) -> None:
+    """They are refused: each draws once, while it is traced."""
+    x = np.array([-1.0, 0.5, 0.2, 0.0])
+    for program in (in_a_choice, in_a_test, in_a_loop):
+        f = program(make, draw)
+        for called, argument in ((lw.vmap(f), x), (lw.function(f), x[1])):
+            with pytest.raises(lw.UnsupportedError, match="draws where the data steer"):
+                called(argument)
+    f = beside_lists(make, draw)
+    np.testing.assert_array_equal(lw.vmap(f)(x), [f(v) for v in x])
+
+
+@pytest.mark.parametrize(("make", "draw"), OWN)
+def test_own_generators_of_traced_functions(make, draw) -> None:
+    def walked(x):
+        rng = make(7)
+        for _ in range(60):
+            x = x + draw(rng)
+        return x
+
+    with warnings.catch_warnings(action="error"):  # it is the same in plain Python, too
+        made = lw.function(walked)
+        for v in (0.0, 1.5):
+            assert made(np.float64(v)) == walked(v)
+
+    def steered(x):
+        rng = make(7)
+        while x < 3:
+            x = x + draw(rng)
+        return x
+
+    with pytest.raises(lw.UnsupportedError, match="draws where the data steer"):
+        lw.function(steered)(np.float64(0))
 
 
 def test_what_cannot_be_drawn_for_each_example() -> None:

@@ -73,6 +73,10 @@ class Unchanged:
         self._arrays, self._data = walk.arrays, walk.data
         self.has_data = bool(walk.arrays or walk.data)
 
+    def keeps(self, func: Any) -> bool:
+        """Whether it keeps a function alive, which others reach by their closures."""
+        return any([value is func for _, value in self._cells])
+
     def put_back(self) -> bool:
         """Give arrays, lists and dicts what they held; return whether one of them had changed."""
         arrays = [(x, kept) for x, kept in self._arrays if (x.dtype, x.shape, x.tobytes()) != kept]

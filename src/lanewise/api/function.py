@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from types import MethodType
 from typing import Any, NamedTuple, NoReturn
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.api import nested
+from lanewise.api.compiled import executable_of
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.elsewhere import answers
 from lanewise.api.faster import FasterPlain, Postponed
@@ -31,10 +32,7 @@ from lanewise.api.writing import PlainCall, is_written_through
 from lanewise.autograph.calls import fn
 from lanewise.errors import EndlessRecursionError, annotate, at, function_name, shown
 from lanewise.ir.dims import Dim, Shape
-from lanewise.ir.graph import Graph
 from lanewise.ir.location import here
-from lanewise.passes.survive import INTERNAL
-from lanewise.runtime.tiers import COMPILE, INTERPRET, Executable
 from lanewise.trace import tree
 from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.tensor import Tensor, read
@@ -368,7 +366,7 @@ class Function:
                         'where they are the same, give them one name: lw.TensorSpec(["n", "n"]))',
                     )
                 raise
-        make = partial(_executable, self._name, options.compile)
+        make = partial(executable_of, self._name, options.compile)
         concrete = ConcreteFunction(
             self._name,
             self._parameters,
@@ -581,24 +579,3 @@ def _shape_of(spec: TensorSpec, path: str) -> Shape:
             "which None is any size"
         )
     return symbolic(spec.shape, path)
-
-
-def _executable(
-    name: str, compile: bool | None, graph: Graph, lent: Mapping[int, int]
-) -> Executable:
-    """Return what runs a graph; raise `ValueError` if it must be compiled and cannot be."""
-    executable = Executable(graph, {None: None, False: INTERPRET, True: COMPILE}[compile], lent)
-    if compile:
-        left = [it for it in executable.uncompiled() if INTERNAL not in it[1]]
-        found = [f"{_told(op.primitive.name, reason)}{at(op._place)}" for op, reason in left]
-        if found:
-            listed = "\n  ".join(dict.fromkeys(found))
-            raise ValueError(
-                f"{name} cannot be compiled, as experimental_compile asks:\n  {listed}"
-            )
-    return executable
-
-
-def _told(name: str, reason: str) -> str:
-    """Return why an operation cannot be compiled, with its name."""
-    return reason if reason.startswith(name) else f"{name}: {reason}"

@@ -132,7 +132,7 @@ def mapped(
     unchanged = None
     if type(func) is FunctionType and not is_observed():
         unchanged = contained([func], with_data=True)
-    if unchanged is None:
+    if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)
     if not may_run_itself():

@@ -17,8 +17,9 @@ from weakref import ref
 
 import numpy as np
 
+from lanewise.api.compiled import executable_of
 from lanewise.api.concrete import ConcreteFunction
-from lanewise.api.function import Function, _executable
+from lanewise.api.function import Function
 from lanewise.api.keys import is_data, key_of
 from lanewise.api.parameters import Parameters
 from lanewise.api.saved_file import packed, unpacked
@@ -383,7 +384,7 @@ class _Reader:
             arguments,
             shapes,
             recording,
-            partial(_executable, name, compile),
+            partial(executable_of, name, compile),
             compile,
         )
         return concrete.keep()

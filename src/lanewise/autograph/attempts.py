@@ -157,7 +157,7 @@ class Attempt:
         keeper = self.keeper
         keeper.track_changed(self.base)
         known = self.frame.f_locals if self.names else {}
-        values = {name: settle(known.get(name, Undefined(name))) for name in self.names}
+        values = {name: living(settle(known.get(name, Undefined(name)))) for name in self.names}
         for label, slot in keeper.slots.values():
             value = living(settle(slot.get()))
             if value is not DONT_CARE:

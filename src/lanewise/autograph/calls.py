@@ -91,8 +91,7 @@ def fn(f: Any, is_first: bool = False) -> Any:
     kind = type(f)
     if kind is MethodType and type(f.__self__) is Tensor:  # most calls of all, so asked first
         return f
-    make = MAKERS.get(kind)
-    found = _other(f) if make is None else make(f)
+    found = MAKERS.get(kind, _other)(f)
     if state.has_contents or is_first:
         found = ON_CONTENTS["call"](f, found)
     trace = state.trace
@@ -239,7 +238,7 @@ def _method(f: Any) -> Any:
     if stream is not None:
         return stream
     function = f.__func__
-    found = _function(function) if type(function) is FunctionType else fn(function)
+    found = MAKERS.get(type(function), _other)(function)
     if found is not function:
         _known_class(type(f.__self__))
         return MethodType(found, f.__self__)

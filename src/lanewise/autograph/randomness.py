@@ -24,6 +24,8 @@ from lanewise.trace.trace import state
 #: Draws in a mapped function: of the method, its arguments and keywords. It gives None if there is
 #: no map, else what draws instead.
 MAPPED: list[Callable[..., Callable[[], Any] | None]] = []
+#: Whether a generator belongs to what is traced.
+OWN: list[Callable[[Any], bool]] = []
 #: What a generator has beside methods that draw.
 _OTHERS = {"bit_generator", "spawn", "seed", "get_state", "set_state", "getstate", "setstate"}
 
@@ -31,7 +33,7 @@ _OTHERS = {"bit_generator", "spawn", "seed", "get_state", "set_state", "getstate
 def _draw(method: Any, *args: Any, **kwargs: Any) -> Any:
     """Draw numbers of a generator that is not Lanewise's, while something is traced."""
     instead = MAPPED[0](method, args, kwargs) if MAPPED else None
-    if state.function is not None:
+    if state.function is not None and not (OWN and OWN[0](method.__self__)):
         place = here()
         if place is not None:
             location = Location(*place)

@@ -25,11 +25,12 @@ from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns
 from lanewise.trace.data_indexing import require_whole
 from lanewise.trace.origins import origin_of
 from lanewise.trace.regions import Region, note_attribute
+from lanewise.trace.scratch import is_around
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
 from lanewise.trace.tensor import Tensor, as_tensor, weak
 from lanewise.trace.tensor_array import TensorArray
-from lanewise.trace.trace import require_trace, state
+from lanewise.trace.trace import Trace, require_trace, state
 
 
 class Items(ABC):
@@ -237,12 +238,14 @@ class Elements(Items):
 class Listed(Items):
     """The elements of a list or tuple."""
 
-    __slots__ = ("_table", "items")
+    __slots__ = ("_home", "_table", "items")
     stands_for = "list"
 
     def __init__(self, items: Any) -> None:
         self.items = items
         self._table: Table | None = None
+        #: Where that was made: a region that was given up since has no use for others.
+        self._home: Trace | None = None
         self._taken = 0
 
     @property
@@ -259,8 +262,8 @@ class Listed(Items):
         return True
 
     def _as_table(self) -> Table:
-        if self._table is None:
-            self._table = Table(self.items)
+        if self._table is None or not is_around(self._home):
+            self._table, self._home = Table(self.items), state.trace
         return self._table
 
     def at(self, position: Any) -> Any:

@@ -127,9 +127,21 @@ class _Part:
         if op.primitive is cast:  # NaN is no integer
             kinds = [v.type.dtype.kind for v in (op.operands[0], op.results[0])]
             return kinds[0] not in "fc" or kinds[1] in "fc"
+        if not all([self._is_repeated(value, op.results[0]) for value in op.operands]):
+            return False
         if op.primitive is broadcast_to:
             return True
         return is_elementwise(op) and not may_fail(op) and _cost(op) <= MOST_INSTRUCTIONS
+
+    def _is_repeated(self, value: Value, result: Value) -> bool:
+        """Whether an operand has the size where its result has it, or is one for all of that.
+
+        It may have as many elements by another mask, which are not those at the same places.
+        """
+        own, into = self._axis(value), self._axis(result)
+        assert own is not None and into is not None
+        place = into - result.type.ndim + value.type.ndim
+        return into == -1 or own != -1 or place < 0 or value.type.shape[place] == 1
 
     # --- of the whole arrays ------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """NumPy's and Python's own generators in mapped functions: what the map says of random numbers.
 
-One that is made with a seed in the function itself belongs to it: it gives each example the same.
+One that is made with a seed in the function itself belongs to it: it gives each example, and each
+call of a traced function, the same.
 Others are refused with ``randomness="error"``. With "same" they draw once, while the function is
 traced. With "different", and where what they are given is traced or they draw in a loop of the
 data's, they give a key, and Lanewise draws what the method says: so the numbers still are a
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.calls import MAKERS, ROWS, replaces
-from lanewise.autograph.randomness import MAPPED
+from lanewise.autograph.randomness import MAPPED, OWN
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.random.generator import Generator
@@ -61,7 +62,7 @@ def mapped(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callab
         if state.trace is not home:
             raise UnsupportedError(
                 f"{method.__name__}() draws where the data steer{at(here())}, from a generator "
-                "that is made in the mapped function: it would draw once, while that is traced. "
+                "that is made in the function: it would draw once, while that is traced. "
                 "Use lw.random.default_rng(seed), which draws as the code runs"
             )
         return lambda: method(*args, **kwargs)
@@ -72,7 +73,13 @@ def mapped(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callab
     return lambda: _drawn(method, args, kwargs)
 
 
+def is_own(owner: Any) -> bool:
+    """Whether a generator is made in what is traced, with a seed: each call draws the same."""
+    return _home_of(owner) is not None
+
+
 MAPPED.append(mapped)
+OWN.append(is_own)
 
 
 def _made(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,7 +95,7 @@ def _made(make: Callable[..., Any]) -> Callable[..., Any]:
         found = make(*args, **kwargs)
         trace: Any = state.trace
         seeds = [x for x in (*args, *kwargs.values()) if x is not None]
-        if _map_around() is not None and seeds and found is not seeds[0]:
+        if trace is not None and seeds and found is not seeds[0]:
             trace.streams = trace.streams or {}
             trace.streams["made", id(found)] = found, None
         return found

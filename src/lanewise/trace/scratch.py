@@ -360,12 +360,12 @@ def home_of(array: Scratch) -> Trace | None:
     """
     root = array if array._root is None else array._root
     home = root._home
-    while isinstance(home, Region) and not _is_around(home):
+    while isinstance(home, Region) and not is_around(home):
         home = home.parent
-    return home if _is_around(home) else None
+    return home if is_around(home) else None
 
 
-def _is_around(trace: Trace | None) -> bool:
+def is_around(trace: Trace | None) -> bool:
     around = state.trace
     while around is not None and around is not trace:
         around = around.parent
