@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numpy import random as drawn
+from numpy.random import default_rng
 from scipy import stats
 
 import lanewise as lw
@@ -386,19 +387,47 @@ def _with_objects(x):
     return smooth.last, state.x, point.x, len(point.past), deque(x, maxlen=3)[0]
 
 
+def _with_alias(x):
+    numpy = np
+    return numpy.random.rand() + x
+
+
+def _with_own(x):
+    rng = np.random.default_rng(1)
+    while x < 3:
+        x += rng.random()
+    return _with_given(rng, x)
+
+
+def _with_given(rng, x):
+    return rng.random(size=2) @ rng.normal(size=2) + x
+
+
 OPEN = [
     _with_list, _with_array, _with_clock, _with_drawn, _with_print, _with_file, _with_state,
     _with_global, _with_class, _with_import, _model, _model.__call__, _Counting, open, print,
     lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
     lambda x: _Counting()(x), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
     lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
-    lambda x: unknown(x), lambda x: x + np.random.default_rng(0).normal(),  # noqa: F821
+    lambda x: unknown(x), lambda x: x + np.random.default_rng().normal(),  # noqa: F821
+    lambda x: default_rng(x), lambda x: x + default_rng().random(), lambda x: np.random.random(),
+    lambda x: default_rng(None), lambda x: np.random.Generator(x), lambda x: default_rng,
+    _with_alias, lambda x: np.random.default_rng(seed=None).random(),
+]  # fmt: skip
+SEEDED = [
+    lambda x: x + np.random.default_rng(0).normal(), lambda x: default_rng(7).random() + x,
+    lambda x: np.random.RandomState(seed=3).rand() < x, _with_own,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("func", OPEN, ids=lambda f: getattr(f, "__name__", type(f).__name__))
 def test_these_may_depend_on_more_than_their_arguments(func):
     assert contained([func]) is None
+
+
+@pytest.mark.parametrize("func", SEEDED)
+def test_generators_of_a_functions_own_give_the_same_always(func):
+    assert contained([func]) is not None
 
 
 def _helper(x, scale=SCALE, kind="sum"):
@@ -503,6 +532,7 @@ def estimated(monkeypatch):
     monkeypatch.setattr(race, "_least", lambda graph, _: graph / race.DARING)
     monkeypatch.setattr(race, "_itself", lambda graph: graph)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: graph)
+    monkeypatch.setattr(race, "_planning", lambda graph: 0)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
     monkeypatch.setattr(race, "_calls_numpy_in_loops", lambda executable: False)
 
@@ -652,6 +682,7 @@ def test_a_loop_that_is_given_up_leaves_nothing_behind(monkeypatch):
     np.testing.assert_array_equal(x, given)
     (concrete,) = traced._traces.all()
     assert concrete.race._exceeded
+    np.testing.assert_array_equal(traced(x), (given + 1).sum(1))
     assert concrete.race.traced < np.inf
 
 

@@ -96,7 +96,17 @@ def linked(x):
     return np.float32(total)
 
 
-PROGRAMS = [digits, by_text, grouped, memoized, linked]
+def walked(x):
+    rng = np.random.default_rng(11)
+    place, steps = x[0], 0
+    while place < 3 and steps < 50:
+        if rng.random() < 0.7 or place < x[1]:
+            place += rng.normal(0.2)
+        steps += 1
+    return place, steps
+
+
+PROGRAMS = [walked, digits, by_text, grouped, memoized, linked]
 
 
 def stacked(f, xs, *others):

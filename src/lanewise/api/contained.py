@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dis
 import marshal
+import sys
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from types import (
@@ -35,11 +36,11 @@ _LIBRARIES = frozenset(
      "statistics", "typing")
 )  # fmt: skip
 _IMPURE = frozenset(
-    ("breakpoint", "compile", "datetime64", "delattr", "eval", "exec", "fromfile", "fromregex",
-     "genfromtxt", "getattr", "globals", "hash", "id", "input", "io", "load", "loadtxt",
-     "locals", "memmap", "open", "print", "qmc", "random", "rvs", "save", "savetxt", "savez",
-     "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize", "set_printoptions",
-     "tofile", "vars", "__import__")
+    ("Generator", "SeedSequence", "breakpoint", "compile", "datetime64", "delattr", "eval", "exec",
+     "fromfile", "fromregex", "genfromtxt", "getattr", "globals", "hash", "id", "input", "io",
+     "load", "loadtxt", "locals", "memmap", "open", "print", "qmc", "random", "rvs", "save",
+     "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",
+     "set_printoptions", "tofile", "vars", "__import__")
 )  # fmt: skip
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.generic, np.dtype,
@@ -47,6 +48,11 @@ _IMMUTABLE = (
 )  # fmt: skip
 _GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+_CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
+#: What may stand between a function and its first argument.
+_SILENT = frozenset(("CACHE", "PRECALL", "PUSH_NULL"))
+#: What gives random numbers that a seed decides, if there is one.
+_SEEDED = frozenset(("RandomState", "default_rng"))
 _FORBIDDEN = frozenset(("DELETE_GLOBAL", "LOAD_BUILD_CLASS", "STORE_GLOBAL", "STORE_NAME"))
 #: What classes hold beside what their code reads.
 _OF_CLASSES = frozenset(
@@ -278,8 +284,17 @@ def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     globals_, attributes = set(), set()
     #: What was read last, and of which attribute, to be changed.
     read, changed = "", None
-    for instruction in dis.get_instructions(code):
+    instructions = [each for each in dis.get_instructions(code) if each.opname not in _SILENT]
+    for place, instruction in enumerate(instructions):
         kind, name = instruction.opname, instruction.argval
+        if name in _SEEDED and kind in (_GLOBAL | _ATTRIBUTE):
+            if not _is_seed(instructions[place + 1]):
+                raise _Open
+        elif name == "random" and kind in _ATTRIBUTE:
+            is_drawing = read.startswith(("LOAD_FAST", "CALL")) and _is_method(instruction)
+            if is_drawing or instructions[place + 1].argval in _SEEDED:
+                read = kind
+                continue
         if kind == "STORE_ATTR":  # of an object that is its own
             if not read.startswith("LOAD_FAST") and changed != name:
                 raise _Open
@@ -305,13 +320,26 @@ def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(globals_), frozenset(attributes)
 
 
+def _is_seed(instruction: dis.Instruction) -> bool:
+    """Whether what is loaded next is a number, as for a generator that draws the same always."""
+    return instruction.opname in _CONSTANT and type(instruction.argval) is int
+
+
+def _is_method(instruction: dis.Instruction) -> bool:
+    """Whether an attribute is loaded to be called."""
+    if instruction.opname == "LOAD_METHOD":
+        return True
+    return sys.version_info >= (3, 12) and bool((instruction.arg or 0) & 1)
+
+
 def _is_of_library(x: Any) -> bool:
     """Whether an object is a function or a class of a library that computes."""
     if isinstance(x, BuiltinFunctionType):
         owner = x.__self__
         is_free = owner is None or isinstance(owner, ModuleType)
         return is_free and _top(x.__module__) in _LIBRARIES and x.__name__ not in _IMPURE
-    if type(x).__module__ == "dataclasses":  # stands for a default
+    # What stands for a default; a function of Cython's, which is seen to be given a seed.
+    if type(x).__module__ == "dataclasses" or x is np.random.default_rng:
         return True
     if isinstance(x, type) or _top(type(x).__module__) == "numpy":
         name = getattr(x, "__name__", "")

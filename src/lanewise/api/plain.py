@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -38,34 +39,38 @@ def is_plain() -> bool:
     return state.trace is None and (_depth.plain > 0 or is_disabled())
 
 
-@contextmanager
-def plainly() -> Generator[None]:
+class plainly:  # noqa: N801  (as context managers are called)
     """Run the maps in a ``with`` block as plain loops."""
-    _depth.plain += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _depth.plain += 1
+
+    def __exit__(self, *error: object) -> None:
         _depth.plain -= 1
 
 
 def loop(
+    func: Any,
     operands: Sequence[Any],
     in_dims: Sequence[int | None],
     size: int,
-    call: Callable[[list[Any]], Any],
+    call: Callable[[Any], Any],
     out_dims: Callable[[Any, int], list[int | None]],
 ) -> Any:
     """Return what a map gives, by calling its function on one example after the other.
 
     The arguments are those of `lanewise.api.mapping.run_map`.
     """
-    examples = _Examples(operands, in_dims, size)
-    pace = Pace(size)
+    examples = _Examples(func, operands, in_dims, size)
+    pace = None if state.until == math.inf else Pace(size)
     first: Any = None
     structure: Any = None
     rows: list[Sequence[Any]] = []
     for index, example in enumerate(examples):
-        pace.check(index)
+        if pace is not None:
+            pace.check(index)
         try:
             try:
                 result = call(example)
@@ -89,10 +94,12 @@ def loop(
     dims = out_dims(first, len(rows[0]))
     columns = zip(*rows, strict=True)
     found = [
-        column[0] if dim is None else np.moveaxis(_stacked(column), 0, dim)
+        column[0] if dim is None else _moved(_stacked(column), 0, dim)
         for dim, column in zip(dims, columns, strict=True)
     ]
-    return tree.unflatten(tree.flatten(first)[1], found)
+    if structure is None:
+        return found[0]
+    return tuple(found) if type(structure) is int else tree.unflatten(structure, found)
 
 
 class NoBatchError(ValueError):
@@ -106,38 +113,74 @@ class _Examples:
     example gets a copy.
     """
 
-    def __init__(self, operands: Sequence[Any], in_dims: Sequence[int | None], size: int) -> None:
+    def __init__(
+        self, func: Any, operands: Sequence[Any], in_dims: Sequence[int | None], size: int
+    ) -> None:
         self._size = size
-        self._all = [
-            (x, False) if dim is None else (np.moveaxis(x, dim, 0), True)
+        self._mapped = [
+            None if dim is None else _moved(x, dim, 0)
             for x, dim in zip(operands, in_dims, strict=True)
         ]
+        #: What all examples get, with what is mapped.
+        self._whole: Sequence[Any] = operands if None in in_dims else ()
         #: Whether the next example gets what must not be written to.
-        self.are_lent = any([not mapped and _is_large(x) for x, mapped in self._all])
+        self.are_lent = bool(
+            self._whole
+            and any(
+                [dim is None and _is_large(x) for x, dim in zip(operands, in_dims, strict=True)]
+            )
+            and not _may_catch(func)
+        )
 
-    def __iter__(self) -> Iterator[list[Any]]:
-        widest = max([x[:1].nbytes for x, mapped in self._all if mapped], default=0)
-        step = max(1, _COPIED // max(1, widest))
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        size = sum([x.nbytes for x in self._mapped if x is not None])
+        if size <= _COPIED and not self._whole and self._mapped:
+            return zip(*map(_copied, self._mapped), strict=True)
+        return self._in_parts(max(1, _COPIED * self._size // max(1, size)))
+
+    def _in_parts(self, step: int) -> Iterator[Sequence[Any]]:
         for start in range(0, self._size, step):
             count = min(step, self._size - start)
             parts = [
-                _copied(x[start : start + count]) if mapped else self._whole(x, count)
-                for x, mapped in self._all
+                self._given(i, count) if x is None else _copied(x[start : start + count])
+                for i, x in enumerate(self._mapped)
             ]
-            yield from map(list, zip(*parts, strict=True)) if parts else ([] for _ in range(count))
+            yield from zip(*parts, strict=True) if parts else [()] * count
 
-    def _whole(self, x: Any, count: int) -> Iterator[Any]:
+    def _given(self, position: int, count: int) -> Iterator[Any]:
+        x = self._whole[position]
         for _ in range(count):
             yield _lent(x) if self.are_lent and _is_large(x) else _copied(x)
 
-    def again(self, index: int) -> list[Any]:
+    def again(self, index: int) -> Sequence[Any]:
         """Return the arguments of an example again, after which each gets copies."""
         self.are_lent = False
-        return [_copied(x[index] if mapped else x) for x, mapped in self._all]
+        return [
+            _copied(self._whole[i] if x is None else x[index]) for i, x in enumerate(self._mapped)
+        ]
 
 
 #: Bytes of an argument that are copied at a time; from which on one is rather lent than copied.
 _COPIED, _LARGE = 1 << 18, 1 << 12
+
+
+def _may_catch(func: Any) -> bool:
+    """Whether a function, or one that it calls by its name, may end an exception."""
+    codes, seen, names = [getattr(func, "__code__", None)], set(), getattr(func, "__globals__", {})
+    while codes:
+        code = codes.pop()
+        if code is None or code.co_exceptiontable:
+            return True
+        if code not in seen:
+            seen.add(code)
+            codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+            called = [names.get(name) for name in code.co_names]
+            codes += [each.__code__ for each in called if isinstance(each, FunctionType)]
+    return False
+
+
+def _moved(x: Any, source: int, destination: int) -> Any:
+    return x if source == destination else np.moveaxis(x, source, destination)
 
 
 def _is_large(x: Any) -> bool:

@@ -94,8 +94,9 @@ class Race:
             self._unmeasured -= 1
             self.note = None
             return not is_observed() and self._unchanged()
-        if self._exceeded and not self._count and self._executable.native is None:
-            self._executable.prepare(arguments)  # which tells whether it is compiled at all
+        executable = self._executable
+        if executable.native is None and not self._count and executable.whole <= self._exceeded:
+            executable.prepare(arguments)  # which tells whether it is compiled at all
         self.limit = self._limit if self._is_map and self.plain == math.inf else math.inf
         if not (
             self.is_ahead()
@@ -182,8 +183,7 @@ class Race:
     @cached_property
     def _planned(self) -> float:
         """Nanoseconds that it should take to plan what was traced, before its first call."""
-        loops = [op for op in self._executable.graph.walk() if op.primitive in LOOPS]
-        return PLANNED * sum([len(region.operations) for op in loops for region in op.regions])
+        return _planning(self._executable.graph)
 
     @cached_property
     def _estimated(self) -> float:
@@ -278,6 +278,12 @@ def _looped(graph: Graph) -> float:
         return math.inf
     pairs = zip(maps, sizes, strict=True)
     return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
+
+
+def _planning(graph: Graph) -> float:
+    """Return how many nanoseconds planning a graph should take, which is most for its loops."""
+    regions = [region for op in graph.walk() if op.primitive in LOOPS for region in op.regions]
+    return PLANNED * sum([len(region.operations) for region in regions])
 
 
 def _calls_numpy_in_loops(executable: Executable) -> bool:
