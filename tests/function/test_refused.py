@@ -296,8 +296,11 @@ def test_nothing_is_left_outside(f):
 
 
 def test_where_somebody_asks_for_a_trace(monkeypatch):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="calls that are not explained run as plain Python"):
         lw.explain(lw.vmap(digits), XS)
+    with pytest.raises(TypeError) as caught:
+        lw.explain(lw.vmap(prints), XS)
+    assert "plain Python" not in str(caught.value)
     with pytest.raises(TypeError):
         lw.vmap(digits, autograph=False)(XS)
     with pytest.raises((TypeError, ValueError)):

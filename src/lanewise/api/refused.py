@@ -21,7 +21,7 @@ import numpy as np
 
 from lanewise.api.contained import Unchanged, contained
 from lanewise.api.plain import NoBatchError, plainly
-from lanewise.errors import REFUSALS, PlainLoopWarning, function_name
+from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
 from lanewise.ir.location import is_of_lanewise, origin
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.passes.survive import is_raising
@@ -82,6 +82,7 @@ class PlainWay:
     def takes(self, error: BaseException) -> bool:
         """Whether the function may run as tracing it has raised an error; that is told then."""
         if not self._may_run(error):
+            self._explain(error)
             return False
         # Nobody is to keep the frames in which it was raised.
         error.__traceback__ = error.__context__ = error.__cause__ = None
@@ -93,6 +94,12 @@ class PlainWay:
                     calls.clear()
                 calls[self._call] = error
         return True
+
+    def _explain(self, error: BaseException) -> None:
+        """Tell in an error what calls do that nobody looks at."""
+        is_asked = is_observed() and backend() is None and not is_raising() and _is_refusal(error)
+        if is_asked and contained([self._func], self._with_data) is not None:
+            annotate(error, "calls that are not explained run as plain Python, example by example")
 
     def _may_run(self, error: BaseException) -> bool:
         if not (may_run_itself() and _is_refusal(error)):
