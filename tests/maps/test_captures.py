@@ -120,13 +120,13 @@ def _captured(func):
         seen.extend(arguments[1:])
         return original(key, program, arguments)
 
-    from lanewise.api import mapping
+    from lanewise.api import kept, mapping
 
-    mapping.execute = execute
+    mapping.execute = kept.execute = execute
     try:
         lw.vmap(func)(X)
     finally:
-        mapping.execute = original
+        mapping.execute = kept.execute = original
     return seen
 
 

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import dis
 import marshal
+import operator
 import sys
+from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from types import (
     BuiltinFunctionType,
     CodeType,
     EllipsisType,
     FunctionType,
     MemberDescriptorType,
+    MethodType,
     ModuleType,
     NoneType,
 )
@@ -76,25 +80,25 @@ class Unchanged:
 
     def __init__(self, walk: _Walk) -> None:
         self._names, self._cells = walk.names, walk.cells
-        self._arrays, self._data = walk.arrays, walk.data
-        self.has_data = bool(walk.arrays or walk.data)
+        self._arrays, self._data, self._objects = walk.arrays, walk.data, walk.objects
+        self.has_data = bool(walk.arrays or walk.data or walk.objects)
 
     def keeps(self, func: Any) -> bool:
         """Whether it keeps a function alive, which others reach by their closures."""
         return any([value is func for _, value in self._cells])
 
     def put_back(self) -> bool:
-        """Give arrays, lists and dicts what they held; return whether one of them had changed."""
+        """Give arrays, containers and objects what they held; return whether any had changed."""
         arrays = [(x, kept) for x, kept in self._arrays if (x.dtype, x.shape, x.tobytes()) != kept]
         for array, (dtype, shape, kept) in arrays:
             if (array.dtype, array.shape) == (dtype, shape):
                 array[...] = np.frombuffer(kept, dtype).reshape(shape)
         data = [(x, kept) for x, kept in self._data if _as_bytes(x) != kept]
-        for x, kept in data:
-            held = marshal.loads(kept)
+        objects = [(x, held) for x, held in self._objects if not _holds(x, held)]
+        for x, held in [*[(x, marshal.loads(kept)) for x, kept in data], *objects]:
             x.clear()
             x.update(held) if isinstance(x, dict) else x.extend(held)
-        return bool(arrays or data)
+        return bool(arrays or data or objects)
 
     def __call__(self) -> bool:
         for namespace, name, value in self._names:
@@ -105,6 +109,7 @@ class Unchanged:
         return not self.has_data or (
             all([(x.dtype, x.shape, x.tobytes()) == kept for x, kept in self._arrays])
             and all([_as_bytes(x) == kept for x, kept in self._data])
+            and all([_holds(x, held) for x, held in self._objects])
         )
 
 
@@ -116,7 +121,7 @@ def contained(roots: Sequence[Any], with_data: bool = False) -> Unchanged | None
     roots
         Functions, and objects that they are called with.
     with_data
-        Whether they may reach small arrays, and lists and dicts of numbers and texts.
+        Whether they may reach small arrays, lists and dicts, and objects of the user's classes.
 
     Examples
     --------
@@ -154,6 +159,15 @@ def _is_plain(x: Any) -> bool:
     return x is None or type(x) in (bool, int, float, complex, str, bytes)
 
 
+def _holds(x: Any, held: Any) -> bool:
+    """Whether a list or dict holds the same objects as one that it held."""
+    if len(x) != len(held):
+        return False
+    if isinstance(x, dict):
+        return all([x.get(key, _MISSING) is value for key, value in held.items()])
+    return all(map(operator.is_, x, held))
+
+
 _MISSING = object()
 
 
@@ -171,13 +185,16 @@ class _Walk:
     cells
         Variables of functions around, with what they hold.
     arrays, data
-        Arrays, and lists and dicts, with what is in them.
+        Arrays, and lists and dicts of numbers, with what is in them.
+    objects
+        Attributes of objects, and lists and dicts of others, with the objects that they hold.
     """
 
     def __init__(self, with_data: bool) -> None:
         self._room = MOST_DATA if with_data else -1
         self.arrays: list[tuple[np.ndarray, Any]] = []
         self.data: list[tuple[Any, bytes]] = []
+        self.objects: list[tuple[Any, Any]] = []
         self.names: list[tuple[Mapping[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
         self._seen: set[int] = set()
@@ -203,16 +220,32 @@ class _Walk:
         elif type(x) is np.ndarray and x.dtype.kind in "biufc":
             self._take(x.nbytes)
             self.arrays.append((x, (x.dtype, x.shape, x.tobytes())))
-        elif type(x) in (list, dict):
-            kept = _as_bytes(x)
-            if kept is None or not _is_plain(x):
-                raise _Open
+        elif type(x) in (list, dict) and _is_plain(x) and (kept := _as_bytes(x)) is not None:
             self._take(len(kept))
             self.data.append((x, kept))
+        elif type(x) in (list, dict):
+            self._held(x, x)
+        elif type(x) is MethodType:
+            self.value(x.__func__)
+            self.value(x.__self__)
+        elif isinstance(x, Enum) or (isinstance(x, type) and issubclass(x, Enum)):
+            return
         elif getattr(type(x), "is_usual", None) is not None and x.is_usual:  # a map
             self.value(x.__wrapped__)
         elif not _is_of_library(x):
-            raise _Open
+            if type(type(x)) not in (type, ABCMeta) or not hasattr(x, "__dict__"):
+                raise _Open
+            self._class(type(x))
+            self._held(x, vars(x))
+
+    def _held(self, owner: Any, items: Any) -> None:
+        """Go through what a list or dict holds, or the attributes of an object of a user's."""
+        self._take(64 * len(items))
+        if id(owner) not in self._seen:
+            self._seen.add(id(owner))
+            self.objects.append((items, items.copy()))
+            for item in items.values() if isinstance(items, dict) else items:
+                self.value(item)
 
     def _take(self, count: int) -> None:
         self._room -= count
