@@ -17,6 +17,7 @@ import pytest
 
 import lanewise as lw
 from docs.test_docs import DOCS
+from lanewise.api import kept
 from lanewise.codegen import kernel_cache
 from lanewise.runtime import dispatch, kernels, tiers
 
@@ -98,6 +99,7 @@ def mapped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
         return y
 
     f.__code__ = f.__code__.replace()  # conversion is kept for this object
+    kept.forget()
     dispatch.forget()
     tiers._ledgers.clear()
     kernel_cache.KERNELS.clear()
@@ -123,6 +125,7 @@ def test_a_call_goes_this_way(begin, earlier, forced, mapped, monkeypatch):
         monkeypatch.setenv("LANEWISE_BACKEND", forced)
     for _ in range(earlier):
         mapped()
+    kept.forget()  # it is recorded again
     codes = called(mapped)
     names = stations(begin)
     assert len(names) > 5

@@ -15,6 +15,7 @@ import pytest
 
 import lanewise as lw
 from lanewise import PlainLoopWarning
+from lanewise.api import refused
 from lanewise.errors import UnsupportedError
 
 XS = np.array([[3.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [5.0, -1.0, 2.0, 2.0]])
@@ -395,6 +396,27 @@ def test_names_that_change(monkeypatch):
     monkeypatch.setitem(globals(), "FACTOR", 5)
     same(made(XS), np.array([5, 5, 5]))
     same(lw.vmap(f)(XS), np.array([5, 5, 5]))
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_what_some_data_refuse():
+    """Other data are computed by the trace as before."""
+
+    def window(i):
+        return table[i : i + 4].sum()
+
+    table = np.arange(9.0)
+    for numbers in ([0, 1], [1, 7], [0, 1], [8, 5]):
+        same(lw.vmap(window)(np.array(numbers)), np.stack([window(i) for i in numbers]))
+
+    def ends(i):
+        return table[i : i + 4]
+
+    for numbers in ([0, 1], [7, 7], [0, 1]):
+        same(lw.vmap(ends)(np.array(numbers)), np.stack([ends(i) for i in numbers]))
+    assert not refused._known.get(ends.__code__)
+    with pytest.raises(UnsupportedError):
+        lw.vmap(ends)(np.array([0, 7]))
 
 
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")

@@ -29,13 +29,14 @@ from lanewise.api.refused import may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import PlainCall, is_written_through
-from lanewise.errors import CutOffError, UnsupportedError
+from lanewise.errors import CutOffError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
 from lanewise.passes.specialize import specialized
+from lanewise.passes.survive import INTERNAL
 from lanewise.runtime.dispatch import run
 from lanewise.runtime.race import Race
-from lanewise.runtime.tiers import Executable
+from lanewise.runtime.tiers import COMPILE, INTERPRET, Executable
 from lanewise.trace import tree
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.tensor import Tensor, lift, tensor_of
@@ -493,3 +494,24 @@ def _holder(leaf: Any, key: Key) -> Callable[[], Any]:
 _DATA = object()
 _LEAF = tree.flatten(0)[1]
 _NONE = tree.flatten(None)[1]
+
+
+def executable_of(
+    name: str, compile: bool | None, graph: Graph, lent: Mapping[int, int]
+) -> Executable:
+    """Return what runs a graph; raise `ValueError` if it must be compiled and cannot be."""
+    executable = Executable(graph, {None: None, False: INTERPRET, True: COMPILE}[compile], lent)
+    if compile:
+        left = [it for it in executable.uncompiled() if INTERNAL not in it[1]]
+        found = [f"{_told(op.primitive.name, reason)}{at(op._place)}" for op, reason in left]
+        if found:
+            listed = "\n  ".join(dict.fromkeys(found))
+            raise ValueError(
+                f"{name} cannot be compiled, as experimental_compile asks:\n  {listed}"
+            )
+    return executable
+
+
+def _told(name: str, reason: str) -> str:
+    """Return why an operation cannot be compiled, with its name."""
+    return reason if reason.startswith(name) else f"{name}: {reason}"

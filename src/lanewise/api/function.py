@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from lanewise.api import nested
-from lanewise.api.compiled import executable_of
-from lanewise.api.concrete import ConcreteFunction
+from lanewise.api.concrete import ConcreteFunction, executable_of
 from lanewise.api.elsewhere import answers
 from lanewise.api.faster import FasterPlain, Postponed
 from lanewise.api.features import features_of

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
 from functools import partial
 from time import perf_counter_ns
 from types import CodeType, FunctionType
@@ -22,13 +21,14 @@ from lanewise.api.contained import Unchanged, contained
 from lanewise.api.faster import FIRST, PATIENCE, Postponed
 from lanewise.api.plain import plainly
 from lanewise.api.refused import may_run_itself
-from lanewise.errors import CutOffError
+from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.graph import Graph
 from lanewise.passes.survive import is_raising
 from lanewise.runtime.dispatch import executable_of, execute, is_observed
 from lanewise.runtime.owning import own
 from lanewise.runtime.race import Race
 from lanewise.trace.limits import TookTooLong, limited
+from lanewise.trace.trace import ROOM, state
 
 #: So many traces are kept of one code, and so many bytes of what each takes beside arguments.
 MOST, MOST_BYTES = 16, 1 << 20
@@ -58,7 +58,7 @@ class Kept:
         self, func: FunctionType, unchanged: Unchanged, key: Hashable, make: Callable[[], Graph],
         sources: Sequence[Any], assemble: Callable[[list[Any]], Any],
     ) -> None:  # fmt: skip
-        self._holds, self._unchanged = _holds(func), unchanged
+        self._holds, self.unchanged, self.room = _holds(func), unchanged, state.room
         self._key, self._make, self._sources = key, make, sources
         self._assemble = assemble
         self._race: Race | None = None
@@ -69,7 +69,7 @@ class Kept:
         """Whether it is that of a function of the same code, which reaches the same."""
         holds = _holds(func)
         is_alike = len(holds) == len(self._holds) and all(map(operator.is_, holds, self._holds))
-        return is_alike and self._unchanged()
+        return is_alike and self.unchanged()
 
     def run(self, operands: Sequence[Any], plain: Callable[[], Any]) -> Any:
         """Return what the map gives, by its trace or by the plain loop: whichever is faster."""
@@ -78,7 +78,7 @@ class Kept:
             return self._run(arguments)
         if self._race is None:
             executable = executable_of(self._key, self._make)
-            self._race = Race(executable, self._unchanged, is_map=True)
+            self._race = Race(executable, self.unchanged, is_map=True)
         race = self._race
         if race.is_plain(arguments):
             start = perf_counter_ns()
@@ -127,8 +127,11 @@ def mapped(
     if type(func) is FunctionType:
         found = _kept.get(func.__code__, {}).get((func.__code__.co_filename, call))
     if type(found) is Kept and found.is_of(func) and not is_observed():
-        with suppress(CutOffError):  # a trace with more room takes its place
+        try:
             return found.run(operands, plain)
+        except CutOffError as error:
+            make = partial(_keepable, func, call, found.unchanged)
+            return with_more_room(error, found.room, partial(traced, math.inf, make))
     unchanged = None
     if type(func) is FunctionType and not is_observed():
         unchanged = contained([func], with_data=True)
@@ -155,6 +158,22 @@ def mapped(
         return traced(math.inf, make)
     postponed.note_plain(perf_counter_ns() - start)
     return result
+
+
+def with_more_room(error: CutOffError, room: int, traced: Callable[[], Any]) -> Any:
+    """Return what a map gives that is traced with more room for lengths that are data.
+
+    It takes longer to run that; `error` is what came of less.
+    """
+    if room == len(ROOM) - 1:
+        raise error
+    before, state.room = state.room, room + 1
+    try:
+        return traced()
+    except UnsupportedError as again:
+        raise (again if isinstance(again, CutOffError) else error) from None
+    finally:
+        state.room = before
 
 
 def _keepable(

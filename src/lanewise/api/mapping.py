@@ -6,14 +6,13 @@ import inspect
 import math
 import operator
 import warnings
-from collections.abc import Callable, Generator, Hashable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.api.kept import Kept, mapped
+from lanewise.api.kept import Kept, mapped, with_more_room
 from lanewise.api.outer import (
     Left,
     is_stateful,
@@ -43,7 +42,6 @@ from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import (
-    ROOM,
     Stop,
     Trace,
     current_trace,
@@ -284,13 +282,9 @@ def _run_traced(
             )
         found = execute(key, make, arguments)
     except CutOffError as error:
-        if has_effects or state.room == len(ROOM) - 1:  # some effects may have happened
+        if has_effects:  # some of them may have happened
             raise
-        try:
-            with _more_room():
-                return _run_traced(*given, kept=kept)
-        except UnsupportedError as again:
-            raise (again if isinstance(again, CutOffError) else error) from None
+        return with_more_room(error, state.room, partial(_run_traced, *given, kept=kept))
     if has_effects:
         found.pop()
     assign(assignments)
@@ -362,16 +356,6 @@ def _example(
             outputs += left.outputs
             dims = [*dims, *[0] * len(left.outputs)]
     return _Example(result, structure, outputs, dims, has_stopped, left, assigned)
-
-
-@contextmanager
-def _more_room() -> Generator[None]:
-    """Trace with more room for lengths that are data: it takes longer to run that."""
-    state.room += 1
-    try:
-        yield
-    finally:
-        state.room -= 1
 
 
 def _known(size: int | Dim) -> int:

@@ -84,11 +84,12 @@ class PlainWay:
         if not self._may_run(error):
             self._explain(error)
             return False
+        is_of_data = _has_run(error.__traceback__)  # other data may do
         # Nobody is to keep the frames in which it was raised.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         if self._code is not None:
             self._tell(self._code, error)
-            if self._call is not None:
+            if self._call is not None and not is_of_data:
                 calls = _known.setdefault(self._code, {})
                 if len(calls) >= MOST_CALLS:
                     calls.clear()
@@ -147,14 +148,19 @@ def _is_refusal(error: BaseException) -> bool:
     """Whether an error says that a function is not followed, or is one of Lanewise's own making."""
     if isinstance(error, (*REFUSALS, RecursionError)):
         return True
-    return isinstance(error, _DEFECTS) and _is_raised_here(error.__traceback__)
+    codes = _codes(error.__traceback__)
+    is_own = isinstance(error, _DEFECTS) and bool(codes) and is_of_lanewise(codes[-1])
+    return is_own and execute.__code__ not in codes
 
 
-def _is_raised_here(place: TracebackType | None) -> bool:
-    """Whether Lanewise itself has raised an error, while nothing ran that data may fail in."""
-    code = None
+def _has_run(place: TracebackType | None) -> bool:
+    """Whether an error was raised while a graph ran, and not while it was traced."""
+    return execute.__code__ in _codes(place)
+
+
+def _codes(place: TracebackType | None) -> list[CodeType]:
+    found = []
     while place is not None:
-        code, place = place.tb_frame.f_code, place.tb_next
-        if code is execute.__code__:
-            return False
-    return code is not None and is_of_lanewise(code)
+        found.append(place.tb_frame.f_code)
+        place = place.tb_next
+    return found

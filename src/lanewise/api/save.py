@@ -17,8 +17,7 @@ from weakref import ref
 
 import numpy as np
 
-from lanewise.api.compiled import executable_of
-from lanewise.api.concrete import ConcreteFunction
+from lanewise.api.concrete import ConcreteFunction, executable_of
 from lanewise.api.function import Function
 from lanewise.api.keys import is_data, key_of
 from lanewise.api.parameters import Parameters

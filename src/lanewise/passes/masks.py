@@ -127,7 +127,8 @@ class _Part:
         if op.primitive is cast:  # NaN is no integer
             kinds = [v.type.dtype.kind for v in (op.operands[0], op.results[0])]
             return kinds[0] not in "fc" or kinds[1] in "fc"
-        if not all([self._is_repeated(value, op.results[0]) for value in op.operands]):
+        pairs = [(value, result) for result in op.results for value in op.operands]
+        if not all([self._is_repeated(*pair) for pair in pairs]):
             return False
         if op.primitive is broadcast_to:
             return True
