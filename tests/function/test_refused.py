@@ -149,9 +149,9 @@ def of_a_model(x):
     return MODEL.predict(x)
 
 
-ALONE = [walked, digits, by_text, grouped, memoized, linked]
+PROGRAMS = [walked, digits, by_text, grouped, memoized, linked]
 #: These reach arrays, lists and objects from outside.
-PROGRAMS = [*ALONE, by_functions, of_a_model, MODEL.predict]
+PROGRAMS += [by_functions, of_a_model, MODEL.predict]
 
 
 def stacked(f, xs, *others):
@@ -197,11 +197,20 @@ def test_maps_in_maps():
 
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_a_function_that_is_no_map():
-    for f in ALONE:
+    for f in PROGRAMS:
         made = lw.function(f)
         for x in XS:
             got, want = made(x), f(x)
             assert repr(got) == repr(want)
+
+    def picks(x):
+        return KERNELS[len(str(int(x[0]))) - 1]
+
+    made = lw.function(picks)
+    for _ in range(2):
+        found = made(XS[0])
+        np.testing.assert_array_equal(found, KERNELS[0])
+        assert not np.shares_memory(found, KERNELS[0])
 
     @lw.function
     def writes(x):

@@ -83,6 +83,11 @@ class Unchanged:
         self._arrays, self._data, self._objects = walk.arrays, walk.data, walk.objects
         self.has_data = bool(walk.arrays or walk.data or walk.objects)
 
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays that they reach."""
+        return [x for x, _ in self._arrays]
+
     def keeps(self, func: Any) -> bool:
         """Whether it keeps a function alive, which others reach by their closures."""
         return any([value is func for _, value in self._cells])

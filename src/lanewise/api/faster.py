@@ -89,6 +89,7 @@ class RefusedPlain(FasterPlain):
         arrays: Sequence[Any], again: Callable[[], Any],
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays."""
+        arrays = [*arrays, *self._way.arrays]  # results share memory with none of them
         return self._way.run(partial(super().run, func, args, kwargs, arrays, again))
 
 
@@ -145,18 +146,21 @@ class Postponed:
     It is tried again when they have taken long enough.
     """
 
-    def __init__(self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool) -> None:
+    def __init__(
+        self, arrays: Sequence[Any], unchanged: Unchanged, is_map: bool,
+        refused: PlainWay | None = None,
+    ) -> None:  # fmt: skip
         # What a function changes elsewhere is known when it is traced.
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES and not unchanged.has_data
-        self._positions = range(len(arrays))
+        self._positions = () if is_map else range(len(arrays))  # each example has its own
         #: Tells whether the function depends on the same as it did.
         self.unchanged = unchanged
         #: Whether the function is a map, of which the plain loop may be given up.
         self.is_map = is_map
         #: How long the next attempt to trace the function may take.
         self.nanoseconds = FIRST if is_small else math.inf
-        self._due = self._spent = 0.0
-        self._refused: PlainWay | None = None
+        self._due, self._spent = 0.0 if refused is None else math.inf, 0.0
+        self._refused = refused
         #: Nanoseconds of the quickest call.
         self.least = math.inf
 
@@ -170,10 +174,6 @@ class Postponed:
         took_long = isinstance(error, TookTooLong)
         self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
         self.nanoseconds *= 2
-
-    def refuse(self, way: PlainWay) -> None:
-        """Note that the function is refused: it runs as it stands from now on."""
-        self._due, self._refused = math.inf, way
 
     def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
         """Run the function, or raise what does so, or what has it traced."""

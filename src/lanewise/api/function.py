@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
@@ -20,8 +21,7 @@ from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
-from lanewise.api.postponable import itself, postponable
-from lanewise.api.refused import PlainWay
+from lanewise.api.postponable import as_it_stands, itself, postponable
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import MOST_RUNS, Traces
@@ -327,16 +327,14 @@ class Function:
                     # that must be the same). If it is another mistake, it shows again here:
                     return self._made(arguments, exact)
         plain = postponable(self.__wrapped__, arguments, known) if is_free else None
-        if plain is None:
-            return self._made(arguments, exact)
         try:
-            with limited(plain.nanoseconds):
+            with limited(math.inf if plain is None else plain.nanoseconds):
                 return self._made(arguments, exact, plain)
         except (TookTooLong, Exception) as error:
-            way = PlainWay(self.__wrapped__, None, with_data=plain.is_map)
-            if way.takes(error):
-                plain.refuse(way)
-            elif known is None and isinstance(error, Exception):
+            refused = as_it_stands(self.__wrapped__, arguments, error) if is_free else None
+            if refused is not None:
+                plain = refused
+            elif plain is None or (known is None and isinstance(error, Exception)):
                 raise
             else:
                 plain.put_off(error)  # what went well until now goes on so

@@ -7,7 +7,7 @@ from typing import Any
 from lanewise.api.contained import contained
 from lanewise.api.faster import Postponed
 from lanewise.api.keys import is_data
-from lanewise.api.refused import is_open
+from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 
@@ -30,17 +30,28 @@ def postponable(
         return None
     if known is not None and known.unchanged():
         return known
-    constants = [
-        x for x, key in zip(arguments.leaves, arguments.keys, strict=True) if not is_data(key)
-    ]
     is_map = isinstance(func, Mapped)
     if isinstance(func, Mapped):
         if not func.is_usual:
             return None
         func = func.__wrapped__
     # What a map gives is stacked, so it shares no memory with what the function reaches.
-    unchanged = contained([func, *constants], with_data=is_map)
+    unchanged = contained([func, *_constants(arguments)], with_data=is_map)
     return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
+
+
+def as_it_stands(func: Any, arguments: Arguments, error: BaseException) -> Postponed | None:
+    """Return what runs a function in place of its trace, which has raised an error; or None."""
+    way = PlainWay(func, others=_constants(arguments))
+    if not (arguments.is_plain and way.takes(error)):
+        return None
+    return Postponed(arguments.arrays, way.unchanged, isinstance(func, Mapped), way)
+
+
+def _constants(arguments: Arguments) -> list[Any]:
+    """Return the arguments of a call that are no data."""
+    pairs = zip(arguments.leaves, arguments.keys, strict=True)
+    return [x for x, key in pairs if not is_data(key)]
 
 
 def itself(func: Any) -> Any:

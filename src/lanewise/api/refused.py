@@ -12,7 +12,7 @@ forced, ``LANEWISE_STRICT=1``.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from types import CodeType, TracebackType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -33,8 +33,10 @@ from lanewise.trace import tree
 _DEFECTS = (AssertionError, AttributeError, KeyError, NameError, NotImplementedError)
 #: What arrays hold, or are.
 _DATA = (np.ndarray, np.generic, bool, int, float, complex)
-#: By code, why calls were refused.
-_known: WeakKeyDictionary[CodeType, dict[Hashable, BaseException]] = WeakKeyDictionary()
+#: By function, what calls were refused, and why.
+_known: WeakKeyDictionary[Any, dict[Hashable, tuple[BaseException, Unchanged]]] = (
+    WeakKeyDictionary()
+)
 #: Calls of a function are remembered of so many dtypes and shapes at most.
 MOST_CALLS = 64
 _told: set[tuple[str, str, int]] = set()
@@ -59,25 +61,33 @@ class PlainWay:
         The user's function.
     call
         What decides whether another call of it is refused; None if nobody remembers.
-    with_data
-        Whether the function may reach arrays, and lists and dicts of numbers.
+    others
+        Objects that it is called with, beside data.
     """
 
-    def __init__(self, func: Any, call: tuple[Any, ...] | None, with_data: bool = True) -> None:
+    def __init__(
+        self, func: Any, call: tuple[Any, ...] | None = None, others: Sequence[Any] = ()
+    ) -> None:
         while getattr(func, "is_usual", False):  # a map, of which nothing special is asked
             func = func.__wrapped__
-        self._func, self._with_data = func, with_data
+        self._func, self._others = func, others
         self._code: CodeType | None = getattr(func, "__code__", None)
-        self._call = call and (*call, self._code and self._code.co_filename)
+        self._call = call and (*call, self._code)
         self._error: BaseException | None = None
         self._unchanged: Unchanged | None = None
 
+    @property
+    def unchanged(self) -> Unchanged:
+        """What tells whether all that it reaches is as it was."""
+        assert self._unchanged is not None
+        return self._unchanged
+
     def is_known(self) -> bool:
         """Whether an equal call was refused, and the function may run instead."""
-        if not _known or self._code is None or self._call is None:
+        if not _known or self._code is None or not may_run_itself():
             return False
-        error = _known.get(self._code, {}).get(self._call)
-        return error is not None and self._may_run(error)
+        self._error, self._unchanged = _known.get(self._func, {}).get(self._call, (None, None))
+        return self._unchanged is not None and self._unchanged()
 
     def takes(self, error: BaseException) -> bool:
         """Whether the function may run as tracing it has raised an error; that is told then."""
@@ -89,23 +99,24 @@ class PlainWay:
         error.__traceback__ = error.__context__ = error.__cause__ = None
         if self._code is not None:
             self._tell(self._code, error)
+            assert self._unchanged is not None
             if self._call is not None and not is_of_data:
-                calls = _known.setdefault(self._code, {})
+                calls = _known.setdefault(self._func, {})
                 if len(calls) >= MOST_CALLS:
                     calls.clear()
-                calls[self._call] = error
+                calls[self._call] = error, self._unchanged
         return True
 
     def _explain(self, error: BaseException) -> None:
         """Tell in an error what calls do that nobody looks at."""
         is_asked = is_observed() and backend() is None and not is_raising() and _is_refusal(error)
-        if is_asked and contained([self._func], self._with_data) is not None:
+        if is_asked and contained([self._func, *self._others], with_data=True) is not None:
             annotate(error, "calls that are not explained run as plain Python, example by example")
 
     def _may_run(self, error: BaseException) -> bool:
         if not (may_run_itself() and _is_refusal(error)):
             return False
-        self._error, self._unchanged = error, contained([self._func], self._with_data)
+        self._error, self._unchanged = error, contained([self._func, *self._others], with_data=True)
         return self._unchanged is not None
 
     def _tell(self, code: CodeType, error: BaseException) -> None:
@@ -126,7 +137,8 @@ class PlainWay:
         try:
             with plainly():
                 result = plain()
-            if not all([_is_data(leaf) for leaf in tree.flatten(result)[0]]):
+            parts = result if type(result) is tuple else (result,)
+            if not all(map(_is_data, parts)) and not all(map(_is_data, tree.flatten(result)[0])):
                 raise NoBatchError
         except NoBatchError:
             self._unchanged.put_back()
@@ -135,13 +147,20 @@ class PlainWay:
             if self._unchanged.put_back():
                 raise self._error from None
             raise
-        if self._unchanged.put_back():
+        if self._unchanged.has_data and self._unchanged.put_back():
             raise self._error
         return result
 
+    @property
+    def arrays(self) -> Sequence[np.ndarray]:
+        """The arrays that the function reaches, beside its arguments."""
+        return self.unchanged.arrays
+
 
 def _is_data(leaf: Any) -> bool:
-    return isinstance(leaf, _DATA) and np.asarray(leaf).dtype.kind in NUMERIC_KINDS
+    if type(leaf) is not np.ndarray:
+        return isinstance(leaf, _DATA) and np.asarray(leaf).dtype.kind in NUMERIC_KINDS
+    return leaf.dtype.kind in NUMERIC_KINDS
 
 
 def _is_refusal(error: BaseException) -> bool:
