@@ -132,6 +132,27 @@ def test_closures(traced):
     assert len(traced) == 4
 
 
+@pytest.mark.parametrize("count", [10, 10_000])
+def test_arrays_that_are_large_or_that_nobody_can_write_to(traced, count):
+    table = np.arange(float(count))[::-1]
+    f = lambda x: x + table[3] + table.sum()  # noqa: E731
+    frozen = np.ones(1 << 20)
+    frozen.flags.writeable = False
+    g = lambda x: x * frozen[-1] + len(frozen)  # noqa: E731
+    huge = np.ones(1 << 20)
+    h = lambda x: x * huge[-1]  # noqa: E731
+    for _ in range(2):
+        same(lw.vmap(f)(XS), np.stack([f(x) for x in XS]))
+        same(lw.vmap(g)(XS), np.stack([g(x) for x in XS]))
+    assert len(traced) == 2
+    for value in (np.nan, -0.0, 0.0):
+        table[3] = value
+        same(lw.vmap(f)(XS), np.stack([f(x) for x in XS]))
+        huge[-1] = value
+        same(lw.vmap(h)(XS), np.stack([h(x) for x in XS]))
+    assert len(traced) == 8
+
+
 def test_errors_of_examples(traced):
     def pick(i):
         return WEIGHTS[i]

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.location import is_of_lanewise
+from lanewise.trace.trace import could_change, same_bits
 
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
 _LIBRARIES = frozenset(
@@ -65,8 +66,9 @@ _OF_CLASSES = frozenset(
      "__parameters__", "__qualname__", "__slots__", "__static_attributes__", "__weakref__",
      "_field_defaults", "_fields")
 )  # fmt: skip
-#: How many bytes arrays and lists have together at most that are looked at before each call.
-MOST_DATA = 1 << 16
+#: How many bytes arrays and lists have together at most that are looked at before each call: of
+#: which one takes microseconds; and of which one is traced otherwise, or refused.
+MOST_DATA, MOST_RATHER = 1 << 16, 1 << 22
 
 
 class Unchanged:
@@ -94,10 +96,10 @@ class Unchanged:
 
     def put_back(self) -> bool:
         """Give arrays, containers and objects what they held; return whether any had changed."""
-        arrays = [(x, kept) for x, kept in self._arrays if (x.dtype, x.shape, x.tobytes()) != kept]
-        for array, (dtype, shape, kept) in arrays:
-            if (array.dtype, array.shape) == (dtype, shape):
-                array[...] = np.frombuffer(kept, dtype).reshape(shape)
+        arrays = [(x, kept) for x, kept in self._arrays if not same_bits(kept, x)]
+        for array, kept in arrays:
+            if (array.dtype, array.shape) == (kept.dtype, kept.shape):
+                array[...] = kept
         data = [(x, kept) for x, kept in self._data if _as_bytes(x) != kept]
         objects = [(x, held) for x, held in self._objects if not _holds(x, held)]
         for x, held in [*[(x, marshal.loads(kept)) for x, kept in data], *objects]:
@@ -112,13 +114,15 @@ class Unchanged:
         if not all([cell.cell_contents is value for cell, value in self._cells]):
             return False
         return not self.has_data or (
-            all([(x.dtype, x.shape, x.tobytes()) == kept for x, kept in self._arrays])
+            all([same_bits(kept, x) for x, kept in self._arrays])
             and all([_as_bytes(x) == kept for x, kept in self._data])
             and all([_holds(x, held) for x, held in self._objects])
         )
 
 
-def contained(roots: Sequence[Any], with_data: bool = False) -> Unchanged | None:
+def contained(
+    roots: Sequence[Any], with_data: bool = False, most: int = MOST_DATA
+) -> Unchanged | None:
     """Return what tells whether functions still reach what they reach now; None for other objects.
 
     Parameters
@@ -127,6 +131,8 @@ def contained(roots: Sequence[Any], with_data: bool = False) -> Unchanged | None
         Functions, and objects that they are called with.
     with_data
         Whether they may reach small arrays, lists and dicts, and objects of the user's classes.
+    most
+        How many bytes these may have together, but for arrays that nobody can write to.
 
     Examples
     --------
@@ -138,7 +144,7 @@ def contained(roots: Sequence[Any], with_data: bool = False) -> Unchanged | None
     >>> contained([lambda path: np.load(path)]) is None
     True
     """
-    walk = _Walk(with_data)
+    walk = _Walk(most if with_data else -1)
     try:
         for root in roots:
             walk.value(root)
@@ -195,9 +201,9 @@ class _Walk:
         Attributes of objects, and lists and dicts of others, with the objects that they hold.
     """
 
-    def __init__(self, with_data: bool) -> None:
-        self._room = MOST_DATA if with_data else -1
-        self.arrays: list[tuple[np.ndarray, Any]] = []
+    def __init__(self, most: int) -> None:
+        self._room = most
+        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
         self.data: list[tuple[Any, bytes]] = []
         self.objects: list[tuple[Any, Any]] = []
         self.names: list[tuple[Mapping[str, Any], str, Any]] = []
@@ -223,8 +229,11 @@ class _Walk:
         elif type(x) is type and _top(x.__module__) not in _LIBRARIES:
             self._class(x)
         elif type(x) is np.ndarray and x.dtype.kind in "biufc":
-            self._take(x.nbytes)
-            self.arrays.append((x, (x.dtype, x.shape, x.tobytes())))
+            if could_change(x):
+                self._take(x.nbytes)
+                self.arrays.append((x, x.copy()))
+            elif self._room < 0:
+                raise _Open
         elif type(x) in (list, dict) and _is_plain(x) and (kept := _as_bytes(x)) is not None:
             self._take(len(kept))
             self.data.append((x, kept))

@@ -17,7 +17,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lanewise.api.contained import Unchanged, contained
+from lanewise.api.contained import MOST_RATHER, Unchanged, contained
 from lanewise.api.faster import FIRST, PATIENCE, Postponed
 from lanewise.api.plain import plainly
 from lanewise.api.refused import may_run_itself
@@ -134,7 +134,7 @@ def mapped(
             return with_more_room(error, found.room, partial(traced, math.inf, make))
     unchanged = None
     if type(func) is FunctionType and not is_observed():
-        unchanged = contained([func], with_data=True)
+        unchanged = contained([func], with_data=True, most=MOST_RATHER)
     if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)

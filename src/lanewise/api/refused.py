@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lanewise.api.contained import Unchanged, contained
+from lanewise.api.contained import MOST_RATHER, Unchanged, contained
 from lanewise.api.plain import NoBatchError, plainly
 from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
 from lanewise.ir.location import is_of_lanewise, origin
@@ -110,13 +110,19 @@ class PlainWay:
     def _explain(self, error: BaseException) -> None:
         """Tell in an error what calls do that nobody looks at."""
         is_asked = is_observed() and backend() is None and not is_raising() and _is_refusal(error)
-        if is_asked and contained([self._func, *self._others], with_data=True) is not None:
+        if (
+            is_asked
+            and contained([self._func, *self._others], with_data=True, most=MOST_RATHER) is not None
+        ):
             annotate(error, "calls that are not explained run as plain Python, example by example")
 
     def _may_run(self, error: BaseException) -> bool:
         if not (may_run_itself() and _is_refusal(error)):
             return False
-        self._error, self._unchanged = error, contained([self._func, *self._others], with_data=True)
+        self._error, self._unchanged = (
+            error,
+            contained([self._func, *self._others], with_data=True, most=MOST_RATHER),
+        )
         return self._unchanged is not None
 
     def _tell(self, code: CodeType, error: BaseException) -> None:

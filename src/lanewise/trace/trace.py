@@ -346,7 +346,7 @@ class Trace(Builder):
     def known_capture(self, array: np.ndarray, owner: np.ndarray) -> Value | None:
         """Return the value that stands for an array, if it was captured as it is now."""
         known = self._by_array.get(id(owner))
-        return known[2] if known is not None and _same_bits(known[1], array) else None
+        return known[2] if known is not None and same_bits(known[1], array) else None
 
     def remember_capture(self, owner: np.ndarray, snapshot: np.ndarray, value: Value) -> None:
         """Enter the value that stands for an array."""
@@ -359,12 +359,12 @@ class Trace(Builder):
         around = self.parent
         while around is not None:
             known = around._by_array.get(id(owner))
-            if known is not None and _same_bits(known[1], array):
+            if known is not None and same_bits(known[1], array):
                 return known[1]
             around = around.parent
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
-        elif _could_change(array):
+        elif could_change(array):
             array = array.copy()
         else:
             return array
@@ -410,10 +410,10 @@ class Trace(Builder):
 def _is_writable(owner: Any) -> bool:
     if hasattr(type(owner), "_tensor"):  # made while tracing: nobody outside has it
         return False
-    return isinstance(owner, np.ndarray) and _could_change(owner)
+    return isinstance(owner, np.ndarray) and could_change(owner)
 
 
-def _could_change(array: np.ndarray) -> bool:
+def could_change(array: np.ndarray) -> bool:
     """Whether anybody holds a writable view of the array's memory, as far as can be seen."""
     base: Any = array
     while isinstance(base, np.ndarray):
@@ -428,12 +428,13 @@ def _could_change(array: np.ndarray) -> bool:
         return True
 
 
-def _same_bits(first: np.ndarray, second: np.ndarray) -> bool:
+def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether arrays hold the same, NaN and signs of zeros too."""
     if first is second:
         return True
     if first.shape != second.shape or first.dtype != second.dtype:
         return False
-    if not _could_change(second):
+    if not could_change(second):
         return True
     if first.nbytes <= 4096:
         return first.tobytes() == second.tobytes()
