@@ -100,7 +100,8 @@ class PlainWay:
         if self._code is not None:
             self._tell(self._code, error)
             assert self._unchanged is not None
-            if self._call is not None and not is_of_data:
+            may_keep = not (is_of_data or self._unchanged.keeps(self._func))
+            if self._call is not None and may_keep:
                 calls = _known.setdefault(self._func, {})
                 if len(calls) >= MOST_CALLS:
                     calls.clear()
@@ -110,20 +111,17 @@ class PlainWay:
     def _explain(self, error: BaseException) -> None:
         """Tell in an error what calls do that nobody looks at."""
         is_asked = is_observed() and backend() is None and not is_raising() and _is_refusal(error)
-        if (
-            is_asked
-            and contained([self._func, *self._others], with_data=True, most=MOST_RATHER) is not None
-        ):
+        if is_asked and self._contained() is not None:
             annotate(error, "calls that are not explained run as plain Python, example by example")
 
     def _may_run(self, error: BaseException) -> bool:
         if not (may_run_itself() and _is_refusal(error)):
             return False
-        self._error, self._unchanged = (
-            error,
-            contained([self._func, *self._others], with_data=True, most=MOST_RATHER),
-        )
+        self._error, self._unchanged = error, self._contained()
         return self._unchanged is not None
+
+    def _contained(self) -> Unchanged | None:
+        return contained([self._func, *self._others], with_data=True, most=MOST_RATHER)
 
     def _tell(self, code: CodeType, error: BaseException) -> None:
         """Say once of a function that it runs as plain Python."""
