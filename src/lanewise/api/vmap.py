@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from lanewise.api.collecting import RAISE, Collect, collect_of, collected
 from lanewise.api.elsewhere import answers
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.api.parameters import Parameters
-from lanewise.api.plain import is_plain, plainly
+from lanewise.api.plain import is_plain, loop, plainly
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name, shown
@@ -187,6 +187,21 @@ def _checked_in_dims(in_dims: Any, axis_size: int | None) -> Any:
     )
 
 
+class _Loop(NamedTuple):
+    """The plain loop over arrays of some dtypes and shapes; see `lanewise.api.plain.loop`."""
+
+    shapes: Sequence[Any]
+    axes: Sequence[int | None]
+    size: int
+    call: Callable[[Any], Any]
+    place: Callable[[Any, int], list[int | None]]
+
+
+def _shapes(args: Sequence[Any]) -> list[Any]:
+    """Return the dtypes and shapes of arrays; None for other arguments."""
+    return [(x.dtype, x.shape) if type(x) is np.ndarray else None for x in args]
+
+
 class Mapped:
     """A function of a batch, as `vmap` returns it; it looks like the function it was made of."""
 
@@ -202,6 +217,7 @@ class Mapped:
         self._check = check
         self._plain = plain
         self._collect = collect
+        self._known: _Loop | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # of pytest and IPython
@@ -234,8 +250,28 @@ class Mapped:
                 f"that is traced or mapped, where examples have no values yet{where()}. Put "
                 "plain=True on the outermost vmap, or set LANEWISE_DISABLE=1"
             )
+        known = self._known
+        is_known = known is not None and not kwargs and known.shapes == _shapes(args)
         with plainly():
-            return map_call(self.__wrapped__, args, kwargs, *self._settings, self._collect)
+            if is_known:
+                return loop(self.__wrapped__, args, known.axes, known.size, known.call, known.place)
+            result = map_call(self.__wrapped__, args, kwargs, *self._settings, self._collect)
+        self._known = None if kwargs else self._loop_of(args)
+        return result
+
+    def _loop_of(self, args: tuple[Any, ...]) -> _Loop | None:
+        """Return what runs the plain loop on arrays like those that it ran on, straight away."""
+        in_dims, out_dims, _, axis_size = self._settings
+        dims = in_dims if type(in_dims) is tuple else (in_dims,) * len(args)
+        is_simple = type(out_dims) is int and axis_size is None and self._collect is None
+        if not (is_simple and all([type(dim) in (int, NoneType) for dim in dims])):
+            return None
+        if not all(map(is_array, args)):
+            return None
+        axes = [None if dim is None else dim % x.ndim for x, dim in zip(args, dims, strict=True)]
+        size = next(x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None)
+        func = self.__wrapped__
+        return _Loop(_shapes(args), axes, size, lambda x: func(*x), lambda _, n: [out_dims] * n)
 
     def _compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with some examples compared."""
