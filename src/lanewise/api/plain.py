@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -63,7 +63,12 @@ def loop(
 
     The arguments are those of `lanewise.api.mapping.run_map`.
     """
-    examples = _Examples(func, operands, in_dims, size)
+    is_small = operands and sum([x.nbytes for x in operands]) <= _COPIED
+    lender: _Examples | None = None
+    if is_small and in_dims.count(0) == len(in_dims):
+        examples: Iterable[Sequence[Any]] = zip(*map(_copied, operands), strict=True)
+    else:
+        examples = lender = _Examples(func, operands, in_dims, size)
     pace = None if state.until == math.inf else Pace(size)
     first: Any = None
     structure: Any = None
@@ -75,9 +80,9 @@ def loop(
             try:
                 result = call(example)
             except ValueError as error:
-                if not examples.are_lent or "read-only" not in str(error):
+                if lender is None or not lender.are_lent or "read-only" not in str(error):
                     raise
-                result = call(examples.again(index))
+                result = call(lender.again(index))
         except Exception as error:
             annotate(error, f"in example {index}")
             raise
@@ -134,11 +139,7 @@ class _Examples:
 
     def __iter__(self) -> Iterator[Sequence[Any]]:
         size = sum([x.nbytes for x in self._mapped if x is not None])
-        if size <= _COPIED and not self._whole and self._mapped:
-            return zip(*map(_copied, self._mapped), strict=True)
-        return self._in_parts(max(1, _COPIED * self._size // max(1, size)))
-
-    def _in_parts(self, step: int) -> Iterator[Sequence[Any]]:
+        step = max(1, _COPIED * self._size // max(1, size))
         for start in range(0, self._size, step):
             count = min(step, self._size - start)
             parts = [
