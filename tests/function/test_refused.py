@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import enum
 import functools
+import gc
 import itertools
 import re
 import warnings
+import weakref
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -441,3 +444,131 @@ def test_what_a_call_refuses():
 
     same(lw.vmap(f)(XS), np.array([4, 0, 3]))
     same(lw.function(lw.vmap(f))(XS), np.array([4, 0, 3]))
+
+
+# --- what is undone, and what is each call's own --------------------------------------------------
+
+
+class Tally:
+    total = 0
+    seen: list = []  # noqa: RUF012
+
+    def __init__(self):
+        self.own = 0
+
+    @classmethod
+    def up(cls):
+        cls.total += 1
+        return cls.total
+
+
+class Kind(abc.ABC):  # noqa: B024
+    total = 0
+
+
+def counts_in_a_class(x):
+    return Tally.up() + len(str(int(x[0])))
+
+
+def names_a_class(x):
+    kind = Kind
+    kind.total += len(str(int(x[0])))
+    return x[0]
+
+
+INNER = [1.0]
+NESTED = [INNER, {"a": INNER}]
+
+
+def nested(x):
+    NESTED[0].append(float(len(str(int(x[0])))))
+    NESTED[1]["b"] = 2.0
+    return x[0]
+
+
+def a_list_of_a_class(x):
+    Tally.seen.append(len(str(int(x[0]))))
+    return x[0]
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("f", [counts_in_a_class, names_a_class, nested, a_list_of_a_class])
+def test_what_was_changed_is_what_it_was(f):
+    for made, given in ((lw.vmap(f), XS), (lw.function(lw.vmap(f)), XS), (lw.function(f), XS[0])):
+        for _ in range(2):
+            with pytest.raises(TypeError):
+                made(given)
+    assert Tally.total == Kind.total == 0
+    assert NESTED[0] is INNER
+    assert NESTED == [[1.0], {"a": [1.0]}]
+    assert NESTED[1]["a"] is INNER
+    assert Tally.seen == []
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_objects_that_are_given():
+    def f(x, w, tally):
+        tally.own += 1
+        w[0] += x[0]
+        try:
+            w[1:] = 0.0
+        except ValueError:
+            return -1.0
+        return len(str(int(x[0]))) + w[0] + w[-1] + tally.own
+
+    w, tally, other = np.ones(3000), Tally(), Tally()
+    want = [f(x.copy(), w.copy(), other) for x in XS]
+    same(lw.vmap(f, in_dims=(0, None, None))(XS, w, tally), np.stack(want))
+    assert tally.own == other.own
+    assert (w == 1).all()
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_results_that_are_one_for_all():
+    def constant(x):
+        return KERNELS[0] if len(str(int(XS[0, 0]))) else x
+
+    def differs(x):
+        return len(str(int(x[0] * 7)))
+
+    def given(x, w):
+        return w if len(str(int(x[0]))) else x
+
+    found = lw.vmap(constant, out_dims=None)(XS)
+    found[0] = 99
+    np.testing.assert_array_equal(KERNELS[0], 1)
+    w = np.ones(4)
+    found = lw.vmap(given, in_dims=(0, None), out_dims=None)(XS, w)
+    found[0] = 99
+    np.testing.assert_array_equal(w, 1)
+    with pytest.raises(ValueError, match="differs from example to example"):
+        lw.vmap(differs, out_dims=None)(XS)
+
+
+def test_interrupts_end_it():
+    log = []
+
+    def f(x):
+        log.append(len(str(int(x[0]))))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), warnings.catch_warnings(action="ignore"):
+        lw.vmap(f)(XS)
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_refused_functions_are_not_kept_alive():
+    def make():
+        def f(x, n=0):
+            return len(str(int(x[0]))) if n == 0 else f(x, 0)
+
+        return f
+
+    gone = []
+    for _ in range(5):
+        f = make()
+        lw.vmap(f)(XS)
+        gone.append(weakref.ref(f))
+        del f
+    gc.collect()
+    assert sum([ref() is not None for ref in gone]) <= 1

@@ -10,12 +10,10 @@ where their contents are looked at before each call.
 from __future__ import annotations
 
 import dis
-import marshal
-import operator
 import sys
 from abc import ABCMeta
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -31,8 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.location import is_of_lanewise
-from lanewise.trace.trace import could_change, same_bits
+from lanewise.api.unchanged import MISSING, Array, Class, Items, Numbers, Object, Unchanged, held_in
+from lanewise.ir.location import _is_own, is_of_lanewise
+from lanewise.trace.trace import could_change
 
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
 _LIBRARIES = frozenset(
@@ -41,16 +40,22 @@ _LIBRARIES = frozenset(
      "statistics", "typing")
 )  # fmt: skip
 _IMPURE = frozenset(
-    ("Generator", "SeedSequence", "breakpoint", "compile", "datetime64", "delattr", "eval", "exec",
-     "fromfile", "fromregex", "genfromtxt", "getattr", "globals", "hash", "id", "input", "io",
-     "load", "loadtxt", "locals", "memmap", "open", "print", "qmc", "random", "rvs", "save",
+    ("Generator", "SeedSequence", "__dict__", "attrgetter", "breakpoint", "compile", "datetime64",
+     "delattr", "eval", "exec", "fromfile", "fromregex", "genfromtxt", "getattr", "getbufsize",
+     "geterr", "get_printoptions", "globals", "hasattr", "hash", "id", "input", "io", "load",
+     "loadtxt", "locals", "memmap", "methodcaller", "open", "print", "qmc", "random", "rvs", "save",
      "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",
      "set_printoptions", "tofile", "vars", "__import__")
 )  # fmt: skip
-_IMMUTABLE = (
-    bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.generic, np.dtype,
-    np.ufunc,
-)  # fmt: skip
+_IMMUTABLE = frozenset(
+    (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.ufunc, object)
+)
+_NUMPYS = (np.generic, np.dtype)
+#: The modules of what classes of a user's may be derived from, and of what kind they may be.
+_OF_BASES = frozenset(("abc", "enum", "typing"))
+_KINDS_OF_CLASSES = frozenset((type, ABCMeta, type(Enum)))
+#: The flag of classes that a ``class`` statement has made.
+_IS_HEAP = 1 << 9
 _GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
@@ -61,63 +66,14 @@ _SEEDED = frozenset(("RandomState", "default_rng"))
 _FORBIDDEN = frozenset(("DELETE_GLOBAL", "LOAD_BUILD_CLASS", "STORE_GLOBAL", "STORE_NAME"))
 #: What classes hold beside what their code reads.
 _OF_CLASSES = frozenset(
-    ("__annotations__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
-     "__firstlineno__", "__hash__", "__match_args__", "__module__", "__orig_bases__",
-     "__parameters__", "__qualname__", "__slots__", "__static_attributes__", "__weakref__",
-     "_field_defaults", "_fields")
+    ("__abstractmethods__", "__annotations__", "__dataclass_fields__", "__dataclass_params__",
+     "__dict__", "__doc__", "__firstlineno__", "__hash__", "__match_args__", "__module__",
+     "__orig_bases__", "__parameters__", "__qualname__", "__slots__", "__static_attributes__",
+     "__weakref__", "_abc_impl", "_field_defaults", "_fields")
 )  # fmt: skip
 #: How many bytes arrays and lists have together at most that are looked at before each call: of
 #: which one takes microseconds; and of which one is traced otherwise, or refused.
 MOST_DATA, MOST_RATHER = 1 << 16, 1 << 22
-
-
-class Unchanged:
-    """Tells whether what functions reach is what it was.
-
-    Attributes
-    ----------
-    has_data : bool
-        Whether they reach arrays or lists, which may be changed.
-    """
-
-    def __init__(self, walk: _Walk) -> None:
-        self._names, self._cells = walk.names, walk.cells
-        self._arrays, self._data, self._objects = walk.arrays, walk.data, walk.objects
-        self.has_data = bool(walk.arrays or walk.data or walk.objects)
-
-    @property
-    def arrays(self) -> list[np.ndarray]:
-        """The arrays that they reach."""
-        return [x for x, _ in self._arrays]
-
-    def keeps(self, func: Any) -> bool:
-        """Whether it keeps a function alive, which others reach by their closures."""
-        return any([value is func for _, value in self._cells])
-
-    def put_back(self) -> bool:
-        """Give arrays, containers and objects what they held; return whether any had changed."""
-        arrays = [(x, kept) for x, kept in self._arrays if not same_bits(kept, x)]
-        for array, kept in arrays:
-            if (array.dtype, array.shape) == (kept.dtype, kept.shape):
-                array[...] = kept
-        data = [(x, kept) for x, kept in self._data if _as_bytes(x) != kept]
-        objects = [(x, held) for x, held in self._objects if not _holds(x, held)]
-        for x, held in [*[(x, marshal.loads(kept)) for x, kept in data], *objects]:
-            x.clear()
-            x.update(held) if isinstance(x, dict) else x.extend(held)
-        return bool(arrays or data or objects)
-
-    def __call__(self) -> bool:
-        for namespace, name, value in self._names:
-            if namespace.get(name, _MISSING) is not value:
-                return False
-        if not all([cell.cell_contents is value for cell, value in self._cells]):
-            return False
-        return not self.has_data or (
-            all([same_bits(kept, x) for x, kept in self._arrays])
-            and all([_as_bytes(x) == kept for x, kept in self._data])
-            and all([_holds(x, held) for x, held in self._objects])
-        )
 
 
 def contained(
@@ -148,38 +104,9 @@ def contained(
     try:
         for root in roots:
             walk.value(root)
-    except _Open:
+        return walk.finish()
+    except (_Open, RecursionError):  # of containers that hold themselves
         return None
-    return Unchanged(walk)
-
-
-def _as_bytes(x: Any) -> bytes | None:
-    """Return a list or dict as bytes, which tell classes; None of what holds unusual objects."""
-    try:
-        return marshal.dumps(x, 2)  # the last version that does not tell which objects are one
-    except ValueError:
-        return None
-
-
-def _is_plain(x: Any) -> bool:
-    """Whether it is a number, a text, or a container of such."""
-    if type(x) is dict:
-        return all(map(_is_plain, x)) and all(map(_is_plain, x.values()))
-    if type(x) in (list, tuple):
-        return all(map(_is_plain, x))
-    return x is None or type(x) in (bool, int, float, complex, str, bytes)
-
-
-def _holds(x: Any, held: Any) -> bool:
-    """Whether a list or dict holds the same objects as one that it held."""
-    if len(x) != len(held):
-        return False
-    if isinstance(x, dict):
-        return all([x.get(key, _MISSING) is value for key, value in held.items()])
-    return all(map(operator.is_, x, held))
-
-
-_MISSING = object()
 
 
 class _Open(Exception):  # noqa: N818 (nothing went wrong)
@@ -187,79 +114,114 @@ class _Open(Exception):  # noqa: N818 (nothing went wrong)
 
 
 class _Walk:
-    """Goes through what functions reach.
-
-    Attributes
-    ----------
-    names
-        Dicts of globals, modules and classes, with names in them and what these stand for.
-    cells
-        Variables of functions around, with what they hold.
-    arrays, data
-        Arrays, and lists and dicts of numbers, with what is in them.
-    objects
-        Attributes of objects, and lists and dicts of others, with the objects that they hold.
-    """
+    """Goes through what functions reach, and notes it in `found`."""
 
     def __init__(self, most: int) -> None:
+        self.found = Unchanged()
         self._room = most
-        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
-        self.data: list[tuple[Any, bytes]] = []
-        self.objects: list[tuple[Any, Any]] = []
-        self.names: list[tuple[Mapping[str, Any], str, Any]] = []
-        self.cells: list[tuple[Any, Any]] = []
         self._seen: set[int] = set()
+        #: The modules that are reached, and all attributes that any of the code takes.
+        self._modules: dict[int, ModuleType] = {}
+        self._attributes: set[str] = set()
 
-    def value(self, x: Any, attributes: frozenset[str] = frozenset()) -> None:
-        """Go through an object, of which code may take such attributes."""
-        if isinstance(x, _IMMUTABLE):
+    def finish(self) -> Unchanged:
+        """Go through the attributes of modules, whoever has these; return what was found."""
+        done: set[tuple[int, str]] = set()
+        while True:
+            wanted = [
+                (module, name)
+                for module in list(self._modules.values())
+                for name in sorted(self._attributes)
+                if (id(module), name) not in done
+            ]
+            if not wanted:
+                return self.found
+            for module, name in wanted:
+                done.add((id(module), name))
+                self._attribute(module, name)
+
+    def _attribute(self, module: ModuleType, name: str) -> None:
+        held = vars(module).get(name, MISSING)
+        is_library = _is_library(module)
+        if held is MISSING and (is_library or "__getattr__" not in vars(module)):
+            if not is_library:
+                self.found.names.append((vars(module), name, held))
             return
-        if isinstance(x, (tuple, frozenset)):
+        if held is MISSING:
+            raise _Open
+        self.found.names.append((vars(module), name, held))
+        if not is_library or isinstance(held, ModuleType):
+            self.value(held)
+
+    def value(self, x: Any) -> None:
+        """Go through an object."""
+        kind = type(x)
+        if kind in _IMMUTABLE or (isinstance(x, _NUMPYS) and kind.__module__ == "numpy"):
+            if kind is np.void:  # a part of an array
+                raise _Open
+        elif kind in (tuple, frozenset):
             for item in x:
-                self.value(item, attributes)
-        elif isinstance(x, ModuleType):
-            self._module(x, attributes)
-        elif isinstance(x, FunctionType):
+                self.value(item)
+        elif kind is ModuleType:
+            self._module(x)
+        elif kind is FunctionType:
             self._function(x)
-        elif isinstance(x, (classmethod, staticmethod)):
+        elif kind in (classmethod, staticmethod):
             self.value(x.__func__)
-        elif isinstance(x, property):
+        elif kind is property:
             for each in (x.fget, x.fset, x.fdel):
                 self.value(each)
-        elif type(x) is type and _top(x.__module__) not in _LIBRARIES:
-            self._class(x)
-        elif type(x) is np.ndarray and x.dtype.kind in "biufc":
+        elif kind is np.ndarray and x.dtype.kind in "biufc":
             if could_change(x):
                 self._take(x.nbytes)
-                self.arrays.append((x, x.copy()))
+                self.found.kept.append(Array(x, x.copy()))
             elif self._room < 0:
                 raise _Open
-        elif type(x) in (list, dict) and _is_plain(x) and (kept := _as_bytes(x)) is not None:
-            self._take(len(kept))
-            self.data.append((x, kept))
-        elif type(x) in (list, dict):
-            self._held(x, x)
-        elif type(x) is MethodType:
+        elif kind in (list, dict):
+            self._container(x)
+        elif kind is MethodType:
             self.value(x.__func__)
             self.value(x.__self__)
-        elif isinstance(x, Enum) or (isinstance(x, type) and issubclass(x, Enum)):
-            return
-        elif getattr(type(x), "is_usual", None) is not None and x.is_usual:  # a map
+        elif getattr(kind, "is_usual", None) is not None and x.is_usual:  # a map
             self.value(x.__wrapped__)
+        elif isinstance(x, type) and not _is_of_library(x):
+            self._class(x)
         elif not _is_of_library(x):
-            if type(type(x)) not in (type, ABCMeta) or not hasattr(x, "__dict__"):
-                raise _Open
-            self._class(type(x))
-            self._held(x, vars(x))
+            self._object(x)
 
-    def _held(self, owner: Any, items: Any) -> None:
-        """Go through what a list or dict holds, or the attributes of an object of a user's."""
-        self._take(64 * len(items))
-        if id(owner) not in self._seen:
-            self._seen.add(id(owner))
-            self.objects.append((items, items.copy()))
-            for item in items.values() if isinstance(items, dict) else items:
+    def _container(self, x: Any) -> None:
+        numbers = Numbers.of(x)
+        self._take(64 * len(x) if numbers is None else len(numbers.content))
+        if id(x) in self._seen:
+            return
+        self._seen.add(id(x))
+        self.found.kept.append(Items(x, x.copy()) if numbers is None else numbers)
+        if numbers is None:
+            for item in [*x, *x.values()] if isinstance(x, dict) else x:
                 self.value(item)
+
+    def _object(self, x: Any) -> None:
+        """Go through an object of a user's class, which has nothing but attributes."""
+        if id(x) in self._seen:
+            return
+        self._seen.add(id(x))
+        kind = type(x)
+        if isinstance(x, Enum) or _is_named_tuple(kind):
+            self._class(kind)
+            for part in (x.value,) if isinstance(x, Enum) else x:
+                self.value(part)
+            return
+        slots = any([vars(cls).get("__slots__") for cls in kind.__mro__])
+        if kind.__flags__ & _IS_HEAP == 0 or slots or not hasattr(x, "__dict__"):
+            raise _Open
+        bases = [cls for cls in kind.__mro__ if cls is not object]
+        if any([_top(cls.__module__) in _LIBRARIES - _OF_BASES for cls in bases]):
+            raise _Open  # what it holds beside attributes
+        self._class(kind)
+        self._take(64 * len(vars(x)))
+        self.found.kept.append(Object(x, kind, vars(x), dict(vars(x))))
+        for item in list(vars(x).values()):
+            self.value(item)
 
     def _take(self, count: int) -> None:
         self._room -= count
@@ -271,59 +233,77 @@ class _Walk:
         if id(cls) in self._seen:
             return
         self._seen.add(id(cls))
+        if type(cls) not in _KINDS_OF_CLASSES:
+            raise _Open
         for base in cls.__bases__:
-            self.value(base)
+            if base.__module__ not in _OF_BASES:
+                self.value(base)
+        self.found.kept.append(Class(cls, cls.__mro__, dict(vars(cls))))
         made = {"__repr__"} if "__dataclass_fields__" in vars(cls) else set()
+        if issubclass(cls, Enum):
+            made = {name for name in vars(cls) if name.startswith("_")}
         for name in sorted(vars(cls).keys() - _OF_CLASSES - made):
             if type(vars(cls)[name]) not in _FIELDS:
-                self._name(vars(cls), name, frozenset())
+                self.value(vars(cls)[name])
 
-    def _module(self, module: ModuleType, attributes: frozenset[str]) -> None:
+    def _module(self, module: ModuleType) -> None:
         if not _IMPURE.isdisjoint(module.__name__.split(".")):
             raise _Open
-        if _top(module.__name__) in _LIBRARIES:
-            return
         if _top(module.__name__) == "lanewise":
             raise _Open
-        for name in sorted(attributes & vars(module).keys()):
-            self._name(vars(module), name, attributes)
-
-    def _name(self, namespace: Mapping[str, Any], name: str, attributes: frozenset[str]) -> None:
-        value = namespace[name]
-        self.names.append((namespace, name, value))
-        self.value(value, attributes)
+        self._modules[id(module)] = module
 
     def _function(self, func: FunctionType) -> None:
         if id(func) in self._seen:
             return
         self._seen.add(id(func))
-        if _top(func.__module__) in _LIBRARIES:
+        if _is_of_file(func):
             if func.__name__ in _IMPURE:
                 raise _Open
             return
         if (func.__module__ or "").startswith("namedtuple_"):  # made by collections
             return
-        if vars(func):
-            if not is_of_lanewise(func.__code__):  # which stands in the place of a method
-                raise _Open
+        if is_of_lanewise(func.__code__) and "__wrapped__" in vars(func):
             self._function(func.__wrapped__)  # ty: ignore[missing-attribute]
-            return
-        for default in (*(func.__defaults__ or ()), *(func.__kwdefaults__ or {}).values()):
+            return  # it stands in the place of a method
+        if vars(func).keys() - {"__wrapped__"}:
+            raise _Open
+        code, options = func.__code__, func.__kwdefaults__
+        self.found.functions.append((func, code, func.__defaults__, options and dict(options)))
+        for default in (*(func.__defaults__ or ()), *(options or {}).values()):
             self.value(default)
-        code = func.__code__
         globals_, attributes = _names_in(code)
+        self._attributes |= attributes
         for cell in func.__closure__ or ():
-            try:
-                held = cell.cell_contents
-            except ValueError:
-                raise _Open from None
-            self.cells.append((cell, held))
-            self.value(held, attributes)
+            held = held_in(cell)
+            self.found.cells.append((cell, held))
+            if held is not MISSING:
+                self.value(held)
         for name in sorted(globals_):
-            if name in func.__globals__:
-                self._name(func.__globals__, name, attributes)
+            held = func.__globals__.get(name, MISSING)
+            self.found.names.append((func.__globals__, name, held))
+            if held is not MISSING:
+                self.value(held)
             elif name in _IMPURE or name not in _BUILTINS:
                 raise _Open
+            else:
+                self.found.names.append((_BUILTINS, name, _BUILTINS[name]))
+
+
+def _is_named_tuple(kind: type) -> bool:
+    return kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
+
+
+def _is_library(module: ModuleType) -> bool:
+    """Whether a module is one of a library that computes, and no file of the user's of its name."""
+    file = getattr(module, "__file__", None)
+    return _top(module.__name__) in _LIBRARIES and (file is None or _is_own(file))
+
+
+def _is_of_file(func: FunctionType) -> bool:
+    """Whether a function is one of a library that computes."""
+    name = func.__globals__.get("__name__", "")
+    return _top(name) in _LIBRARIES and _is_own(func.__code__.co_filename)
 
 
 def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:

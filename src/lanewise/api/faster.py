@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.api.contained import Unchanged
 from lanewise.api.refused import PlainWay, is_open
+from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.owning import is_apart, own
 from lanewise.trace import tree

@@ -21,7 +21,7 @@ from lanewise.api.keys import array_of, is_array_like, is_data, key_of
 from lanewise.api.mapping import is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
-from lanewise.api.postponable import as_it_stands, itself, postponable
+from lanewise.api.postponable import as_it_stands, itself, plain_way, postponable
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import MOST_RUNS, Traces
@@ -327,11 +327,14 @@ class Function:
                     # that must be the same). If it is another mistake, it shows again here:
                     return self._made(arguments, exact)
         plain = postponable(self.__wrapped__, arguments, known) if is_free else None
+        way = plain_way(self.__wrapped__, arguments) if is_free else None
         try:
             with limited(math.inf if plain is None else plain.nanoseconds):
                 return self._made(arguments, exact, plain)
         except (TookTooLong, Exception) as error:
-            refused = as_it_stands(self.__wrapped__, arguments, error) if is_free else None
+            refused = None
+            if way is not None:
+                refused = as_it_stands(self.__wrapped__, arguments, way, error)
             if refused is not None:
                 plain = refused
             elif plain is None or (known is None and isinstance(error, Exception)):

@@ -17,10 +17,11 @@ from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lanewise.api.contained import MOST_RATHER, Unchanged, contained
+from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.faster import FIRST, PATIENCE, Postponed
 from lanewise.api.plain import plainly
 from lanewise.api.refused import may_run_itself
+from lanewise.api.unchanged import Unchanged, held_in
 from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.graph import Graph
 from lanewise.passes.survive import is_raising
@@ -133,17 +134,17 @@ def mapped(
             make = partial(_keepable, func, call, found.unchanged)
             return with_more_room(error, found.room, partial(traced, math.inf, make))
     unchanged = None
-    if type(func) is FunctionType and not is_observed():
+    if type(found) is Postponed and len(_holds(func)) == 1 and found.unchanged():
+        unchanged = found.unchanged  # of a function that differs from no other of its code
+    elif type(func) is FunctionType and not is_observed():
         unchanged = contained([func], with_data=True, most=MOST_RATHER)
     if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)
     if not may_run_itself():
         return traced(math.inf, make)
-    if type(found) is Postponed and found.unchanged():
-        postponed = found
-    else:
-        postponed = Postponed((), unchanged, is_map=True)
+    is_put_off = type(found) is Postponed and found.unchanged is unchanged
+    postponed = found if is_put_off else Postponed((), unchanged, is_map=True)
     try:
         if postponed is not found or postponed.is_due:
             return traced(postponed.nanoseconds, make)
@@ -202,6 +203,6 @@ def forget() -> None:
 
 def _holds(func: FunctionType) -> tuple[Any, ...]:
     """Return what a function differs in from others of its code."""
-    cells = [cell.cell_contents for cell in func.__closure__ or ()]
-    options = (func.__kwdefaults__ or {}).values()
+    options = [x for pair in (func.__kwdefaults__ or {}).items() for x in pair]
+    cells = map(held_in, func.__closure__ or ())
     return (func.__globals__, *(func.__defaults__ or ()), *options, *cells)

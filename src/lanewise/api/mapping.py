@@ -172,7 +172,7 @@ def run_map(
         it is None more does, and no trace is kept.
     """
     if is_plain() and size != 0:
-        return loop(func, operands, in_dims, operator.index(size), call, out_dims)
+        return loop(operands, in_dims, operator.index(size), call, out_dims)
     given = func, operands, in_dims, size, call, out_dims, options, path
     may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
     if not may_loop or not size or any([type(x) is not np.ndarray for x in operands]):
@@ -183,7 +183,7 @@ def run_map(
     ]
     asked = options, *in_dims, *shapes
     way = PlainWay(func, asked)
-    plain = partial(loop, func, operands, in_dims, operator.index(size), call, out_dims)
+    plain = partial(loop, operands, in_dims, operator.index(size), call, out_dims)
     if not way.is_known():
         try:
             if alike is None:
@@ -213,7 +213,7 @@ def _run_traced(
     except BaseException as error:
         trace.put_back()
         if options.order == SEQUENTIAL and size != 0 and is_stateful(error, trace):
-            return loop(func, operands, in_dims, _known(size), call, out_dims)
+            return loop(operands, in_dims, _known(size), call, out_dims)
         refuse_iterator(func, error)
         raise
     result, structure, outputs, dims, has_stopped, left, assigned = example
@@ -278,7 +278,7 @@ def _run_traced(
     try:
         if made is not None:
             return made.run(
-                operands, partial(loop, func, operands, in_dims, _known(size), call, out_dims)
+                operands, partial(loop, operands, in_dims, _known(size), call, out_dims)
             )
         found = execute(key, make, arguments)
     except CutOffError as error:

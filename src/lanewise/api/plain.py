@@ -10,7 +10,6 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from lanewise.errors import annotate
 from lanewise.trace import tree
 from lanewise.trace.limits import Pace
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import state
+from lanewise.trace.trace import same_bits, state
 
 
 class _Depth(threading.local):
@@ -52,7 +51,6 @@ class plainly:  # noqa: N801  (as context managers are called)
 
 
 def loop(
-    func: Any,
     operands: Sequence[Any],
     in_dims: Sequence[int | None],
     size: int,
@@ -64,11 +62,10 @@ def loop(
     The arguments are those of `lanewise.api.mapping.run_map`.
     """
     is_small = operands and sum([x.nbytes for x in operands]) <= _COPIED
-    lender: _Examples | None = None
     if is_small and in_dims.count(0) == len(in_dims):
         examples: Iterable[Sequence[Any]] = zip(*map(_copied, operands), strict=True)
     else:
-        examples = lender = _Examples(func, operands, in_dims, size)
+        examples = _examples(operands, in_dims, size)
     pace = None if state.until == math.inf else Pace(size)
     first: Any = None
     structure: Any = None
@@ -77,12 +74,7 @@ def loop(
         if pace is not None:
             pace.check(index)
         try:
-            try:
-                result = call(example)
-            except ValueError as error:
-                if lender is None or not lender.are_lent or "read-only" not in str(error):
-                    raise
-                result = call(lender.again(index))
+            result = call(example)
         except Exception as error:
             annotate(error, f"in example {index}")
             raise
@@ -99,99 +91,59 @@ def loop(
     dims = out_dims(first, len(rows[0]))
     columns = zip(*rows, strict=True)
     found = [
-        column[0] if dim is None else _moved(_stacked(column), 0, dim)
-        for dim, column in zip(dims, columns, strict=True)
+        _one(column, place) if dim is None else _moved(_stacked(column), 0, dim)
+        for place, (dim, column) in enumerate(zip(dims, columns, strict=True))
     ]
     if structure is None:
         return found[0]
     return tuple(found) if type(structure) is int else tree.unflatten(structure, found)
 
 
+def _one(column: Sequence[Any], place: int) -> Any:
+    """Return what is one for all examples, which share nothing with it."""
+    first = np.array(column[0])
+    for x in column[1:]:
+        other = np.asarray(x)
+        if (other.dtype, other.shape) != (first.dtype, first.shape) or not same_bits(first, other):
+            raise ValueError(
+                f"result {place} differs from example to example, so its out_dims cannot be None"
+            )
+    return first if isinstance(column[0], np.ndarray) else column[0]
+
+
 class NoBatchError(ValueError):
     """What examples return is not of one structure and shape, so that no array holds it."""
 
 
-class _Examples:
-    """The arguments of one example after the other, which may be written to.
-
-    Large arrays that all examples get are lent them, so that writing to one raises; then each
-    example gets a copy.
-    """
-
-    def __init__(
-        self, func: Any, operands: Sequence[Any], in_dims: Sequence[int | None], size: int
-    ) -> None:
-        self._size = size
-        self._mapped = [
-            None if dim is None else _moved(x, dim, 0)
-            for x, dim in zip(operands, in_dims, strict=True)
+def _examples(
+    operands: Sequence[Any], in_dims: Sequence[int | None], size: int
+) -> Iterator[Sequence[Any]]:
+    """Yield the arguments of one example after the other, which may be written to."""
+    mapped = [
+        None if dim is None else _moved(x, dim, 0) for x, dim in zip(operands, in_dims, strict=True)
+    ]
+    total = sum([x.nbytes for x in mapped if x is not None])
+    step = max(1, _COPIED * size // max(1, total))
+    for start in range(0, size, step):
+        count = min(step, size - start)
+        parts = [
+            _copies(whole, count) if x is None else _copied(x[start : start + count])
+            for x, whole in zip(mapped, operands, strict=True)
         ]
-        #: What all examples get, with what is mapped.
-        self._whole: Sequence[Any] = operands if None in in_dims else ()
-        #: Whether the next example gets what must not be written to.
-        self.are_lent = bool(
-            self._whole
-            and any(
-                [dim is None and _is_large(x) for x, dim in zip(operands, in_dims, strict=True)]
-            )
-            and not _may_catch(func)
-        )
-
-    def __iter__(self) -> Iterator[Sequence[Any]]:
-        size = sum([x.nbytes for x in self._mapped if x is not None])
-        step = max(1, _COPIED * self._size // max(1, size))
-        for start in range(0, self._size, step):
-            count = min(step, self._size - start)
-            parts = [
-                self._given(i, count) if x is None else _copied(x[start : start + count])
-                for i, x in enumerate(self._mapped)
-            ]
-            yield from zip(*parts, strict=True) if parts else [()] * count
-
-    def _given(self, position: int, count: int) -> Iterator[Any]:
-        x = self._whole[position]
-        for _ in range(count):
-            yield _lent(x) if self.are_lent and _is_large(x) else _copied(x)
-
-    def again(self, index: int) -> Sequence[Any]:
-        """Return the arguments of an example again, after which each gets copies."""
-        self.are_lent = False
-        return [
-            _copied(self._whole[i] if x is None else x[index]) for i, x in enumerate(self._mapped)
-        ]
+        yield from zip(*parts, strict=True) if parts else [()] * count
 
 
-#: Bytes of an argument that are copied at a time; from which on one is rather lent than copied.
-_COPIED, _LARGE = 1 << 18, 1 << 12
+def _copies(x: Any, count: int) -> Iterator[Any]:
+    for _ in range(count):
+        yield _copied(x)
 
 
-def _may_catch(func: Any) -> bool:
-    """Whether a function, or one that it calls by its name, may end an exception."""
-    codes, seen, names = [getattr(func, "__code__", None)], set(), getattr(func, "__globals__", {})
-    while codes:
-        code = codes.pop()
-        if code is None or code.co_exceptiontable:
-            return True
-        if code not in seen:
-            seen.add(code)
-            codes += [part for part in code.co_consts if isinstance(part, CodeType)]
-            called = [names.get(name) for name in code.co_names]
-            codes += [each.__code__ for each in called if isinstance(each, FunctionType)]
-    return False
+#: Bytes of arguments that are copied at a time.
+_COPIED = 1 << 18
 
 
 def _moved(x: Any, source: int, destination: int) -> Any:
     return x if source == destination else np.moveaxis(x, source, destination)
-
-
-def _is_large(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.nbytes > _LARGE
-
-
-def _lent(x: np.ndarray) -> np.ndarray:
-    x = x.view()
-    x.flags.writeable = False
-    return x
 
 
 def _copied(x: Any) -> Any:

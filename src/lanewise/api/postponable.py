@@ -7,7 +7,7 @@ from typing import Any
 from lanewise.api.contained import contained
 from lanewise.api.faster import Postponed
 from lanewise.api.keys import is_data
-from lanewise.api.refused import PlainWay, is_open
+from lanewise.api.refused import PlainWay, is_open, is_refusal
 from lanewise.api.tracing import Arguments
 from lanewise.api.vmap import Mapped
 
@@ -40,9 +40,17 @@ def postponable(
     return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
 
 
-def as_it_stands(func: Any, arguments: Arguments, error: BaseException) -> Postponed | None:
+def plain_way(func: Any, arguments: Arguments) -> PlainWay:
+    """Return what may run a function in place of its trace, where that is refused."""
+    return PlainWay(func, others=_constants(arguments)).look()
+
+
+def as_it_stands(
+    func: Any, arguments: Arguments, way: PlainWay, error: BaseException
+) -> Postponed | None:
     """Return what runs a function in place of its trace, which has raised an error; or None."""
-    way = PlainWay(func, others=_constants(arguments))
+    if is_refusal(error):  # before anything has happened
+        way.put_back()
     if not (arguments.is_plain and way.takes(error)):
         return None
     return Postponed(arguments.arrays, way.unchanged, isinstance(func, Mapped), way)

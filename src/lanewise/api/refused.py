@@ -19,8 +19,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lanewise.api.contained import MOST_RATHER, Unchanged, contained
+from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.plain import NoBatchError, plainly
+from lanewise.api.unchanged import Unchanged
 from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
 from lanewise.ir.location import is_of_lanewise, origin
 from lanewise.ir.types import NUMERIC_KINDS
@@ -110,14 +111,24 @@ class PlainWay:
 
     def _explain(self, error: BaseException) -> None:
         """Tell in an error what calls do that nobody looks at."""
-        is_asked = is_observed() and backend() is None and not is_raising() and _is_refusal(error)
+        is_asked = is_observed() and backend() is None and not is_raising() and is_refusal(error)
         if is_asked and self._contained() is not None:
             annotate(error, "calls that are not explained run as plain Python, example by example")
 
+    def look(self) -> PlainWay:
+        """Note what the function reaches, before it is traced."""
+        self._unchanged = self._contained()
+        return self
+
+    def put_back(self) -> None:
+        """Undo what a trace that failed has changed."""
+        if self._unchanged is not None:
+            self._unchanged.put_back()
+
     def _may_run(self, error: BaseException) -> bool:
-        if not (may_run_itself() and _is_refusal(error)):
+        if not (may_run_itself() and is_refusal(error)):
             return False
-        self._error, self._unchanged = error, self._contained()
+        self._error, self._unchanged = error, self._unchanged or self._contained()
         return self._unchanged is not None
 
     def _contained(self) -> Unchanged | None:
@@ -147,11 +158,11 @@ class PlainWay:
         except NoBatchError:
             self._unchanged.put_back()
             raise self._error from None
-        except BaseException:
+        except Exception:
             if self._unchanged.put_back():
                 raise self._error from None
             raise
-        if self._unchanged.has_data and self._unchanged.put_back():
+        if self._unchanged.put_back():
             raise self._error
         return result
 
@@ -167,7 +178,7 @@ def _is_data(leaf: Any) -> bool:
     return leaf.dtype.kind in NUMERIC_KINDS
 
 
-def _is_refusal(error: BaseException) -> bool:
+def is_refusal(error: BaseException) -> bool:
     """Whether an error says that a function is not followed, or is one of Lanewise's own making."""
     if isinstance(error, (*REFUSALS, RecursionError)):
         return True

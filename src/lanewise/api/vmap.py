@@ -254,7 +254,7 @@ class Mapped:
         is_known = known is not None and not kwargs and known.shapes == _shapes(args)
         with plainly():
             if is_known:
-                return loop(self.__wrapped__, args, known.axes, known.size, known.call, known.place)
+                return loop(args, known.axes, known.size, known.call, known.place)
             result = map_call(self.__wrapped__, args, kwargs, *self._settings, self._collect)
         self._known = None if kwargs else self._loop_of(args)
         return result
@@ -402,8 +402,8 @@ def map_call(
 
     if collect is not None:
         return collected(collect, func, operands, axes, size, call, place, options, name)
-    is_simple = len(operands) == len(leaves) and type(out_dims) in (int, NoneType)
-    alike = (structure, out_dims) if is_simple else None
+    are_arrays = not kwargs and len(operands) == len(args) and not _has_container(args)
+    alike = ("vmap", out_dims) if are_arrays and type(out_dims) in (int, NoneType) else None
     return run_map(func, operands, axes, size, call, place, options, name, alike=alike)
 
 

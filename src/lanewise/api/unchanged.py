@@ -1,0 +1,219 @@
+"""What functions reach, as it was: whether it still is so, and how to make it so again."""
+
+from __future__ import annotations
+
+import marshal
+import operator
+from collections.abc import Iterator, Mapping
+from types import CellType, FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lanewise.trace.trace import same_bits
+
+#: What a name stands for, or a cell holds, that is not there.
+MISSING = object()
+
+
+class Unchanged:
+    """Tells whether what functions reach is what it was.
+
+    Attributes
+    ----------
+    names
+        Dicts of globals, modules and classes, with names in them and what these stand for.
+    cells
+        Variables of functions around, with what they hold.
+    functions
+        With their code and their defaults.
+    kept
+        What may be changed, with what is in it: `Array`, `Numbers`, `Items`, `Object`, `Class`.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[tuple[Mapping[str, Any], str, Any]] = []
+        self.cells: list[tuple[CellType, Any]] = []
+        self.functions: list[tuple[FunctionType, Any, Any, Any]] = []
+        self.kept: list[Kept] = []
+
+    @property
+    def has_data(self) -> bool:
+        """Whether they reach arrays, containers or objects, which may be changed."""
+        return not all([type(each) is Class for each in self.kept])
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays that they reach."""
+        return [each.x for each in self.kept if type(each) is Array]
+
+    def keeps(self, func: Any) -> bool:
+        """Whether it keeps a function alive, which others reach by their closures."""
+        return any([value is func for _, value in self.cells])
+
+    def __call__(self) -> bool:
+        for namespace, name, value in self.names:
+            if namespace.get(name, MISSING) is not value:
+                return False
+        for cell, value in self.cells:
+            if held_in(cell) is not value:
+                return False
+        for func, code, defaults, options in self.functions:
+            if func.__code__ is not code or func.__defaults__ is not defaults:
+                return False
+            if func.__kwdefaults__ is not options and func.__kwdefaults__ != options:
+                return False
+        return all([each.is_same() for each in self.kept])
+
+    def put_back(self) -> bool:
+        """Make all that was changed what it was; return whether any was."""
+        names = [
+            (namespace, name, value)
+            for namespace, name, value in self.names
+            if namespace.get(name, MISSING) is not value and isinstance(namespace, dict)
+        ]
+        for namespace, name, value in names:
+            namespace[name] = value
+        changed = [each for each in self.kept if not each.is_same()]
+        for each in changed:
+            each.put_back()
+        return bool(names or changed)
+
+
+def held_in(cell: CellType) -> Any:
+    """Return what a variable of a function around holds, or `MISSING`."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+class Array(NamedTuple):
+    """An array, and a copy of it."""
+
+    x: np.ndarray
+    copy: np.ndarray
+
+    def is_same(self) -> bool:
+        return same_bits(self.copy, self.x)
+
+    def put_back(self) -> None:
+        x, flags = self.x, self.x.flags
+        if (x.dtype, x.shape) == (self.copy.dtype, self.copy.shape):
+            was, flags.writeable = flags.writeable, True
+            x[...] = self.copy
+            flags.writeable = was
+
+
+class Numbers(NamedTuple):
+    """A list or dict of numbers and texts: as bytes, and what it consists of."""
+
+    x: Any
+    content: bytes
+    parts: list[tuple[Any, Any]]
+
+    @classmethod
+    def of(cls, x: Any) -> Numbers | None:
+        """Return what is in a list or dict; None where it holds anything but numbers and texts."""
+        if not _is_plain(x):
+            return None
+        return cls(x, _as_bytes(x), [(part, part.copy()) for part in _parts(x)])
+
+    def is_same(self) -> bool:
+        try:
+            return _as_bytes(self.x) == self.content
+        except ValueError:  # of other objects
+            return False
+
+    def put_back(self) -> None:
+        for part, items in self.parts:
+            _fill(part, items)
+
+
+def _as_bytes(x: Any) -> bytes:
+    return marshal.dumps(x, 2)  # the last version that does not tell which objects are one
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether it is a number, a text, or a container of such."""
+    if type(x) is dict:
+        return all(map(_is_plain, x)) and all(map(_is_plain, x.values()))
+    if type(x) in (list, tuple):
+        return all(map(_is_plain, x))
+    return x is None or type(x) in (bool, int, float, complex, str, bytes)
+
+
+def _parts(x: Any) -> Iterator[Any]:
+    if type(x) in (list, dict):
+        yield x
+    if type(x) in (list, tuple, dict):
+        for item in x.values() if type(x) is dict else x:
+            yield from _parts(item)
+
+
+class Items(NamedTuple):
+    """A list or dict of any objects, and a copy of it."""
+
+    x: Any
+    copy: Any
+
+    def is_same(self) -> bool:
+        return _holds(self.x, self.copy)
+
+    def put_back(self) -> None:
+        _fill(self.x, self.copy)
+
+
+class Object(NamedTuple):
+    """An object of a user's class, its attributes, and a copy of these."""
+
+    x: Any
+    kind: type
+    fields: dict[str, Any]
+    copy: dict[str, Any]
+
+    def is_same(self) -> bool:
+        is_own = type(self.x) is self.kind and vars(self.x) is self.fields
+        return is_own and _holds(self.fields, self.copy)
+
+    def put_back(self) -> None:
+        _fill(self.fields, self.copy)
+        self.x.__dict__ = self.fields
+
+
+class Class(NamedTuple):
+    """A class of the user's, what it is derived from, and what it holds."""
+
+    x: type
+    order: tuple[type, ...]
+    copy: dict[str, Any]
+
+    def is_same(self) -> bool:
+        return self.x.__mro__ is self.order and _holds(vars(self.x), self.copy)
+
+    def put_back(self) -> None:
+        now = dict(vars(self.x))
+        for name in now.keys() - self.copy.keys():
+            delattr(self.x, name)
+        for name, value in self.copy.items():
+            if now.get(name, MISSING) is not value:
+                setattr(self.x, name, value)
+
+
+Kept = Array | Numbers | Items | Object | Class
+
+
+def _holds(x: Any, held: Any) -> bool:
+    """Whether a list or dict holds the same objects as another, in the same order."""
+    if len(x) != len(held):
+        return False
+    if not isinstance(x, Mapping):
+        return all(map(operator.is_, x, held))
+    return all(map(operator.is_, x.values(), held.values())) and all(
+        [a is b or (type(a) is type(b) and a == b) for a, b in zip(x, held, strict=True)]
+    )
+
+
+def _fill(x: Any, items: Any) -> None:
+    x.clear()
+    x.update(items) if isinstance(x, dict) else x.extend(items)
