@@ -244,6 +244,29 @@ def test_what_all_examples_get_is_written_to(count):
 
 
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("first", [0, 1, 5, 8, 99])
+def test_what_all_examples_get_is_written_to_late(first):
+    """Large arguments are one copy for all examples until one of these writes to it."""
+
+    def f(x, table):
+        total = len(str(int(x))) + table[0] + table[-1]
+        if x >= first:
+            table[-1] += x
+        if table[-1] > 50:
+            raise ValueError("a sum of several examples")
+        return total, table[-2:], table
+
+    table = np.arange(1000.0)[::-1].copy()
+    xs = np.arange(11.0)
+    rows = [f(x, table.copy()) for x in xs]
+    want = [np.stack(column) for column in zip(*rows, strict=True)]
+    for made in (lw.vmap(f, in_dims=(0, None)), lw.function(lw.vmap(f, in_dims=(0, None)))):
+        for _ in range(2):
+            same(made(xs, table), tuple(want))
+    assert table[-1] == 0
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_arguments_are_the_examples_own():
     def f(x):
         x[0] = len(str(int(x[0])))

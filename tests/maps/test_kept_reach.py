@@ -72,6 +72,19 @@ class Pair(NamedTuple):
         return self.a * G
 
 
+DEFAULT = [1.0]
+
+
+class Defaulted(NamedTuple):
+    a: list = DEFAULT
+    b: float = 2.0
+
+
+@functools.singledispatch
+def dispatched(x):
+    return x * 2
+
+
 class Number(float):
     def scale(self):
         return float(self) * G
@@ -166,6 +179,10 @@ CASES = {
     "method, replaced": (lambda x: x * sub.scale(), _set(Sub, "scale", lambda self: 7.0)),
     "named tuple": (lambda x: x * pair.scale(), _item(globals(), "G", 3.0)),
     "named tuple, its list": (lambda x: x * sum(pair.values, 1.0), lambda: pair.values.append(2.0)),
+    "named tuple, a default": (lambda x: x * Defaulted().a[0], _item(DEFAULT, 0, 5.0)),
+    "named tuple, defaults": (lambda x: x * Defaulted().b,
+                              _set(Defaulted.__new__, "__defaults__", ([1.0], 5.0))),
+    "dispatch": (lambda x: x * dispatched(2), lambda: dispatched.register(int)(lambda v: v * 9)),
     "number": (lambda x: x * number.scale(), _item(globals(), "G", 3.0)),
     "enum": (lambda x: x * Level.LOW.scale(), _item(globals(), "G", 3.0)),
     "enum, its value": (lambda x: x * Level.LOW.value[0], _item(Level.LOW.value, 0, 3.0)),

@@ -258,21 +258,21 @@ class _Walk:
             return
         self._seen.add(id(func))
         if _is_of_file(func):
-            if func.__name__ in _IMPURE:
+            wrapped = vars(func).get("__wrapped__")
+            is_of_users = type(wrapped) is FunctionType and not _is_of_file(wrapped)
+            if func.__name__ in _IMPURE or is_of_users:  # functools.singledispatch
                 raise _Open
             return
         if (func.__module__ or "").startswith("namedtuple_"):  # made by collections
+            self._defaults(func)
             return
         if is_of_lanewise(func.__code__) and "__wrapped__" in vars(func):
             self._function(func.__wrapped__)  # ty: ignore[missing-attribute]
             return  # it stands in the place of a method
         if vars(func).keys() - {"__wrapped__"}:
             raise _Open
-        code, options = func.__code__, func.__kwdefaults__
-        self.found.functions.append((func, code, func.__defaults__, options and dict(options)))
-        for default in (*(func.__defaults__ or ()), *(options or {}).values()):
-            self.value(default)
-        globals_, attributes = _names_in(code)
+        self._defaults(func)
+        globals_, attributes = _names_in(func.__code__)
         self._attributes |= attributes
         for cell in func.__closure__ or ():
             held = held_in(cell)
@@ -288,6 +288,12 @@ class _Walk:
                 raise _Open
             else:
                 self.found.names.append((_BUILTINS, name, _BUILTINS[name]))
+
+    def _defaults(self, func: FunctionType) -> None:
+        code, options = func.__code__, func.__kwdefaults__
+        self.found.functions.append((func, code, func.__defaults__, options and dict(options)))
+        for default in (*(func.__defaults__ or ()), *(options or {}).values()):
+            self.value(default)
 
 
 def _is_named_tuple(kind: type) -> bool:

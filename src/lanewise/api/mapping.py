@@ -21,7 +21,7 @@ from lanewise.api.outer import (
     refuse_iterator,
     settle,
 )
-from lanewise.api.plain import is_plain, loop
+from lanewise.api.plain import is_plain, loop, may_repeat
 from lanewise.api.refused import PlainWay
 from lanewise.api.results import assign, check_out_dims, last_of, refuse_varying, uniform
 from lanewise.autograph.optional import there
@@ -172,7 +172,8 @@ def run_map(
         it is None more does, and no trace is kept.
     """
     if is_plain() and size != 0:
-        return loop(operands, in_dims, operator.index(size), call, out_dims)
+        repeats = alike is not None and may_repeat()
+        return loop(operands, in_dims, operator.index(size), call, out_dims, repeats)
     given = func, operands, in_dims, size, call, out_dims, options, path
     may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
     if not may_loop or not size or any([type(x) is not np.ndarray for x in operands]):
@@ -183,7 +184,8 @@ def run_map(
     ]
     asked = options, *in_dims, *shapes
     way = PlainWay(func, asked)
-    plain = partial(loop, operands, in_dims, operator.index(size), call, out_dims)
+    repeats = alike is not None  # what is not given but arrays may be changed
+    plain = partial(loop, operands, in_dims, operator.index(size), call, out_dims, repeats)
     if not way.is_known():
         try:
             if alike is None:
@@ -278,7 +280,7 @@ def _run_traced(
     try:
         if made is not None:
             return made.run(
-                operands, partial(loop, operands, in_dims, _known(size), call, out_dims)
+                operands, partial(loop, operands, in_dims, _known(size), call, out_dims, True)
             )
         found = execute(key, make, arguments)
     except CutOffError as error:

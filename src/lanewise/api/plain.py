@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from lanewise.trace.trace import same_bits, state
 
 class _Depth(threading.local):
     plain = 0
+    repeatable = False
 
 
 _depth = _Depth()
@@ -41,13 +42,24 @@ def is_plain() -> bool:
 class plainly:  # noqa: N801  (as context managers are called)
     """Run the maps in a ``with`` block as plain loops."""
 
-    __slots__ = ()
+    __slots__ = ("_before", "_may_repeat")
+
+    def __init__(self, may_repeat: bool = False) -> None:
+        self._may_repeat = may_repeat
 
     def __enter__(self) -> None:
+        self._before = _depth.repeatable
         _depth.plain += 1
+        _depth.repeatable |= self._may_repeat
 
     def __exit__(self, *error: object) -> None:
         _depth.plain -= 1
+        _depth.repeatable = self._before
+
+
+def may_repeat() -> bool:
+    """Whether nobody sees it if the function of a map is called again on an example."""
+    return _depth.repeatable
 
 
 def loop(
@@ -56,47 +68,105 @@ def loop(
     size: int,
     call: Callable[[Any], Any],
     out_dims: Callable[[Any, int], list[int | None]],
+    may_repeat: bool = False,
 ) -> Any:
     """Return what a map gives, by calling its function on one example after the other.
 
-    The arguments are those of `lanewise.api.mapping.run_map`.
+    Parameters
+    ----------
+    operands, in_dims, size, call, out_dims
+        Those of `lanewise.api.mapping.run_map`.
+    may_repeat
+        Whether nobody sees it if the function is called again on an example.
     """
-    is_small = operands and sum([x.nbytes for x in operands]) <= _COPIED
-    if is_small and in_dims.count(0) == len(in_dims):
-        examples: Iterable[Sequence[Any]] = zip(*map(_copied, operands), strict=True)
-    else:
-        examples = _examples(operands, in_dims, size)
     pace = None if state.until == math.inf else Pace(size)
-    first: Any = None
-    structure: Any = None
-    rows: list[Sequence[Any]] = []
-    for index, example in enumerate(examples):
-        if pace is not None:
-            pace.check(index)
-        try:
-            result = call(example)
-        except Exception as error:
-            annotate(error, f"in example {index}")
-            raise
+    whole = [x if dim is None else None for x, dim in zip(operands, in_dims, strict=True)]
+    lent = _Lent(whole) if may_repeat and any([_is_large(x) for x in whole]) else None
+    rows, start = _Rows(), 0
+    while start < size:
+        examples = _examples(operands, in_dims, size, start, lent)
+        for index, example in enumerate(examples, start):
+            if pace is not None:
+                pace.check(index)
+            try:
+                result = call(example)
+            except Exception as error:
+                if lent is not None and not lent.is_same():
+                    break
+                annotate(error, f"in example {index}")
+                raise
+            rows.add(index, result)
+            count = index + 1
+            if lent is not None and (count == size or not count & index):  # a power of two
+                if not lent.is_same():
+                    break
+                start = count
+        else:
+            break
+        # One was written to: each example gets a copy, from the last that was right on.
+        assert lent is not None
+        lent.put_back()
+        lent = None
+        del rows.leaves[start:]
+    return rows.stacked(out_dims)
+
+
+class _Rows:
+    """What examples return."""
+
+    def __init__(self) -> None:
+        self.first: Any = None
+        self.structure: Any = None
+        self.leaves: list[Sequence[Any]] = []
+
+    def add(self, index: int, result: Any) -> None:
+        """Add what the next example returns."""
         leaves, own = _flat(result)
         if not index:
-            first, structure = result, own
-        elif own != structure:
-            now, before = tree.flatten(result)[1], tree.flatten(first)[1]
+            self.first, self.structure = result, own
+        elif own != self.structure:
+            now, before = tree.flatten(result)[1], tree.flatten(self.first)[1]
             if now != before:
                 raise NoBatchError(
                     f"example {index} returned {now}, but example 0 returned {before}"
                 )
-        rows.append(leaves)
-    dims = out_dims(first, len(rows[0]))
-    columns = zip(*rows, strict=True)
-    found = [
-        _one(column, place) if dim is None else _moved(_stacked(column), 0, dim)
-        for place, (dim, column) in enumerate(zip(dims, columns, strict=True))
-    ]
-    if structure is None:
-        return found[0]
-    return tuple(found) if type(structure) is int else tree.unflatten(structure, found)
+        self.leaves.append(leaves)
+
+    def stacked(self, out_dims: Callable[[Any, int], list[int | None]]) -> Any:
+        """Return what the map gives."""
+        dims = out_dims(self.first, len(self.leaves[0]))
+        columns = zip(*self.leaves, strict=True)
+        found = [
+            _one(column, place) if dim is None else _moved(_stacked(column), 0, dim)
+            for place, (dim, column) in enumerate(zip(dims, columns, strict=True))
+        ]
+        if self.structure is None:
+            return found[0]
+        is_tuple = type(self.structure) is int
+        return tuple(found) if is_tuple else tree.unflatten(self.structure, found)
+
+
+class _Lent:
+    """Large arguments that all examples get: one copy of each for all, until it is written to."""
+
+    def __init__(self, whole: Sequence[Any]) -> None:
+        self.copies = [x.copy() if _is_large(x) else None for x in whole]
+        self._pairs = [(x, y) for x, y in zip(whole, self.copies, strict=True) if y is not None]
+
+    def is_same(self) -> bool:
+        """Whether nobody has written to one."""
+        return all([same_bits(x, copy) and copy.flags.writeable for x, copy in self._pairs])
+
+    def put_back(self) -> None:
+        """Undo what was written, as results may be views of them."""
+        for x, copy in self._pairs:
+            copy.flags.writeable = True
+            if copy.shape == x.shape:
+                copy[...] = x
+
+
+def _is_large(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.nbytes > _LARGE
 
 
 def _one(column: Sequence[Any], place: int) -> Any:
@@ -116,30 +186,48 @@ class NoBatchError(ValueError):
 
 
 def _examples(
-    operands: Sequence[Any], in_dims: Sequence[int | None], size: int
+    operands: Sequence[Any],
+    in_dims: Sequence[int | None],
+    size: int,
+    first: int,
+    lent: _Lent | None,
 ) -> Iterator[Sequence[Any]]:
-    """Yield the arguments of one example after the other, which may be written to."""
+    """Return the arguments of one example after the other, which may be written to."""
+    is_small = operands and sum([x.nbytes for x in operands]) <= _COPIED
+    if is_small and in_dims.count(0) == len(in_dims) and not first:
+        return zip(*map(_copied, operands), strict=True)
+    return _in_parts(operands, in_dims, size, first, lent)
+
+
+def _in_parts(
+    operands: Sequence[Any],
+    in_dims: Sequence[int | None],
+    size: int,
+    first: int,
+    lent: _Lent | None,
+) -> Iterator[Sequence[Any]]:
     mapped = [
         None if dim is None else _moved(x, dim, 0) for x, dim in zip(operands, in_dims, strict=True)
     ]
+    shared = [None] * len(operands) if lent is None else lent.copies
     total = sum([x.nbytes for x in mapped if x is not None])
     step = max(1, _COPIED * size // max(1, total))
-    for start in range(0, size, step):
+    for start in range(first, size, step):
         count = min(step, size - start)
         parts = [
-            _copies(whole, count) if x is None else _copied(x[start : start + count])
-            for x, whole in zip(mapped, operands, strict=True)
+            _copies(whole, one, count) if x is None else _copied(x[start : start + count])
+            for x, whole, one in zip(mapped, operands, shared, strict=True)
         ]
         yield from zip(*parts, strict=True) if parts else [()] * count
 
 
-def _copies(x: Any, count: int) -> Iterator[Any]:
+def _copies(x: Any, shared: Any, count: int) -> Iterator[Any]:
     for _ in range(count):
-        yield _copied(x)
+        yield _copied(x) if shared is None else shared
 
 
-#: Bytes of arguments that are copied at a time.
-_COPIED = 1 << 18
+#: Bytes of arguments that are copied at a time; from which on one is not copied for each example.
+_COPIED, _LARGE = 1 << 18, 1 << 12
 
 
 def _moved(x: Any, source: int, destination: int) -> Any:

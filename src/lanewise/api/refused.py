@@ -150,7 +150,7 @@ class PlainWay:
         """Return what the function gives; raise the refusal if no array holds that."""
         assert self._error is not None and self._unchanged is not None
         try:
-            with plainly():
+            with plainly(may_repeat=not self._others):
                 result = plain()
             parts = result if type(result) is tuple else (result,)
             if not all(map(_is_data, parts)) and not all(map(_is_data, tree.flatten(result)[0])):

@@ -15,7 +15,7 @@ from lanewise.api.collecting import RAISE, Collect, collect_of, collected
 from lanewise.api.elsewhere import answers
 from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
 from lanewise.api.parameters import Parameters
-from lanewise.api.plain import is_plain, loop, plainly
+from lanewise.api.plain import is_plain, loop, may_repeat, plainly
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name, shown
@@ -218,6 +218,8 @@ class Mapped:
         self._plain = plain
         self._collect = collect
         self._known: _Loop | None = None
+        #: Whether nobody sees it if the function is called again on an example.
+        self._repeats = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # of pytest and IPython
@@ -239,8 +241,10 @@ class Mapped:
         return is_bare and self._settings[2] is _USUAL["error"]
 
     def looped(self) -> Mapped:
-        """Return the same as a plain loop."""
-        return Mapped(self.__wrapped__, *self._settings, plain=True)
+        """Return the same as a plain loop, of a function that does nothing but return."""
+        found = Mapped(self.__wrapped__, *self._settings, plain=True)
+        found._repeats = True
+        return found
 
     def _looped(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function on one example after the other."""
@@ -252,9 +256,10 @@ class Mapped:
             )
         known = self._known
         is_known = known is not None and not kwargs and known.shapes == _shapes(args)
-        with plainly():
+        with plainly(self._repeats):
             if is_known:
-                return loop(args, known.axes, known.size, known.call, known.place)
+                settings = known.axes, known.size, known.call, known.place
+                return loop(args, *settings, may_repeat())
             result = map_call(self.__wrapped__, args, kwargs, *self._settings, self._collect)
         self._known = None if kwargs else self._loop_of(args)
         return result
