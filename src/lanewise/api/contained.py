@@ -31,6 +31,7 @@ import numpy as np
 
 from lanewise.api.unchanged import MISSING, Array, Class, Items, Numbers, Object, Unchanged, held_in
 from lanewise.ir.location import _is_own, is_of_lanewise
+from lanewise.passes.survive import is_raising
 from lanewise.trace.trace import could_change
 
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
@@ -106,6 +107,10 @@ def contained(
             walk.value(root)
         return walk.finish()
     except (_Open, RecursionError):  # of containers that hold themselves
+        return None
+    except Exception:  # what users' objects answer
+        if is_raising():
+            raise
         return None
 
 
@@ -267,7 +272,7 @@ class _Walk:
             self._defaults(func)
             return
         if is_of_lanewise(func.__code__) and "__wrapped__" in vars(func):
-            self._function(func.__wrapped__)  # ty: ignore[missing-attribute]
+            self.value(func.__wrapped__)  # ty: ignore[missing-attribute]
             return  # it stands in the place of a method
         if vars(func).keys() - {"__wrapped__"}:
             raise _Open
