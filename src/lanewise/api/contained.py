@@ -26,6 +26,7 @@ from types import (
     NoneType,
 )
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -317,8 +318,24 @@ def _is_of_file(func: FunctionType) -> bool:
     return _top(name) in _LIBRARIES and _is_own(func.__code__.co_filename)
 
 
-def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+_Names = tuple[frozenset[str], frozenset[str]]
+_known: WeakKeyDictionary[CodeType, _Names | None] = WeakKeyDictionary()
+
+
+def _names_in(code: CodeType) -> _Names:
     """Return the global names and the attributes that code reads, with functions within it."""
+    if code not in _known:
+        try:
+            _known[code] = _read_off(code)
+        except _Open:
+            _known[code] = None
+    found = _known[code]
+    if found is None:
+        raise _Open
+    return found
+
+
+def _read_off(code: CodeType) -> _Names:
     globals_, attributes = set(), set()
     #: What was read last, and of which attribute, to be changed.
     read, changed = "", None
