@@ -153,6 +153,12 @@ def test_arrays_that_are_large_or_that_nobody_can_write_to(traced, count):
     assert len(traced) == 8
 
 
+def test_empty_batches_again():
+    for mapped in (lw.vmap(norm), lw.vmap(norm, plain=True), lw.function(lw.vmap(norm))):
+        for xs in (XS[:0], XS[:0], XS, XS[:0], XS):
+            same(mapped(xs), np.stack([norm(x) for x in xs]) if len(xs) else np.zeros((0, 3)))
+
+
 def test_errors_of_examples(traced):
     def pick(i):
         return WEIGHTS[i]

@@ -33,7 +33,10 @@ from lanewise.trace.trace import ROOM, state
 
 #: So many traces are kept of one code, and so many bytes of what each takes beside arguments.
 MOST, MOST_BYTES = 16, 1 << 20
-_kept: WeakKeyDictionary[CodeType, dict[Hashable, Kept | Postponed]] = WeakKeyDictionary()
+#: With what the function holds that it was made for.
+_kept: WeakKeyDictionary[CodeType, dict[Hashable, tuple[Any, Kept | Postponed]]] = (
+    WeakKeyDictionary()
+)
 
 
 class Kept:
@@ -41,10 +44,8 @@ class Kept:
 
     Parameters
     ----------
-    func
-        The user's function.
     unchanged
-        Tells whether all that it reaches is as it was.
+        Tells whether all that the function reaches is as it was.
     key
         Of the executable.
     make
@@ -56,21 +57,15 @@ class Kept:
     """
 
     def __init__(
-        self, func: FunctionType, unchanged: Unchanged, key: Hashable, make: Callable[[], Graph],
+        self, unchanged: Unchanged, key: Hashable, make: Callable[[], Graph],
         sources: Sequence[Any], assemble: Callable[[list[Any]], Any],
     ) -> None:  # fmt: skip
-        self._holds, self.unchanged, self.room = _holds(func), unchanged, state.room
+        self.unchanged, self.room = unchanged, state.room
         self._key, self._make, self._sources = key, make, sources
         self._assemble = assemble
         self._race: Race | None = None
         #: Whether nobody measures any more, and the trace runs.
         self._is_settled = is_raising()
-
-    def is_of(self, func: FunctionType) -> bool:
-        """Whether it is that of a function of the same code, which reaches the same."""
-        holds = _holds(func)
-        is_alike = len(holds) == len(self._holds) and all(map(operator.is_, holds, self._holds))
-        return is_alike and self.unchanged()
 
     def run(self, operands: Sequence[Any], plain: Callable[[], Any]) -> Any:
         """Return what the map gives, by its trace or by the plain loop: whichever is faster."""
@@ -124,33 +119,31 @@ def mapped(
         Traces and runs the map. It is given how many nanoseconds tracing may take, and what is
         called with the parameters of `Kept` from `key` on, and returns that, or None.
     """
-    found = None
-    if type(func) is FunctionType:
-        found = _kept.get(func.__code__, {}).get((func.__code__.co_filename, call))
-    if type(found) is Kept and found.is_of(func) and not is_observed():
+    is_known = type(func) is FunctionType and not is_observed()
+    found = _found(func, call) if is_known else None
+    if type(found) is Kept:
         try:
             return found.run(operands, plain)
         except CutOffError as error:
             make = partial(_keepable, func, call, found.unchanged)
             return with_more_room(error, found.room, partial(traced, math.inf, make))
     unchanged = None
-    if type(found) is Postponed and len(_holds(func)) == 1 and found.unchanged():
-        unchanged = found.unchanged  # of a function that differs from no other of its code
-    elif type(func) is FunctionType and not is_observed():
+    if type(found) is Postponed:
+        unchanged = found.unchanged
+    elif is_known:
         unchanged = contained([func], with_data=True, most=MOST_RATHER)
     if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)
     if not may_run_itself():
         return traced(math.inf, make)
-    is_put_off = type(found) is Postponed and found.unchanged is unchanged
-    postponed = found if is_put_off else Postponed((), unchanged, is_map=True)
+    postponed = found if type(found) is Postponed else Postponed((), unchanged, is_map=True)
     try:
         if postponed is not found or postponed.is_due:
             return traced(postponed.nanoseconds, make)
     except TookTooLong as error:
         postponed.put_off(error)
-        _keep(func.__code__, call, postponed)
+        _keep(func, call, postponed)
     start = perf_counter_ns()
     try:
         with limited(PATIENCE * FIRST), plainly():
@@ -184,16 +177,25 @@ def _keepable(
     """Return what runs a call again, and is kept; None where it would keep much."""
     if sum([getattr(source, "nbytes", 0) for source in sources]) > MOST_BYTES:
         return None
-    made = Kept(func, unchanged, key, make, sources, assemble)
-    _keep(func.__code__, call, made)
+    made = Kept(unchanged, key, make, sources, assemble)
+    _keep(func, call, made)
     return made
 
 
-def _keep(code: CodeType, call: Hashable, made: Kept | Postponed) -> None:
+def _keep(func: FunctionType, call: Hashable, made: Kept | Postponed) -> None:
+    code = func.__code__
     calls = _kept.setdefault(code, {})
     if len(calls) >= MOST:
         calls.clear()
-    calls[code.co_filename, call] = made
+    calls[code.co_filename, call] = _holds(func), made
+
+
+def _found(func: FunctionType, call: Hashable) -> Kept | Postponed | None:
+    """Return what was kept of a function of the same code that reaches the same, as it was."""
+    code, holds = func.__code__, _holds(func)
+    before, made = _kept.get(code, {}).get((code.co_filename, call), ((), None))
+    is_alike = len(holds) == len(before) and all(map(operator.is_, holds, before))
+    return made if is_alike and made is not None and made.unchanged() else None
 
 
 def forget() -> None:

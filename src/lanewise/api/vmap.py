@@ -275,6 +275,8 @@ class Mapped:
             return None
         axes = [None if dim is None else dim % x.ndim for x, dim in zip(args, dims, strict=True)]
         size = next(x.shape[d] for x, d in zip(args, axes, strict=True) if d is not None)
+        if not size:  # nothing is run, so it is traced
+            return None
         func = self.__wrapped__
         return _Loop(_shapes(args), axes, size, lambda x: func(*x), lambda _, n: [out_dims] * n)
 
