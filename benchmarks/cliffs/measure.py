@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,17 +65,24 @@ class Found(NamedTuple):
 
 
 def measured(seed: str, mode: str) -> Found:
-    """Measure a program in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.cliffs.measure", seed, mode]
+    """Measure a program in processes of its own: one for plain Python, one for Lanewise."""
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
-        )
+        growth = _process(_plain, seed, mode)
+        found = Found(**_process(_both, seed, mode))
     except subprocess.TimeoutExpired:
         return Found(np.nan, np.nan, [], 0, f"no end in {LIMIT:.0f} s")
-    if done.returncode:
-        return Found(np.nan, np.nan, [], 0, done.stderr.strip().rpartition("\n")[2][:150])
-    return Found(**json.loads(done.stdout))
+    except subprocess.CalledProcessError as error:
+        return Found(np.nan, np.nan, [], 0, error.stderr.strip().rpartition("\n")[2][:150])
+    return found._replace(memory=found.memory - growth)
+
+
+def _process(what: Callable[[Prepared], Any], seed: str, mode: str) -> Any:
+    """Return what a function of this file gives in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.cliffs.measure", what.__name__, seed, mode]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=True
+    )
+    return json.loads(done.stdout)
 
 
 def function_of(source: str, name: str) -> Callable[..., Any]:
@@ -101,7 +108,15 @@ def batch_of(drawn: Program, count: int) -> tuple[Any, ...]:
     return tuple(map(np.stack, zip(*rows, strict=True)))
 
 
-def _main(seed: str, mode: str) -> Found:
+class Prepared(NamedTuple):
+    """A program with its arguments, as plain Python and traced."""
+
+    arguments: Sequence[Any]
+    plain: Callable[..., Any]
+    traced: Callable[..., Any]
+
+
+def _prepared(seed: str, mode: str) -> Prepared:
     import lanewise as lw
 
     name, drawn = program(seed)
@@ -116,12 +131,22 @@ def _main(seed: str, mode: str) -> Found:
     def plain(*args: Any) -> Any:
         return f(*args) if not count else np.stack([f(*row) for row in zip(*args, strict=True)])
 
-    traced = lw.function(lw.vmap(f) if count else f)
     warnings.simplefilter("ignore")
     warm = lw.function(lambda x: x + 1, jit_compile=True)
     warm(np.ones(3))  # LLVM is there
-    wanted = plain(*arguments)
-    plain_seconds = repeated(plain, arguments, PLAIN)
+    return Prepared(arguments, plain, lw.function(lw.vmap(f) if count else f))
+
+
+def _plain(given: Prepared) -> int:
+    """Return by how many bytes a process grows in which plain Python runs."""
+    before = peak()
+    repeated(given.plain, given.arguments, PLAIN)
+    return peak() - before
+
+
+def _both(given: Prepared) -> dict[str, Any]:
+    """Return what is `Found`; of the memory, by how much the process grows."""
+    arguments, plain, traced = given
     before = peak()
     first, found = [], None
     for _ in range(FIRST_CALLS):
@@ -130,19 +155,22 @@ def _main(seed: str, mode: str) -> Found:
         first.append(time.perf_counter() - start)
     steady = repeated(traced, arguments, 2 * PLAIN)
     memory = peak() - before
-    plain_seconds = min(plain_seconds, repeated(plain, arguments, PLAIN))
+    wanted = plain(*arguments)
+    plain_seconds = repeated(plain, arguments, 2 * PLAIN)
     steady = min(steady, repeated(traced, arguments, PLAIN))
-    return Found(plain_seconds, steady, first, memory, difference(found, wanted))
+    return Found(plain_seconds, steady, first, memory, difference(found, wanted))._asdict()
 
 
 def repeated(f: Callable[..., Any], arguments: Any, seconds: float) -> float:
     """Return the least time of a call, of those in so many seconds, at least three."""
     least, end, calls = np.inf, time.perf_counter() + seconds, 0
+    result = None  # as who calls it has it while it is called again
     while calls < 3 or time.perf_counter() < end:
         start = time.perf_counter()
-        f(*arguments)
+        result = f(*arguments)
         least = min(least, time.perf_counter() - start)
         calls += 1
+    del result
     return least
 
 
@@ -161,4 +189,5 @@ def difference(found: Any, wanted: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps(_main(*sys.argv[1:])._asdict()))
+    measure, *which = sys.argv[1:]
+    print(json.dumps({"_plain": _plain, "_both": _both}[measure](_prepared(*which))))

@@ -243,7 +243,7 @@ def test_a_clock_adds_up(interpreted):
         lw.map_fn(wave, X[:50])
     (program,) = programs
     clock = Clock()
-    plan = Plan(program.executable.interpreter.graph, clock=clock)
+    plan = Plan(program.executable.interpreter.whole.graph, clock=clock)
     plan(X[:50])
     shares = []
     for _ in range(5):  # on a busy machine, something else may run between the two clocks

@@ -19,6 +19,7 @@ import scipy.special
 import scipy.stats
 
 import lanewise as lw
+from support.oracle import assert_same
 
 XS = np.array([1.0, -2.0, 3.0])
 
@@ -76,6 +77,40 @@ def test_examples_of_the_plain_loop_are_copies():
     xs = np.zeros((2, 2))
     lw.vmap(func, plain=True)(xs)
     assert not xs.any()
+
+
+@pytest.mark.parametrize("changes", ["dtype", "shape", "order", "nothing"])
+def test_large_results_of_the_plain_loop(changes):
+    """They are put into one array as they come, while all are of one kind."""
+    kept = np.arange(700.0)
+
+    def func(x):
+        row = kept[:600] * x
+        if x > 2 and changes != "nothing":
+            row = {"dtype": row.astype("f4"), "shape": row[:599], "order": row.astype(">f8")}[
+                changes
+            ]
+        return row, x, np.asfortranarray(np.outer(row, row[:2]))
+
+    xs = np.arange(5.0)
+    if changes == "shape":
+        with pytest.raises(ValueError, match="same shape"):
+            lw.vmap(func, plain=True)(xs)
+        return
+    found = lw.vmap(func, plain=True)(xs)
+    rows = [func(x) for x in xs]
+    assert_same(found, tuple([np.stack(column) for column in zip(*rows, strict=True)]))
+    moved = lw.vmap(func, out_dims=(-1, 0, 1), plain=True)(xs)
+    assert_same(moved[0], found[0].T)
+    assert_same(moved[2], np.moveaxis(found[2], 0, 1))
+
+
+def test_large_results_that_are_one_array_or_none():
+    row = np.arange(600.0)
+    found = lw.vmap(lambda x: (row, x), out_dims=(None, 0), plain=True)(np.arange(3.0))
+    assert_same(found[0], row)
+    assert not np.shares_memory(found[0], row)
+    assert_same(lw.vmap(lambda x: row, plain=True)(np.zeros((2, 1))), np.stack([row, row]))
 
 
 def test_maps_within_the_plain_loop_are_plain():

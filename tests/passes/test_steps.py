@@ -23,6 +23,7 @@ from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import isolated, with_axis_first
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
+from lanewise.passes.parts import in_chunks
 from lanewise.passes.paths import Masks, bounded, direct
 from lanewise.passes.pipeline import one_by_one
 from lanewise.passes.points import pointed
@@ -265,6 +266,7 @@ STEPS = {
     "forwarded": forwarded,
     "scalar_replaced": scalar_replaced,
     "holds": _holds,
+    "in_chunks": in_chunks,
     "in_turn": in_turn,
     "inline": inline,
     "inline_left": inline_left,

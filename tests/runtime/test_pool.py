@@ -154,7 +154,7 @@ def test_scratch_is_aligned_and_each_threads_own(run):
     assert all(scratch and scratch % 64 == 0 for scratch in scratches)
 
 
-@pytest.mark.parametrize("size", [1, 64, 100_000, 3_000_000, 50])
+@pytest.mark.parametrize("size", [1, 64, 100_000, 3_000_000, 20_000_000, 300_000, 50])
 def test_all_of_the_scratch_can_be_written(run, size):
     context = Context(size)
     assert run(address("fill"), context.address, 12, 1, size) == 0

@@ -19,6 +19,7 @@ from lanewise.runtime.emit import Source, filled_by
 from lanewise.runtime.expressions import array_expression, scalar_expression
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.memory import Memory, analyze
+from lanewise.runtime.peak import peak
 from lanewise.runtime.reference import run
 from support.cases import Case, cases_beside
 from support.steps import assert_means_the_same, check, operations
@@ -153,7 +154,13 @@ def _ways(graph: Graph, show: bool = True, **arrays: Any) -> str:
     return "\n".join([*lines, *[f"gives {np.asarray(x).tolist()}" for x in results]])
 
 
+def _bytes(graph: Graph, **sizes: int) -> str:
+    """Return the most bytes that values take at one time."""
+    return f"{peak(graph, sizes, lambda op: 100)} bytes"
+
+
 STEPS = {
+    "bytes": _bytes,
     "expressions": _expressions,
     "filled": _filled,
     "memory": _memory,

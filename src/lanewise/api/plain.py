@@ -82,7 +82,7 @@ def loop(
     pace = None if state.until == math.inf else Pace(size)
     whole = [x if dim is None else None for x, dim in zip(operands, in_dims, strict=True)]
     lent = _Lent(whole) if may_repeat and any([_is_large(x) for x in whole]) else None
-    rows, start = _Rows(), 0
+    rows, start = _Rows(size), 0
     while start < size:
         examples = _examples(operands, in_dims, size, start, lent)
         for index, example in enumerate(examples, start):
@@ -112,32 +112,57 @@ def loop(
 
 
 class _Rows:
-    """What examples return."""
+    """What so many examples return."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
         self.first: Any = None
         self.structure: Any = None
         self.leaves: list[Sequence[Any]] = []
+        self._size = size
+        #: Where large leaves are put at once, by their places: all then take memory once.
+        self._rooms: dict[int, np.ndarray] = {}
 
     def add(self, index: int, result: Any) -> None:
         """Add what the next example returns."""
         leaves, own = _flat(result)
         if not index:
             self.first, self.structure = result, own
+            self._rooms = {
+                place: np.empty((self._size, *leaf.shape), leaf.dtype)
+                for place, leaf in enumerate(leaves)
+                if type(leaf) is np.ndarray and leaf.nbytes > _LARGE and not leaf.dtype.hasobject
+            }
         elif own != self.structure:
             now, before = tree.flatten(result)[1], tree.flatten(self.first)[1]
             if now != before:
                 raise NoBatchError(
                     f"example {index} returned {now}, but example 0 returned {before}"
                 )
+        if self._rooms:
+            leaves = [self._put(index, place, leaf) for place, leaf in enumerate(leaves)]
         self.leaves.append(leaves)
+
+    def _put(self, index: int, place: int, leaf: Any) -> Any:
+        """Return what stands for a leaf: where it was put, if there is room for it."""
+        room = self._rooms.get(place)
+        if room is None:
+            return leaf
+        if type(leaf) is np.ndarray and (leaf.dtype, leaf.shape) == (room.dtype, room.shape[1:]):
+            room[index] = leaf
+            return room[index]
+        del self._rooms[place]
+        return leaf
 
     def stacked(self, out_dims: Callable[[Any, int], list[int | None]]) -> Any:
         """Return what the map gives."""
         dims = out_dims(self.first, len(self.leaves[0]))
         columns = zip(*self.leaves, strict=True)
         found = [
-            _one(column, place) if dim is None else _moved(_stacked(column), 0, dim)
+            _one(column, place)
+            if dim is None
+            else _moved(
+                _stacked(column) if (room := self._rooms.get(place)) is None else room, 0, dim
+            )
             for place, (dim, column) in enumerate(zip(dims, columns, strict=True))
         ]
         if self.structure is None:

@@ -202,10 +202,12 @@ def explain(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     for program, calls in merged(programs):
         walker = Walker(kernels)
         graph = native_graph(program, refused)
-        lowered = walker.lowered(program.graph if graph is None else graph)
-        if graph is not None and program.choice.backend != COMPILE:
-            walker.list_kernels(lowered, program.sizes)
-            lowered = walker.lowered(program.graph)
+        if graph is not None and program.choice.backend == COMPILE:
+            lowered = walker.lowered(graph)
+        else:
+            if graph is not None:
+                walker.list_kernels(walker.lowered(graph), program.sizes)
+            lowered = walker.lowered(program.executable.interpreter.graph_for(program.sizes))
         views.append(view_of(program, calls, lowered, walker, graph is not None, names))
     explanation = Explanation(
         name_of_call(func),

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lanewise.api.threads import get_num_threads
 from lanewise.inspect.kernels import size_of
-from lanewise.inspect.rows import chunk_of
-from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
-from lanewise.ops.control import BRANCHES
-from lanewise.ops.creation import constant
-from lanewise.ops.facts import Kind, usual_size
-from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
+from lanewise.ir.graph import Graph, Operation
+from lanewise.ops.facts import usual_size
+from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.memory import analyze
+from lanewise.runtime.peak import peak, size_in_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +100,8 @@ def memory_of(
         chunk = max(op.params["chunk"] for op in chunked)
         whole = peak(lower(_without_chunks(recorded)), known, scratch)
     return Memory(
-        sum([_size(value, known) for value in lowered.inputs]),
-        sum([_size(value, known) for value in dict.fromkeys(lowered.outputs)]),
+        sum([size_in_bytes(value, known) for value in lowered.inputs]),
+        sum([size_in_bytes(value, known) for value in dict.fromkeys(lowered.outputs)]),
         peak(lowered, known, scratch),
         chunk,
         whole,
@@ -129,62 +124,3 @@ def _without_chunks(graph: Graph) -> Graph:
             op = op.with_operands(op.operands, signature)
         operations.append(op)
     return Graph(graph.inputs, operations, graph.outputs)
-
-
-def peak(graph: Graph, sizes: dict[str, int], scratch: Callable[[Operation], int]) -> int:
-    """Return the most bytes that values of a lowered graph take at one time, its inputs aside.
-
-    A value takes memory from the operation that gives it to the last that reads it, or a view of
-    it; where a plan writes in place there is no new one. Within an operation with regions there is
-    what its regions take: of control flow the largest, as if all examples went that way.
-    """
-    in_place = analyze(graph).in_place
-    base: dict[Value, Value] = {}
-    last: dict[Value, int] = {}
-    for position, op in enumerate(graph.operations):
-        if op.primitive.kind is Kind.VIEW or op in in_place:
-            base[op.results[0]] = base.get(op.operands[0], op.operands[0])
-        for value in op.operands:
-            last[base.get(value, value)] = position
-    for value in graph.outputs:
-        last[base.get(value, value)] = len(graph.operations)
-    ends: dict[int, list[Value]] = {}
-    live = most = 0
-    for position, op in enumerate(graph.operations):
-        if op.primitive is not constant:
-            made = [value for value in op.results if value not in base]
-            live += sum([_size(value, sizes) for value in made])
-            most = max(most, live + _inside(op, sizes, scratch))
-            for value in made:
-                ends.setdefault(last.get(value, position), []).append(value)
-        live -= sum([_size(value, sizes) for value in ends.pop(position, ())])
-    return most
-
-
-def _inside(op: Operation, sizes: dict[str, int], scratch: Callable[[Operation], int]) -> int:
-    """Return what an operation takes beside its results while it runs."""
-    if not op.regions:
-        return 0
-    if op.primitive is map_:
-        order, size = op.params["order"], usual_size(op.params["size"], sizes)
-        if order == NATIVE:
-            return scratch(op) * get_num_threads()
-        if op.params["chunk"] is not None:
-            part, inner = chunk_of(op, sizes)
-            return peak(lower(part), inner, scratch)
-        within = _most(op.regions, sizes, scratch)
-        return within if order == SEQUENTIAL else within * size
-    within = _most(op.regions, sizes, scratch)
-    if op.primitive in BRANCHES:  # what a branch gives are the results
-        within -= sum([_size(value, sizes) for value in op.results])
-    return max(within, 0)
-
-
-def _most(
-    graphs: Sequence[Graph], sizes: dict[str, int], scratch: Callable[[Operation], int]
-) -> int:
-    return max([peak(graph, sizes, scratch) for graph in graphs], default=0)
-
-
-def _size(value: Value, sizes: dict[str, int]) -> int:
-    return usual_size(value.type.nbytes, sizes) if isinstance(value.type, ArrayType) else 0

@@ -17,7 +17,7 @@ from lanewise.ops.registry import Absent
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.interpret import chunked_graph
+from lanewise.runtime.peak import chunk_of
 
 #: Control flow that all examples go through together: in one branch, or turn by turn.
 BRANCHED, LOCKSTEP = "branched", "lockstep"
@@ -235,13 +235,6 @@ class Walker:
             op=op,
             within=self._within,
         )
-
-
-def chunk_of(op: Operation, sizes: dict[str, int]) -> tuple[Graph, dict[str, int]]:
-    """Return the graph of one chunk of a map in chunks, not lowered, and the sizes in it."""
-    part = chunked_graph(op)
-    number = min(op.params["chunk"], usual_size(op.params["size"], sizes))
-    return part, {**sizes, str(part.operations[-1].params["size"]): number}
 
 
 def name_of(op: Operation) -> str:

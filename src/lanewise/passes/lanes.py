@@ -53,12 +53,17 @@ def isolated(
     inner = Builder()
     values: dict[Value, Value] = {}
     taken: list[Value] = []
-    for member in group:
-        for value in member.operands:
+
+    def take(needed: Sequence[Value]) -> None:
+        for value in needed:
             if value not in values:
                 values[value] = inner.input(value.type)
                 taken.append(value)
+
+    for member in group:
+        take(member.operands)
         inner.copy(member, values)
+    take(outputs)
     return inner.finish([values[value] for value in outputs]), tuple(taken)
 
 

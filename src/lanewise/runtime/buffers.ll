@@ -156,7 +156,7 @@ out:
 
 ; --- NumPy's memory handler -----------------------------------------------------------------------
 
-define internal ptr @handler_malloc(ptr %unused, i64 %size) {
+define ptr @handler_malloc(ptr %unused, i64 %size) {
   %is.huge = icmp ugt i64 %size, 281474976710656
   br i1 %is.huge, label %none, label %round
 none:
@@ -208,7 +208,7 @@ done:
   ret ptr %new
 }
 
-define internal void @handler_free(ptr %unused, ptr %data, i64 %size) {
+define void @handler_free(ptr %unused, ptr %data, i64 %size) {
   %is.none = icmp eq ptr %data, null
   br i1 %is.none, label %out, label %some
 some:

@@ -44,6 +44,9 @@ MOST_KEPT = 1 << 30
 if hasattr(os, "sysconf"):
     MOST_KEPT = min(MOST_KEPT, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4)
 
+#: What is much of it, in bytes.
+MUCH = 32 << 20
+
 #: Bytes of a huge page.
 _HUGE_PAGE = 2 << 20
 
@@ -56,6 +59,7 @@ _HANDLER_NAME = b"mem_handler"  # what NumPy asks for; a capsule keeps a pointer
 #: Places in the table of NumPy's C API, which are part of its stable ABI.
 NEW_FROM_DESCR, TRANSPOSE, _SET_HANDLER = 94, 123, 304
 
+_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 _CAN_MAP = hasattr(mmap, "MAP_ANONYMOUS") and symbol("mmap") is not None
 
 Make = Callable[[tuple[int, ...], Any], np.ndarray]
@@ -64,13 +68,14 @@ Make = Callable[[tuple[int, ...], Any], np.ndarray]
 class _Buffers:
     """The native code, and what it needs of NumPy."""
 
-    __slots__ = ("empty", "forked", "handler", "limit", "set_handler")
+    __slots__ = ("empty", "forked", "handler", "limit", "memory", "set_handler")
 
     def __init__(self) -> None:
         library = Library(_text())
         new_capsule = ctypes.pythonapi.PyCapsule_New
         new_capsule.restype = ctypes.py_object
         new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        self.memory = library.address("handler_malloc"), library.address("handler_free")
         self.handler = new_capsule(library.address("handler"), _HANDLER_NAME, None)
         self.set_handler: Callable[[Any], Any] = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.py_object
@@ -142,6 +147,15 @@ def _native() -> _Buffers:
     return _buffers
 
 
+def memory() -> tuple[int, int]:
+    """Return the addresses of what native code gets large blocks from, and gives them back to.
+
+    They are C functions of NumPy's memory handlers, ``void *(void *, size_t)`` and ``void (void *,
+    void *, size_t)``, of which the first argument is not used; 0 where memory cannot be mapped.
+    """
+    return _native().memory if _CAN_MAP else (0, 0)
+
+
 def maker() -> Make:
     """Return the function that `empty` calls: a built-in one, to be looked up once."""
     return _native().empty if _CAN_MAP else np.empty
@@ -202,6 +216,18 @@ def release() -> int:
         native.limit(0)
         native.limit(MOST_KEPT)
     return before
+
+
+def make_room() -> None:
+    """Give kept memory back if it is much, as what runs next makes no use of it."""
+    if _buffers is not None and kept() > MUCH:
+        release()
+
+
+def trim() -> None:
+    """Have the C library give back what it keeps, as arrays of kernels are not made of it."""
+    if _TRIM is not None:
+        _TRIM(0)
 
 
 def _after_fork() -> None:

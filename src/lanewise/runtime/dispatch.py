@@ -251,7 +251,7 @@ def _note_left(programs: list[Program]) -> None:
 
 def _interpret(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
     """Run a graph without kernels."""
-    plan, measure = executable.interpreter, _observed.measure
+    plan, measure = executable.interpreter.plan(arguments), _observed.measure
     if measure is not None:
         plan = measure(executable, plan, {}, perf_counter_ns(), 0)
     try:

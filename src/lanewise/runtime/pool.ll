@@ -29,6 +29,8 @@
 @main = internal global i64 0           ; the thread that handles signals
 @keep = internal global i64 0           ; scratch of at most so many bytes is kept between jobs
 @spare = internal global ptr null       ; scratch of a calling thread that has returned (atomic)
+@take = global ptr null                 ; ptr (ptr null, i64 bytes) for scratch of LARGE bytes and more,
+@give = global ptr null                 ; void (ptr null, ptr block, i64 bytes); null: malloc and free
 @value_error = global ptr null
 @runtime_error = global ptr null
 
@@ -174,6 +176,17 @@ define internal void @scratch_free(ptr %scratch) {
 some:
   %block.at = getelementptr i8, ptr %scratch, i64 -16
   %block = load ptr, ptr %block.at
+  %size.at = getelementptr i8, ptr %scratch, i64 -8
+  %size = load i64, ptr %size.at
+  %is.large = icmp sge i64 %size, $LARGE
+  %give = load ptr, ptr @give
+  %is.given = icmp ne ptr %give, null
+  %is.other = and i1 %is.large, %is.given
+  br i1 %is.other, label %other, label %usual
+other:
+  call void %give(ptr null, ptr %block, i64 %size)
+  br label %out
+usual:
   call void @free(ptr %block)
   br label %out
 out:
@@ -196,7 +209,19 @@ small:
   br label %new
 new:
   %with.front = add i64 %bytes, 128
-  %block = call ptr @malloc(i64 %with.front)
+  %is.large = icmp sge i64 %bytes, $LARGE
+  %take = load ptr, ptr @take
+  %is.given = icmp ne ptr %take, null
+  %is.other = and i1 %is.large, %is.given
+  br i1 %is.other, label %other, label %usual
+other:
+  %taken = call ptr %take(ptr null, i64 %with.front)
+  br label %made
+usual:
+  %allocated = call ptr @malloc(i64 %with.front)
+  br label %made
+made:
+  %block = phi ptr [ %taken, %other ], [ %allocated, %usual ]
   %is.absent = icmp eq ptr %block, null
   br i1 %is.absent, label %absent, label %align
 absent:

@@ -39,13 +39,15 @@ own. Where there are no POSIX threads, everything runs on the calling thread. At
 waited for: idle workers end with the process.
 
 **Scratch** is 64-byte aligned memory, one for each thread, with arbitrary contents. It is kept
-from job to job, all threads together up to 32 MiB.
+from job to job, all threads together up to 32 MiB; large ones are then of the memory that is
+kept for arrays (`lanewise.runtime.buffers`).
 
 The pool is LLVM IR (``pool.ll``, ``pool_threads.ll``), so no compiler is needed but LLVM's.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -54,6 +56,7 @@ import time
 from collections.abc import Callable, Collection
 
 from lanewise.codegen.background import held_at_fork
+from lanewise.runtime.buffers import LARGE, memory
 from lanewise.runtime.native import Library, template
 
 #: Bytes at the start of a context that belong to the pool.
@@ -96,6 +99,8 @@ class Pool:
         library = Library(_text(), absent)
         library.set_object("value_error", ValueError)
         library.set_object("runtime_error", RuntimeError)
+        for name, address in zip(("take", "give"), memory(), strict=True):
+            ctypes.c_void_p.from_address(library.address(name)).value = address
         self.run: Run = library.builtin("run", "Run a kernel over its items.")
         self.launch: int = library.address("launch")
         self._resize = library.builtin("resize", "Set the number of threads.")
@@ -132,6 +137,7 @@ def _text() -> str:
         CLOCK=getattr(time, clock, 0),
         SIGNALS=_SIGNALS,
         SPIN=_SPIN,
+        LARGE=LARGE,
         STACK=_STACK,
         DETACHED=2 if is_mac else 1,
         SETMASK=int(getattr(signal, "SIG_SETMASK", 0)),

@@ -18,6 +18,7 @@ from lanewise.codegen.work import interpreting
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.control import LOOPS, while_
 from lanewise.ops.regions import map_
+from lanewise.runtime import buffers
 from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import Executable, duration
@@ -107,6 +108,8 @@ class Race:
             return False
         if self._executable.is_due or self._executable.is_compiling:
             self._executable.prepare(arguments)
+        if not self._won:  # NumPy's arrays are not made of what is kept for those of kernels
+            buffers.make_room()
         self.note = self.note_plain
         return True
 
@@ -239,6 +242,8 @@ class Race:
         else:
             self._lost += 1
             self._tried = self._count
+            if nanoseconds > EARLY:
+                buffers.trim()
         self._close = 0
 
     @property

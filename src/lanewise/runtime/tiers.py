@@ -26,15 +26,15 @@ from lanewise.codegen.lift import lift
 from lanewise.codegen.ufunc_loops import scipy_tells
 from lanewise.codegen.work import compiling, interpreting, writing
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import dims_in
 from lanewise.loading import late
 from lanewise.ops.facts import may_fail, seen
 from lanewise.passes.assume import Assumed, assumed
 from lanewise.passes.pipeline import RECORDED
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
-from lanewise.runtime.binding import input_sizes, read_sizes
+from lanewise.runtime.binding import by_sizes, input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed, NotCompiled
-from lanewise.runtime.interpret import Plan, planned
+from lanewise.runtime.interpret import Plan
+from lanewise.runtime.parts import Parts
 from lanewise.runtime.pool import get_threads, processors
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
@@ -136,7 +136,7 @@ class Executable:
         self._estimate: Callable[[Sequence[Any]], float] | None = None
         #: Of the last interpreted call; how much longer they take, and how many there were.
         self._estimated, self._error, self._runs = 0.0, 1.0, 0
-        self._interpreter: Plan | None = None
+        self._parts: Parts | None = None
         #: What calls run without asking any more.
         self.kept: Plan | None = None
         with carrying_out(graph) as faults:
@@ -163,28 +163,31 @@ class Executable:
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run on these arguments."""
         forced = backend() or self._forced
-        if forced == INTERPRET or is_strict():
-            return self.interpreter
-        try:
-            return self._chosen(forced == COMPILE, arguments)
-        except Exception as error:
-            self._survive(error)
-            return self.interpreter
+        plan = None
+        if forced != INTERPRET and not is_strict():
+            try:
+                plan = self._chosen(forced == COMPILE, arguments)
+            except Exception as error:
+                self._survive(error)
+        return plan or self.interpreter.plan(arguments)
 
-    def _chosen(self, is_forced: bool, arguments: Sequence[Any]) -> Plan:
-        """Return the plan to run, which is compiled now if it is forced, or worth to wait for."""
+    def _chosen(self, is_forced: bool, arguments: Sequence[Any]) -> Plan | None:
+        """Return the plan to run, which is compiled now if it is forced, or worth to wait for.
+
+        None where the call is to be interpreted.
+        """
         if self.native is None:
             if self.cost == math.inf:
-                return self.interpreter
+                return None
             waits = is_forced
             if not waits:
                 took = self._note(arguments)
                 if self.spent < self.cost:
-                    return self.interpreter
+                    return None
                 waits = took >= self.whole or self._ledger.is_compiled
             self._make(arguments, waits)
             if self.native is None:
-                return self.interpreter
+                return None
         found, few = self._assumed, self._few
         if not found.sizes and few is None:
             return self.native
@@ -258,12 +261,13 @@ class Executable:
         self.native = self._few = self._work = None
         self._assumed = Assumed(self.graph, {})
         self.fault = self.fault or reason
-        self._interpreter = plan or self._interpreter
+        if plan is not None:
+            self._parts = Parts(self.graph, self.lent, plan)
 
     def _note(self, arguments: Sequence[Any]) -> float:
         """Add what NumPy is estimated to take for a call, and return it."""
         if self._estimate is None:
-            self._estimate = _estimate(self.graph)
+            self._estimate = by_sizes(self.graph, partial(interpreting, self.graph))
         self._estimated = self._estimate(arguments)
         took = self._estimated * self._error
         self._ledger.spent += took
@@ -295,17 +299,17 @@ class Executable:
         """
         forced = backend() or self._forced
         if forced == INTERPRET or (self.native is None and self.cost == math.inf):
-            return self.interpreter
+            return self.interpreter.settled
         # Otherwise the sizes decide.
         return self.native if not self._assumed.sizes and self._few is None else None
 
     @property
-    def interpreter(self) -> Plan:
-        """The plan without kernels."""
-        plan = self._interpreter
-        if plan is None:
-            plan = self._interpreter = planned(self.graph, lent=self.lent)
-        return plan
+    def interpreter(self) -> Parts:
+        """What runs without kernels."""
+        parts = self._parts
+        if parts is None:
+            parts = self._parts = Parts(self.graph, self.lent)
+        return parts
 
     def failing(self, error: Exception) -> slice | None:
         """Return among which examples the first is that fails, where an error of a run tells.
@@ -438,7 +442,7 @@ class Executable:
         self._best = {**known, (get_threads(), *own.values()): best}
         self._assumed, self._few = found, few if sizes else None
         self._ledger.is_compiled = True
-        self._interpreter = None  # seldom needed again
+        self._parts = None  # seldom needed again
         self.native = native  # last: from now on calls run it
 
 
@@ -455,22 +459,6 @@ def _like(x: Any) -> Any:
     if not isinstance(x, np.ndarray):
         return np.asarray(x)
     return np.lib.stride_tricks.as_strided(np.empty(0, x.dtype), x.shape, x.strides)
-
-
-def _estimate(graph: Graph) -> Callable[[Sequence[Any]], float]:
-    """Return what tells how long NumPy is estimated to take on some arguments."""
-    read = input_sizes(graph)
-    if not read:
-        known = interpreting(graph, {})
-        return lambda arguments: known
-    if len(set(dims_in(tuple([value.type for value in graph.inputs])))) != 1:
-        return lambda arguments: interpreting(graph, read_sizes(graph, arguments))
-    ((symbol, number, axis, less),) = read  # the estimate is linear in it, from two examples on
-    assert isinstance(less, int)
-    two = interpreting(graph, {symbol: 2})
-    slope = interpreting(graph, {symbol: 3}) - two
-    fixed = two - slope * (2 + less)
-    return lambda arguments: fixed + slope * arguments[number].shape[axis]
 
 
 def duration(nanoseconds: float) -> str:

@@ -1,0 +1,116 @@
+"""How large a part of a batch the interpreter runs at a time.
+
+Whole batches of intermediate values take much memory, more than a loop over the examples does, and
+the time that it takes to get it: NumPy is several times as fast on what stays in the caches. So a
+batch runs in parts whose values take `PART` bytes, or in fewer where what each part does again
+would be noticed: the calls, and what does not vary in loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+from lanewise.codegen.work import CALL_NS, interpreting
+from lanewise.ir.graph import Graph
+from lanewise.ops.facts import usual_size
+from lanewise.passes.parts import batches, in_chunks
+from lanewise.passes.pipeline import lower
+from lanewise.passes.survive import attempt
+from lanewise.runtime.binding import by_sizes, input_sizes, read_sizes
+from lanewise.runtime.interpret import Plainly, Plan, planned
+from lanewise.runtime.peak import chunk_of, peak
+
+#: Bytes of the values that a part has at one time. With batches of less than `WHOLE_BYTES` there is
+#: nothing to win.
+PART_BYTES, WHOLE_BYTES = 1 << 20, 8 << 20
+#: How much of what the whole batch takes may be done again.
+AGAIN = 0.1
+#: A number of examples with which what grows with their number decides.
+MANY = 1 << 20
+#: For so many sizes it is kept which parts suit them.
+MOST_SIZES = 1024
+
+
+class Parts:
+    """What is interpreted of a graph: all examples of a batch at once, or parts of them.
+
+    Arrays are `lent` as those of an executable.
+    """
+
+    def __init__(self, graph: Graph, lent: Mapping[int, int], whole: Plan | None = None) -> None:
+        self._graph, self._lent = graph, lent
+        #: That for all examples at once.
+        self.whole = whole or planned(graph, lent=lent)
+        is_planned = not isinstance(self.whole, Plainly)
+        #: The maps that may run in parts.
+        self._batches = attempt("batches", graph, batches, otherwise=list) if is_planned else []
+        #: By sizes, how many examples of each batch are run at a time; and the plan for that.
+        self._chunks: dict[tuple[int, ...], Sequence[int]] = {}
+        self._plans: dict[Sequence[int], Plan] = {}
+
+    def plan(self, arguments: Sequence[Any]) -> Plan:
+        """Return the plan to run on some arguments."""
+        if not self._batches or self._taken(arguments) < WHOLE_BYTES:
+            return self.whole
+        chunks = self._chunks_for(read_sizes(self._graph, arguments))
+        if not chunks:
+            return self.whole
+        if chunks not in self._plans:
+            graph = attempt("in chunks", self._graph, in_chunks, chunks)
+            self._plans[chunks] = planned(graph, lent=self._lent)
+        return self._plans[chunks]
+
+    @property
+    def settled(self) -> Plan | None:
+        """The plan that all calls run; None where the sizes of their arrays decide."""
+        return None if self._batches and input_sizes(self._graph) else self.plan(())
+
+    def graph_for(self, sizes: Mapping[str, int]) -> Graph:
+        """Return the graph that is interpreted where dimensions have these sizes."""
+        if not self._batches or self._peak(sizes) < WHOLE_BYTES:
+            return self._graph
+        chunks = self._chunks_for(sizes)
+        return in_chunks(self._graph, chunks) if chunks else self._graph
+
+    @cached_property
+    def _taken(self) -> Callable[[Sequence[Any]], float]:
+        """Tells how many bytes the values of all examples take at one time."""
+        return by_sizes(self._graph, self._peak, MANY)
+
+    def _peak(self, sizes: Mapping[str, int]) -> int:
+        known = partial(peak, sizes=dict(sizes), scratch=lambda op: 0)
+        return attempt("the peak", self.whole.graph, known, otherwise=lambda: 0)
+
+    def _chunks_for(self, sizes: Mapping[str, int]) -> Sequence[int]:
+        """Return how many examples of each batch to run at a time: powers of two; none for all."""
+        key = tuple(sizes.values())
+        if key not in self._chunks:
+            found = attempt("chunks", self._graph, self._fitting, sizes, otherwise=tuple)
+            known = self._chunks if len(self._chunks) < MOST_SIZES else {}
+            self._chunks = {**known, key: found}
+        return self._chunks[key]
+
+    def _fitting(self, graph: Graph, sizes: Mapping[str, int]) -> Sequence[int]:
+        most = AGAIN * interpreting(graph, sizes) / self._again(sizes)
+        parts = min(self._peak(sizes) / PART_BYTES, most)
+        if parts < 2:
+            return ()
+        counts = [usual_size(op.params["size"], sizes) for op in self._batches]
+        return tuple([1 << max(int(n / parts), 1).bit_length() - 1 for n in counts])
+
+    def _again(self, sizes: Mapping[str, int]) -> float:
+        """Return the nanoseconds that each part takes whatever the number of its examples."""
+        one, two = [
+            sum([interpreting(part, {**sizes, symbol: count}) for part, symbol in self._lowered])
+            for count in (1, 2)
+        ]
+        return max(2 * one - two, CALL_NS)
+
+    @cached_property
+    def _lowered(self) -> list[tuple[Graph, str]]:
+        """The graph of a part of each batch, and the symbol of how many examples it has."""
+        divided = in_chunks(self._graph, [1] * len(self._batches))
+        parts = [chunk_of(op, {}) for op in divided.operations if op.params.get("chunk")]
+        return [(lower(part), next(iter(sizes))) for part, sizes in parts]
