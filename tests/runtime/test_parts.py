@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.runtime import parts
+from lanewise.runtime import parts, tiers
 from lanewise.runtime.dispatch import observing
 from support.oracle import assert_same
 
@@ -24,8 +24,7 @@ def interpreted(monkeypatch):
 @pytest.fixture
 def small(monkeypatch):
     """Parts of a few examples of some tens of numbers."""
-    monkeypatch.setattr(parts, "PART_BYTES", 1 << 10)
-    monkeypatch.setattr(parts, "WHOLE_BYTES", 1 << 11)
+    monkeypatch.setattr(tiers, "INTERPRETED_BYTES", (1 << 10, 1 << 11))
     monkeypatch.setattr(parts, "AGAIN", 1e9)
 
 
@@ -144,3 +143,51 @@ def test_memory_and_no_parts_where_they_would_repeat_too_much():
 
     assert not taken(lambda: lw.vmap(shares)(np.ones(100_000)))
     assert taken(lambda: lw.vmap(lambda v: v * v + v)(np.ones(600_000)))
+
+
+# --- with kernels -------------------------------------------------------------------------------
+
+
+def between(x):
+    """Something for kernels before and behind what is left to NumPy."""
+    y = np.linalg.pinv(x * 2 + np.eye(3)) @ x
+    return np.sin(y).sum(0), x[0] * 3
+
+
+@pytest.mark.parametrize("dims", [0, 2, -1])
+@pytest.mark.parametrize("asked", [None, 4, 1000])
+def test_kernels_in_chunks(monkeypatch, dims, asked):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    monkeypatch.setattr(tiers, "NATIVE_BYTES", (1 << 10, 1 << 11))
+    monkeypatch.setattr(parts, "AGAIN", 1e9)
+    for size in (1, 3, 150):
+        x = np.sin(np.arange(9.0 * size)).reshape(size, 3, 3)
+        rows = [between(row) for row in x]
+        expected = tuple(np.stack(column) for column in zip(*rows, strict=True))
+        moved = np.moveaxis(x, 0, dims)
+        for g in (lw.vmap(between, dims, chunk_size=asked), lw.vmap(between, dims)):
+            assert_same(g(moved), expected, rtol=1e-9, atol=1e-12)
+            traced = lw.function(g)
+            assert_same(traced(moved), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_kernels_of_chunks_are_told(monkeypatch, capsys):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+    monkeypatch.setattr(tiers, "NATIVE_BYTES", (1 << 10, 1 << 11))
+    monkeypatch.setattr(parts, "AGAIN", 1e9)
+    seen = lw.explain(lw.vmap(between), np.ones((200, 3, 3)))
+    assert seen.kernels and "in chunks of" in capsys.readouterr().out
+    seen = lw.explain(lw.vmap(between, chunk_size=7), np.ones((20, 3, 3)))
+    assert seen.kernels and "in chunks of 7" in capsys.readouterr().out
+
+
+def test_an_error_in_a_later_chunk_names_the_example(monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", "native")
+
+    def f(m):
+        return np.linalg.svd(m * 2)[1] + 1, np.linalg.inv(m + 0)
+
+    m = np.stack([np.eye(3)] * 50)
+    m[33] = 0
+    with pytest.raises(np.linalg.LinAlgError, match=r"in example 33 \("):
+        lw.vmap(f, chunk_size=8)(m)

@@ -23,7 +23,7 @@ from lanewise.ops.creation import iota
 from lanewise.ops.facts import Kind, is_plain_view
 from lanewise.ops.lists import list_arena
 from lanewise.ops.movement import reshape, slice_
-from lanewise.ops.regions import NATIVE, PARALLEL, batched_type, map_
+from lanewise.ops.regions import CHUNKED, NATIVE, PARALLEL, batched_type, map_
 from lanewise.ops.tables import list_tangents
 from lanewise.passes.specialize import (
     all_symbols_of,
@@ -287,8 +287,10 @@ def _split(
             return None
     if op.params["chunk"] is not None and any(g.members and not g.is_native for g in groups):
         # What NumPy computes must go in chunks.
-        report(Refused(op, "it goes in chunks, for what is left to NumPy", op))
-        return None
+        if not any(g.members and g.is_native for g in groups):
+            return None
+        changed = {**op.params, "order": CHUNKED}
+        return list(builder.emit(map_, tuple(operands), changed, op.regions))
     return _recorded(builder, split, groups, operands)
 
 

@@ -10,7 +10,7 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.facts import Kind, ask, usual_size
+from lanewise.ops.facts import Kind, ask, seen, usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_own_sizes
 
@@ -61,6 +61,11 @@ def interpreting(graph: Graph, sizes: Mapping[str, int], examples: int = 1) -> f
     For none, of a map what its calls take beside its examples, or one of them if these are run one
     after the other.
     """
+    with seen(sizes):
+        return _graph(graph, sizes, examples)
+
+
+def _graph(graph: Graph, sizes: Mapping[str, int], examples: int) -> float:
     return sum([_operation(op, sizes, examples) for op in graph.operations])
 
 
@@ -69,12 +74,12 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     if primitive is map_:
         count = _size(params["size"], sizes)
         if has_own_sizes(op):  # one example after the other
-            return (count * examples or 1) * interpreting(op.regions[0], sizes)
-        return interpreting(op.regions[0], sizes, examples * count)
+            return (count * examples or 1) * _graph(op.regions[0], sizes, 1)
+        return _graph(op.regions[0], sizes, examples * count)
     if primitive is scan:
-        return _size(params["length"], sizes) * interpreting(op.regions[0], sizes, examples)
+        return _size(params["length"], sizes) * _graph(op.regions[0], sizes, examples)
     if primitive is while_ or primitive in BRANCHES:
-        regions = sum([interpreting(region, sizes, examples) for region in op.regions])
+        regions = sum([_graph(region, sizes, examples) for region in op.regions])
         nbytes = examples * _nbytes(op.results, sizes) if examples > 1 else 0
         if primitive is while_:  # those that go on are gathered where others leave
             return TURNS * regions + BYTE_NS * nbytes * min(examples, TURNS) / 2
@@ -85,6 +90,8 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     if examples <= 1 and kind in (Kind.ELEMENTWISE, Kind.LOOKUP) and _is_number(op):
         return NUMBER_NS
     call, moved = CALL_NS_OF.get(kind, CALL_NS), _moved(op)
+    if (each := ask(primitive.call_ns, op)) > 0:  # a loop of a library over all examples
+        return call + ask(primitive.setup_ns, op) + examples * each
     elements = examples * max([_count(value, sizes) for value in moved], default=0)
     if kind is Kind.CONTRACTION:
         products = examples * ask(primitive.flops, op)

@@ -12,11 +12,12 @@ from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, CONTROL, while_
 from lanewise.ops.creation import constant
 from lanewise.ops.facts import Kind, usual_size
-from lanewise.ops.regions import DIVERGENT, NATIVE, map_
+from lanewise.ops.regions import CHUNKED, DIVERGENT, NATIVE, map_
 from lanewise.ops.registry import Absent
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.passes.pipeline import lower
+from lanewise.runtime.few import of_chunk
 from lanewise.runtime.peak import chunk_of
 
 #: Control flow that all examples go through together: in one branch, or turn by turn.
@@ -163,6 +164,7 @@ class Walker:
             yield from self.walk(body, sizes, LOOPED, _BETWEEN if op.has_effect else _ASKED)
         else:  # chunk after chunk, each of them as a whole
             part, sizes = chunk_of(op, sizes)
+            part = of_chunk(part) if op.params["order"] == CHUNKED else part
             part = self.parts[op] = self.lowered(part)
             yield from self.walk(part, sizes, inherited)
         self._within = outer

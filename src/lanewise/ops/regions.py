@@ -16,8 +16,8 @@ from lanewise.ops.registry import absent, op
 
 #: How a map is run: pushed into the operations, example after example, or each its own way.
 PARALLEL, SEQUENTIAL, DIVERGENT = "parallel", "sequential", "divergent"
-#: ... or as a compiled kernel.
-NATIVE = "native"
+#: ... or as a compiled kernel; or in chunks that have kernels.
+NATIVE, CHUNKED = "native", "chunked"
 
 
 @op
@@ -39,6 +39,7 @@ class map_:
         that go the same way run together. Every operand is mapped along axis 0 or not at all, and
         every result has the batch as axis 0.
         ``"native"``: the region is compiled, and runs with an example in each lane.
+        ``"chunked"``: each chunk is compiled as a map by itself, of which NumPy does a part.
     chunk
         At most so many examples at a time, each chunk run as a parallel map; None for no bound.
     fallback
@@ -63,8 +64,8 @@ class map_:
         columns: tuple[bool, ...] = (),
     ) -> Any:
         (body,) = regions
-        if order not in (PARALLEL, SEQUENTIAL, DIVERGENT, NATIVE):
-            raise ValueError(f"a map is parallel, sequential, divergent or native, not {order!r}")
+        if order not in (PARALLEL, SEQUENTIAL, DIVERGENT, NATIVE, CHUNKED):
+            raise ValueError(f"a map is not run in {order!r} order")
         for operand, axis, inner in zip(operands, in_dims, body.inputs, strict=True):
             if example_type(operand, axis) != inner.type:
                 raise ValueError(f"the region takes {inner.type}, not a slice of {operand}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
-from lanewise.ops.regions import NATIVE, PARALLEL, SEQUENTIAL, map_
+from lanewise.ops.regions import CHUNKED, NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.rowwise import expected, is_large
 from lanewise.passes.specialize import unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
@@ -47,8 +47,8 @@ def may_spread(graph: Graph) -> bool:
 
 
 def has_kernels(graph: Graph) -> bool:
-    """Whether there is a native map in a graph."""
-    return any(op.params.get("order") == NATIVE for op in graph.walk())
+    """Whether there is a native map in a graph, or one of which chunks have such maps."""
+    return any(op.params.get("order") in (NATIVE, CHUNKED) for op in graph.walk())
 
 
 def count_maps(graph: Graph) -> int:

@@ -26,7 +26,15 @@ from lanewise.ir.graph import (
 )
 from lanewise.ir.types import TokenType
 from lanewise.ops.control import CONTROL
-from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, batched_type, map_
+from lanewise.ops.regions import (
+    CHUNKED,
+    DIVERGENT,
+    NATIVE,
+    PARALLEL,
+    SEQUENTIAL,
+    batched_type,
+    map_,
+)
 from lanewise.ops.registry import Absent, Batch
 from lanewise.passes.control import diverge, push_into_control, push_into_divergent
 from lanewise.passes.lanes import (
@@ -58,7 +66,7 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
     """
 
     def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
-        if not op.regions or (op.primitive is map_ and op.params["order"] == NATIVE):
+        if not op.regions or (op.primitive is map_ and op.params["order"] in (NATIVE, CHUNKED)):
             return None
         operands = tuple([values[value] for value in op.operands])
         regions = tuple([vectorize(region, report) for region in op.regions])
@@ -84,7 +92,7 @@ def in_turn(graph: Graph) -> Graph:
 def _in_turn(op: Operation) -> Operation:
     if op.params.get("vectorized"):
         raise NotImplementedError("host code takes the whole batch")
-    if not op.regions or op.params.get("order") == NATIVE:
+    if not op.regions or op.params.get("order") in (NATIVE, CHUNKED):
         return op
     params, regions = op.params, tuple([in_turn(region) for region in op.regions])
     if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:

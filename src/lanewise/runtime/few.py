@@ -27,7 +27,7 @@ from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
-from lanewise.ops.regions import NATIVE, SEQUENTIAL, map_
+from lanewise.ops.regions import CHUNKED, NATIVE, SEQUENTIAL, map_
 from lanewise.passes.batches import (
     count_maps,
     has_kernels,
@@ -37,7 +37,7 @@ from lanewise.passes.batches import (
 )
 from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, lower, outlined, outlined_in_turn
 from lanewise.passes.specialize import specialized
-from lanewise.runtime.interpret import Plan
+from lanewise.runtime.interpret import RUNNERS, MapRunner, Plan, sequential
 from lanewise.runtime.kernels import kernel_of
 from lanewise.runtime.pool import get_threads
 
@@ -157,6 +157,29 @@ def _both(
         return graph, left, None
     is_alone = not any([op.primitive is map_ for op in recorded.operations])
     return graph, left, Few(recorded, sizes, lent, is_alone and bool(left))
+
+
+def is_mixed(graph: Graph) -> bool:
+    """Whether NumPy does some of what is computed in a graph with native maps."""
+    kinds = (Kind.SOURCE, Kind.VIEW)
+    return any(op.params.get("order") != NATIVE and op.primitive.kind not in kinds
+               for op in graph.operations)  # fmt: skip
+
+
+def plan_of(graph: Graph, otherwise: Plan, lent: Mapping[int, int]) -> Plan:
+    """Return the plan with kernels of a graph in chunks; another one if there are none."""
+    found = plans(graph, NONE, lent)[0]
+    return otherwise if found is None else found
+
+
+def of_chunk(graph: Graph) -> Graph:
+    """Return the graph of a chunk with its kernels as native maps."""
+    return _both(graph, NONE, NONE)[0]
+
+
+RUNNERS[CHUNKED] = MapRunner(
+    lambda op, given, make: sequential(op, make, lambda graph: lower(of_chunk(graph)))
+)
 
 
 # --- estimates ------------------------------------------------------------------------------------

@@ -252,11 +252,16 @@ def interpret(graph: Graph, *arguments: Any) -> list[Any]:
     return planned(graph)(*arguments)
 
 
-def sequential(op: Operation, make: Make) -> Callable[..., Any]:
-    """Return the runner of a sequential map: examples, or chunks of them, one after the other."""
+def sequential(
+    op: Operation, make: Make, lowers: Callable[[Graph], Graph] = lower
+) -> Callable[..., Any]:
+    """Return the runner of a sequential map: examples, or chunks of them, one after the other.
+
+    The graph of a chunk is lowered as is said.
+    """
     params = op.params
     chunk = params["chunk"]
-    plan = make(op.regions[0] if chunk is None else lower(chunked_graph(op)))
+    plan = make(op.regions[0] if chunk is None else lowers(chunked_graph(op)))
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
     types = [value.type for value in op.results]
 

@@ -1,4 +1,4 @@
-"""How large a part of a batch the interpreter runs at a time.
+"""How large a part of a batch runs at a time, where NumPy does some of it.
 
 Whole batches of intermediate values take much memory, more than a loop over the examples does, and
 the time that it takes to get it: NumPy is several times as fast on what stays in the caches. So a
@@ -19,14 +19,15 @@ from lanewise.passes.parts import batches, in_chunks
 from lanewise.passes.pipeline import lower
 from lanewise.passes.survive import attempt
 from lanewise.runtime.binding import by_sizes, input_sizes, read_sizes
-from lanewise.runtime.interpret import Plainly, Plan, planned
+from lanewise.runtime.interpret import Plainly, Plan
 from lanewise.runtime.peak import chunk_of, peak
 
-#: Bytes of the values that a part has at one time. With batches of less than `WHOLE_BYTES` there is
-#: nothing to win.
-PART_BYTES, WHOLE_BYTES = 1 << 20, 8 << 20
+#: Bytes of the values that a part has at one time, and of those that a batch has which stays whole,
+#: as there is nothing to win: where NumPy does all, and where kernels do some, for which a part is
+#: to suffice for all threads.
+INTERPRETED_BYTES, NATIVE_BYTES = (1 << 20, 8 << 20), (16 << 20, 64 << 20)
 #: How much of what the whole batch takes may be done again.
-AGAIN = 0.1
+AGAIN = 0.05
 #: A number of examples with which what grows with their number decides.
 MANY = 1 << 20
 #: For so many sizes it is kept which parts suit them.
@@ -34,15 +35,26 @@ MOST_SIZES = 1024
 
 
 class Parts:
-    """What is interpreted of a graph: all examples of a batch at once, or parts of them.
+    """What runs a graph: all examples of a batch at once, or parts of them.
 
-    Arrays are `lent` as those of an executable.
+    Parameters
+    ----------
+    graph
+        As it was recorded.
+    whole
+        The plan for all examples at once.
+    make
+        Makes a plan of a graph like it, with maps in chunks.
+    limits
+        Bytes that values of a part take, and from which on there are parts.
     """
 
-    def __init__(self, graph: Graph, lent: Mapping[int, int], whole: Plan | None = None) -> None:
-        self._graph, self._lent = graph, lent
-        #: That for all examples at once.
-        self.whole = whole or planned(graph, lent=lent)
+    def __init__(
+        self, graph: Graph, whole: Plan, make: Callable[[Graph], Plan], limits: tuple[int, int]
+    ) -> None:
+        self._graph, self._make = graph, make
+        self._part, self._least = limits
+        self.whole = whole
         is_planned = not isinstance(self.whole, Plainly)
         #: The maps that may run in parts.
         self._batches = attempt("batches", graph, batches, otherwise=list) if is_planned else []
@@ -52,14 +64,13 @@ class Parts:
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run on some arguments."""
-        if not self._batches or self._taken(arguments) < WHOLE_BYTES:
+        if not self._batches or self._taken(arguments) < self._least:
             return self.whole
         chunks = self._chunks_for(read_sizes(self._graph, arguments))
         if not chunks:
             return self.whole
         if chunks not in self._plans:
-            graph = attempt("in chunks", self._graph, in_chunks, chunks)
-            self._plans[chunks] = planned(graph, lent=self._lent)
+            self._plans[chunks] = self._make(attempt("in chunks", self._graph, in_chunks, chunks))
         return self._plans[chunks]
 
     @property
@@ -68,8 +79,8 @@ class Parts:
         return None if self._batches and input_sizes(self._graph) else self.plan(())
 
     def graph_for(self, sizes: Mapping[str, int]) -> Graph:
-        """Return the graph that is interpreted where dimensions have these sizes."""
-        if not self._batches or self._peak(sizes) < WHOLE_BYTES:
+        """Return the graph, in chunks, that runs where dimensions have these sizes."""
+        if not self._batches or self._peak(sizes) < self._least:
             return self._graph
         chunks = self._chunks_for(sizes)
         return in_chunks(self._graph, chunks) if chunks else self._graph
@@ -94,7 +105,7 @@ class Parts:
 
     def _fitting(self, graph: Graph, sizes: Mapping[str, int]) -> Sequence[int]:
         most = AGAIN * interpreting(graph, sizes) / self._again(sizes)
-        parts = min(self._peak(sizes) / PART_BYTES, most)
+        parts = min(self._peak(sizes) / self._part, most)
         if parts < 2:
             return ()
         counts = [usual_size(op.params["size"], sizes) for op in self._batches]

@@ -33,8 +33,8 @@ from lanewise.passes.pipeline import RECORDED
 from lanewise.passes.survive import INTERNAL, attempt, carrying_out, survives
 from lanewise.runtime.binding import by_sizes, input_sizes, read_sizes
 from lanewise.runtime.failed import KernelFailed, NotCompiled
-from lanewise.runtime.interpret import Plan
-from lanewise.runtime.parts import Parts
+from lanewise.runtime.interpret import Plan, planned
+from lanewise.runtime.parts import INTERPRETED_BYTES, NATIVE_BYTES, Parts
 from lanewise.runtime.pool import get_threads, processors
 from lanewise.runtime.settings import COMPILE, INTERPRET, NO_MEMORY, PLAIN, backend
 
@@ -119,6 +119,8 @@ class Executable:
         #: The plan with kernels, for many examples if there is another; None until it is compiled.
         self.native: Plan | None = None
         self._few: Few | None = None
+        #: The same for parts of a batch, if NumPy does some of it.
+        self._mixed: Parts | None = None
         #: What is being compiled, in the background.
         self._work: Work | None = None
         #: By the number of threads and sizes, the plan that suits them.
@@ -190,7 +192,7 @@ class Executable:
                 return None
         found, few = self._assumed, self._few
         if not found.sizes and few is None:
-            return self.native
+            return self._native_parts(self.native, arguments)
         sizes = read_sizes(self.graph, arguments)
         if found.sizes and found.solved(sizes) is None:
             with _lock:
@@ -199,11 +201,17 @@ class Executable:
                 )
             return self._others.plan(arguments)
         if few is None:
-            return self.native
+            return self._native_parts(self.native, arguments)
         key = get_threads(), *sizes.values()
         if key not in self._best:
             self._make(arguments, is_forced)
-        return self._best.get(key) or next(iter(self._best.values()), self.native)
+        plan = self._best.get(key) or next(iter(self._best.values()), self.native)
+        return self._native_parts(plan, arguments)
+
+    def _native_parts(self, plan: Plan | None, arguments: Sequence[Any]) -> Plan | None:
+        """Return the plan with kernels for some arguments, in place of one for all examples."""
+        mixed = self._mixed
+        return plan if mixed is None or plan is not mixed.whole else mixed.plan(arguments)
 
     def prepare(self, arguments: Sequence[Any]) -> None:
         """Have the plan for some arguments compiled in the background, where something else runs.
@@ -258,11 +266,11 @@ class Executable:
     def give_up(self, reason: str, plan: Plan | None = None) -> None:
         """Run without kernels from now on, because of this; by a plan, if one is given."""
         self.cost = math.inf  # first: what is being compiled is not taken then
-        self.native = self._few = self._work = None
+        self.native = self._few = self._mixed = self._work = None
         self._assumed = Assumed(self.graph, {})
         self.fault = self.fault or reason
         if plan is not None:
-            self._parts = Parts(self.graph, self.lent, plan)
+            self._parts = self._interpreted(plan)
 
     def _note(self, arguments: Sequence[Any]) -> float:
         """Add what NumPy is estimated to take for a call, and return it."""
@@ -301,15 +309,21 @@ class Executable:
         if forced == INTERPRET or (self.native is None and self.cost == math.inf):
             return self.interpreter.settled
         # Otherwise the sizes decide.
-        return self.native if not self._assumed.sizes and self._few is None else None
+        if self._assumed.sizes or self._few is not None:
+            return None
+        return self.native if self._mixed is None else self._mixed.settled
 
     @property
     def interpreter(self) -> Parts:
         """What runs without kernels."""
         parts = self._parts
         if parts is None:
-            parts = self._parts = Parts(self.graph, self.lent)
+            parts = self._parts = self._interpreted(planned(self.graph, lent=self.lent))
         return parts
+
+    def _interpreted(self, whole: Plan) -> Parts:
+        make = partial(planned, lent=self.lent)
+        return Parts(self.graph, whole, make, INTERPRETED_BYTES)
 
     def failing(self, error: Exception) -> slice | None:
         """Return among which examples the first is that fails, where an error of a run tells.
@@ -379,6 +393,8 @@ class Executable:
         It is that for many examples, or where `sizes` of dimensions are given the one that suits.
         """
         recorded, known = (self.graph, None) if sizes is None else self._under(sizes)
+        if known is not None and self._mixed is not None:
+            recorded = self._mixed.graph_for(known)
         with _lock, seen(known or {}):
             return making.native_graph(recorded, report, known)
 
@@ -441,6 +457,9 @@ class Executable:
         known = self._best if len(self._best) < MOST_SIZES else {}
         self._best = {**known, (get_threads(), *own.values()): best}
         self._assumed, self._few = found, few if sizes else None
+        if self.native is None and making.is_mixed(native.graph):
+            make = partial(making.plan_of, otherwise=native, lent=self.lent)
+            self._mixed = Parts(found.graph, native, make, NATIVE_BYTES)
         self._ledger.is_compiled = True
         self._parts = None  # seldom needed again
         self.native = native  # last: from now on calls run it
