@@ -31,9 +31,6 @@ SPECIAL: dict[str, tuple[Callable[..., Any], Any]] = {
     "argsort": (np.argsort, ROWS),
     "partition": (lambda a: np.partition(a, 1), ROWS),
     "argpartition": (lambda a: np.argpartition(a, 1), ROWS),
-    "fft": (np.fft.fft, ROWS),
-    "rfft": (np.fft.rfft, ROWS),
-    "irfft": (lambda a: np.fft.irfft(a, a.shape[-1]), ROWS),
     "correlate": (lambda a: np.correlate(a, np.ones(3)), ROWS),
     "searchsorted": (lambda a: np.searchsorted(np.arange(4.0), a), ROWS),
     "arccosh": (np.arccosh, ROWS + 1),
@@ -62,6 +59,21 @@ def test_what_is_slow_is_known(name):
     calls = interpreting(program.graph, program.sizes, 0)
     seen = interpreting(program.graph, program.sizes) - calls
     assert SLOW[name] * x.size <= seen <= 2 * SLOW[name] * x.size + 5 * x.size
+
+
+@pytest.mark.parametrize("func", [np.fft.fft, np.fft.rfft, np.fft.irfft])
+def test_transforms_take_what_their_factors_do(func):
+    """And each call of one prepares its roots, whatever the number of rows."""
+
+    def both(n):
+        program, _ = mapped(func, np.ones((50, n)))
+        calls = interpreting(program.graph, program.sizes, 0)
+        return calls, interpreting(program.graph, program.sizes) - calls
+
+    calls, rows = both(1025)
+    prime_calls, prime_rows = both(1022)
+    assert prime_rows > 2 * rows > 1000 * 50
+    assert prime_calls > calls > both(5)[0] + 1000
 
 
 def test_what_is_not_slow():

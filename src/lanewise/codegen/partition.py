@@ -213,7 +213,7 @@ class _Split:
         found = []
         seen = set(self.body.outputs)
         for member in reversed(self.body.operations):
-            is_view = self.is_single and is_plain_view(member) and self.native[member]
+            is_view = member.primitive.kind is Kind.VIEW and self.is_single and self.native[member]
             if is_view and seen.isdisjoint(member.results):
                 found.append(member)
             elif self.native[member]:

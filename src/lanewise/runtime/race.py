@@ -135,7 +135,9 @@ class Race:
             # It may have run before the trace has, or was tried before.
             if is_native:
                 return self.traced < math.inf and DARING * self.plain < self.traced
-            return self.plain < math.inf and self.plain < self._known
+            # What it took the first time includes that it was planned.
+            margin = 1 if self.traced == math.inf else CLOSE
+            return self.plain < math.inf and margin * self.plain < self._known
         if self.plain < self.traced or self._close:
             return True
         if self.plain < math.inf:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError, at
-from lanewise.ir.dims import Dim, differ
+from lanewise.ir.dims import Dim, differ, product
 from lanewise.ir.graph import Signature, Value
 from lanewise.ir.location import here
 from lanewise.ir.types import array_type
@@ -421,6 +421,9 @@ def matmul(x: Any, y: Any) -> Tensor:
             f"(n?,k),(k,m?)->(n?,m?) (size {y.shape[inner]} is different from {x.shape[-1]})"
         )
     batch: list[tuple[int, int]] = []
+    if x.ndim > 2 and y.ndim == 2:  # one product, of all rows
+        shape = (*x.shape[:-1], y.shape[1])
+        return matmul(x.reshape(product(x.shape[:-1]), x.shape[-1]), y).reshape(shape)
     if x.ndim > 1 and y.ndim > 1 and x.ndim + y.ndim > 4:
         # Stacks broadcast against each other: make their axes the same.
         loop = broadcast_shapes(x.shape[:-2], y.shape[:-2])
