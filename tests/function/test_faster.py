@@ -18,6 +18,7 @@ from scipy import stats
 import lanewise as lw
 from lanewise.api import contained as contained_
 from lanewise.api import faster
+from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.contained import contained
 from lanewise.runtime import race
 from lanewise.runtime.race import Race
@@ -867,3 +868,27 @@ def test_no_loop_over_a_large_batch_runs_while_much_is_compiled(size, is_ahead, 
     concrete.race = Race(concrete._executable, lambda: True)
     concrete._executable.whole = 1e8
     assert concrete.race.is_ahead() is is_ahead
+
+
+def test_what_only_the_function_gives_is_asked_of_its_trace_once(monkeypatch):
+    """How long the result is the data say, which no trace of this call knows."""
+    asked, run = [], ConcreteFunction.run
+
+    def counted(self, *args, **kwargs):
+        asked.append(self)
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(ConcreteFunction, "run", counted)
+
+    def counts(x):
+        return np.bincount(x)
+
+    f = lw.function(counts)
+    x = np.arange(5000) % 500
+    for _ in range(20):
+        f(x)
+    asked.clear()
+    for _ in range(10):
+        assert is_same(f(x), np.bincount(x))
+    assert len(asked) == 10
+    assert is_same(f(x + 3), np.bincount(x + 3))

@@ -28,7 +28,7 @@ from lanewise.api.parameters import Parameters
 from lanewise.api.refused import may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
-from lanewise.api.writing import PlainCall, is_written_through
+from lanewise.api.writing import OnlyPlain, PlainCall, is_written_through
 from lanewise.errors import CutOffError, UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, Shape
 from lanewise.ir.graph import Graph, Value
@@ -148,7 +148,7 @@ class ConcreteFunction:
         """
         if self._passes:
             self._passes -= 1
-            raise PlainCall(-1, None)
+            raise OnlyPlain
         race = self.race
         if race is None:
             return self.run_traced(arrays)
@@ -189,10 +189,10 @@ class ConcreteFunction:
             if not isinstance(error, CutOffError):
                 if not (self._may_run_itself and may_run_itself()):
                     raise
-                raise PlainCall(-1, None) from error
+                raise OnlyPlain from error
             # What was cut off for these arguments may be for the next ones.
             self._passes = self._cut_off = min(2 * self._cut_off + 1, MOST_PASSES)
-            raise PlainCall(-1, None) from error
+            raise OnlyPlain from error
         if self._rank > 0:
             return outputs[0]
         if writes.positions:

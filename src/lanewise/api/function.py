@@ -27,7 +27,7 @@ from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import MOST_RUNS, Traces
 from lanewise.api.tracing import Arguments, record
 from lanewise.api.transformed import reduced
-from lanewise.api.writing import PlainCall, is_written_through
+from lanewise.api.writing import OnlyPlain, PlainCall, is_written_through
 from lanewise.autograph.calls import fn
 from lanewise.errors import EndlessRecursionError, annotate, at, function_name, shown
 from lanewise.ir.dims import Dim, Shape
@@ -169,6 +169,7 @@ class Function:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # of pytest and IPython
+        is_plain = False
         try:
             if state.trace is None:
                 for known, run in self._guards:  # calls like those that are made again and again
@@ -179,11 +180,16 @@ class Function:
                             return run(arrays)
                         except FasterPlain as call:
                             faster = call.with_traceback(None)  # which holds the arguments
+                        except OnlyPlain:
+                            is_plain = True
+                            break
                         except PlainCall:
                             break
                         again = partial(self._call, args, kwargs)
                         return faster.run(itself(self.__wrapped__), args, kwargs, arrays, again)
-                if not kwargs:  # arrays by position, of dtypes and shapes that were seen before
+                if not (
+                    kwargs or is_plain
+                ):  # arrays by position, of dtypes and shapes that were seen before
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                     run = self._runs.get(key)
                     if run is not None:
@@ -191,8 +197,12 @@ class Function:
                         self._traces.repeated(key, args, kwargs, args, run)
                         try:
                             return run(args)
+                        except OnlyPlain:
+                            is_plain = True
                         except PlainCall:
                             pass
+            if is_plain and self._options.signature is None:
+                return self.__wrapped__(*args, **kwargs)
             return self._call(args, kwargs)
         except Exception as error:
             if state.trace is not None:

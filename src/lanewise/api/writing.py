@@ -39,6 +39,13 @@ class PlainCall(BaseException):
         self.other = other
 
 
+class OnlyPlain(PlainCall):
+    """Ends a call that no trace gives the results of, so that none is looked for."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, None)
+
+
 class Writes(NamedTuple):
     """Which arguments a trace writes to.
 
