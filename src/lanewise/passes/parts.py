@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.passes.batches import is_batch
 from lanewise.passes.lanes import isolated, record_map
+from lanewise.passes.specialize import all_symbols_of, defined_sizes
 
 
 def batches(graph: Graph) -> list[Operation]:
@@ -37,8 +38,9 @@ def _chunked(op: Operation, values: dict[Value, Value], chunk: int) -> Sequence[
     lanes = {value: (values[operand], axis) for value, operand, axis in given}
     shared = {value: operand for value, (operand, axis) in lanes.items() if axis is None}
     uniform, first, left = set(shared), [], []
+    own = defined_sizes(body)
     for inner in body.operations:
-        is_uniform = uniform.issuperset(inner.operands)
+        is_uniform = uniform.issuperset(inner.operands) and own.isdisjoint(all_symbols_of(inner))
         uniform.update(inner.results if is_uniform else ())
         (first if is_uniform else left).append(inner)
     region, taken = isolated(left, body.outputs)
