@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lanewise.api import refused
 from lanewise.ops.registry import REGISTRY
 from lanewise.passes import survive
 from lanewise.runtime import dispatch
@@ -44,7 +45,8 @@ def _registry() -> Iterator[None]:
 def test_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LANEWISE_BACKEND", raising=False)  # as users find it
     dispatch.forget()  # nor has another page run what this one does
-    monkeypatch.setattr(survive, "_told", set())
+    for module in (survive, refused):
+        monkeypatch.setattr(module, "_told", set())
     test = doctest.DocTestParser().get_doctest(examples(page), {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
     report: list[str] = []

@@ -25,12 +25,16 @@ LIMITED = """
     import numpy as np
     import lanewise as lw
     import functions
+    from lanewise.runtime import tiers
 
     xs = np.random.default_rng(0).random((8_000, 100))
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     limit = used + 2**29
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    print(lw.vmap(functions.values)(xs).shape)  # in parts
+    tiers.INTERPRETED_BYTES = tiers.NATIVE_BYTES = 2**60, 2**60
+    lw.clear_cache()
     for func in (functions.outer, functions.values):
         try:
             lw.vmap(func)(xs)
@@ -56,7 +60,7 @@ def test_what_does_not_fit_is_told_with_the_line_and_the_way_out(folder, backend
         [sys.executable, "limited.py"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    results, intermediates, chunked, small = run.stdout.splitlines()
+    in_parts, results, intermediates, chunked, small = run.stdout.splitlines()
     assert "Unable to allocate 610. MiB" in results
     told = "memory was short for 8,000 examples ("
     assert told in results and told in intermediates
@@ -67,7 +71,7 @@ def test_what_does_not_fit_is_told_with_the_line_and_the_way_out(folder, backend
         "functions.py:8: squares = np.outer(row, row)); the results take 62.5 KiB" in intermediates
     )
     assert "With chunk_size=" in intermediates
-    assert (chunked, small) == ("(8000,)", "(100, 100, 100)")
+    assert (in_parts, chunked, small) == ("(8000,)", "(8000,)", "(100, 100, 100)")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what the process takes")
@@ -77,7 +81,9 @@ def test_the_command_line_tells_it_in_one_line(folder):
         import numpy as np
         import lanewise as lw
         from lanewise.cli import main
+        from lanewise.runtime import tiers
 
+        tiers.INTERPRETED_BYTES = tiers.NATIVE_BYTES = 2**60, 2**60
         np.save("rows.npy", np.random.default_rng(0).random((8_000, 100)))
         lw.vmap(np.sin)(np.ones(3))
         with open("/proc/self/statm") as file:
