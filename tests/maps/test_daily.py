@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
+import tracemalloc
 import warnings
 from typing import Any
 
@@ -111,6 +112,58 @@ def test_large_results_that_are_one_array_or_none():
     assert_same(found[0], row)
     assert not np.shares_memory(found[0], row)
     assert_same(lw.vmap(lambda x: row, plain=True)(np.zeros((2, 1))), np.stack([row, row]))
+
+
+@pytest.mark.parametrize("size", [3, 2000])  # also of small results
+def test_results_that_somebody_else_has_are_what_they_are_in_the_end(size):
+    """As in ``np.stack([f(x) for x in xs])``: one array in all places has what was written last."""
+    buffer, known = np.zeros(size), {}
+
+    def filled(x):
+        buffer[:] = x
+        return buffer
+
+    def part(x):
+        buffer[:] = x
+        return buffer[1:], x
+
+    def looked_up(x):
+        if x not in known:
+            known[x] = np.full(size, x)
+        elif x == 1:
+            known[0.0][:] = 7
+        return known[x]
+
+    def replaced(x):
+        last = known.get(0)
+        if last is not None:
+            last[:] = -1
+        known[0] = np.full(size, x)
+        del last
+        return known[0]
+
+    def own(x):
+        return np.full(size, x), buffer.copy()
+
+    xs = np.array([0.0, 1.0, 1.0, 2.0])
+    for func in (filled, part, looked_up, replaced, own):
+        known.clear()
+        rows = [func(x) for x in xs]
+        wanted = tuple(map(np.stack, zip(*rows, strict=True))) if func in (part, own) else rows
+        wanted = wanted if isinstance(wanted, tuple) else np.stack(wanted)
+        known.clear()
+        assert_same(lw.vmap(func, plain=True)(xs), wanted)
+
+
+def test_a_large_result_that_is_one_for_all_is_kept_once():
+    row = np.zeros(100_000)
+    tracemalloc.start()
+    try:
+        found = lw.vmap(lambda x: row, out_dims=None, plain=True)(np.arange(50.0))
+        assert tracemalloc.get_traced_memory()[1] < 3 * row.nbytes
+    finally:
+        tracemalloc.stop()
+    assert_same(found, row)
 
 
 def test_maps_within_the_plain_loop_are_plain():

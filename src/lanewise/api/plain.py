@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ def loop(
     pace = None if state.until == math.inf else Pace(size)
     whole = [x if dim is None else None for x, dim in zip(operands, in_dims, strict=True)]
     lent = _Lent(whole) if may_repeat and any([_is_large(x) for x in whole]) else None
-    rows, start = _Rows(size), 0
+    rows, start = _Rows(size, out_dims), 0
     while start < size:
         examples = _examples(operands, in_dims, size, start, lent)
         for index, example in enumerate(examples, start):
@@ -96,6 +97,9 @@ def loop(
                 annotate(error, f"in example {index}")
                 raise
             rows.add(index, result)
+            if rows.rooms:
+                del result
+                rows.keep_shared()
             count = index + 1
             if lent is not None and (count == size or not count & index):  # a power of two
                 if not lent.is_same():
@@ -108,63 +112,82 @@ def loop(
         lent.put_back()
         lent = None
         del rows.leaves[start:]
-    return rows.stacked(out_dims)
+    return rows.stacked()
 
 
 class _Rows:
-    """What so many examples return."""
+    """What so many examples return.
 
-    def __init__(self, size: int) -> None:
-        self.first: Any = None
+    Large arrays are put into one for all examples at once, so that all take memory once. That
+    stands only while nobody else has them: what is written to one later, each of its rows has.
+    """
+
+    def __init__(self, size: int, out_dims: Callable[[Any, int], list[int | None]]) -> None:
+        self._size, self._out_dims = size, out_dims
+        self._dims: list[int | None] = []
         self.structure: Any = None
         self.leaves: list[Sequence[Any]] = []
-        self._size = size
-        #: Where large leaves are put at once, by their places: all then take memory once.
-        self._rooms: dict[int, np.ndarray] = {}
+        #: By places among the leaves, the arrays for all; and those of the last example.
+        self.rooms: dict[int, np.ndarray] = {}
+        self._last: dict[int, weakref.ref[np.ndarray]] = {}
 
     def add(self, index: int, result: Any) -> None:
         """Add what the next example returns."""
         leaves, own = _flat(result)
         if not index:
-            self.first, self.structure = result, own
-            self._rooms = {
+            self.structure = own
+            self._dims = self._out_dims(result, len(leaves))
+            self.rooms = {
                 place: np.empty((self._size, *leaf.shape), leaf.dtype)
-                for place, leaf in enumerate(leaves)
-                if type(leaf) is np.ndarray and leaf.nbytes > _LARGE and not leaf.dtype.hasobject
+                for place, (leaf, dim) in enumerate(zip(leaves, self._dims, strict=True))
+                if dim is not None and type(leaf) is np.ndarray and _is_large(leaf)
             }
         elif own != self.structure:
-            now, before = tree.flatten(result)[1], tree.flatten(self.first)[1]
+            now, before = _spec(own), _spec(self.structure)
             if now != before:
                 raise NoBatchError(
                     f"example {index} returned {now}, but example 0 returned {before}"
                 )
-        if self._rooms:
+        if self.rooms:
             leaves = [self._put(index, place, leaf) for place, leaf in enumerate(leaves)]
         self.leaves.append(leaves)
 
     def _put(self, index: int, place: int, leaf: Any) -> Any:
         """Return what stands for a leaf: where it was put, if there is room for it."""
-        room = self._rooms.get(place)
+        room = self.rooms.get(place)
         if room is None:
             return leaf
-        if type(leaf) is np.ndarray and (leaf.dtype, leaf.shape) == (room.dtype, room.shape[1:]):
-            room[index] = leaf
-            return room[index]
-        del self._rooms[place]
-        return leaf
+        is_alike = type(leaf) is np.ndarray and (leaf.dtype, leaf.shape) == (
+            room.dtype,
+            room.shape[1:],
+        )
+        if not is_alike or not leaf.flags.owndata or leaf.dtype.hasobject:
+            del self.rooms[place]
+            return leaf
+        room[index] = leaf
+        self._last[place] = weakref.ref(leaf)
+        return room[index]
 
-    def stacked(self, out_dims: Callable[[Any, int], list[int | None]]) -> Any:
+    def keep_shared(self) -> None:
+        """Have arrays of the last example stand for themselves that somebody has but its caller."""
+        for place, reference in self._last.items():
+            leaf = reference()
+            if leaf is not None:
+                self.leaves[-1] = [*self.leaves[-1][:place], leaf, *self.leaves[-1][place + 1 :]]
+                del self.rooms[place]
+        self._last.clear()
+
+    def stacked(self) -> Any:
         """Return what the map gives."""
-        dims = out_dims(self.first, len(self.leaves[0]))
-        columns = zip(*self.leaves, strict=True)
-        found = [
-            _one(column, place)
-            if dim is None
-            else _moved(
-                _stacked(column) if (room := self._rooms.get(place)) is None else room, 0, dim
-            )
-            for place, (dim, column) in enumerate(zip(dims, columns, strict=True))
-        ]
+        found = []
+        for place, (dim, column) in enumerate(
+            zip(self._dims, zip(*self.leaves, strict=True), strict=True)
+        ):
+            if dim is None:
+                found.append(_one(column, place))
+            else:
+                room = self.rooms.get(place)
+                found.append(_moved(_stacked(column) if room is None else room, 0, dim))
         if self.structure is None:
             return found[0]
         is_tuple = type(self.structure) is int
@@ -275,6 +298,13 @@ def _flat(result: Any) -> tuple[Sequence[Any], Any]:
     if type(result) is tuple and _LEAVES.issuperset(map(type, result)):
         return result, len(result)
     return tree.flatten(result)
+
+
+def _spec(structure: Any) -> Any:
+    """Return optree's description of a structure that `_flat` tells."""
+    if structure is None or type(structure) is int:
+        return tree.flatten(0 if structure is None else (0,) * structure)[1]
+    return structure
 
 
 def _stacked(column: Sequence[Any]) -> Any:

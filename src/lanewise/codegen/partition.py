@@ -206,14 +206,14 @@ class _Split:
         self.report(refused)
 
     def leave_views(self) -> bool:
-        """Leave views to NumPy that nothing native reads, of a single example; whether there were.
+        """Leave views to NumPy that nothing native reads; return whether there were any.
 
-        What a library takes needs no copy: a transposed matrix, a part of one.
+        What a library takes needs no copy: a transposed matrix, a part of one, one for a stack.
         """
         found = []
         seen = set(self.body.outputs)
         for member in reversed(self.body.operations):
-            is_view = member.primitive.kind is Kind.VIEW and self.is_single and self.native[member]
+            is_view = member.primitive.kind is Kind.VIEW and self.native[member]
             if is_view and seen.isdisjoint(member.results):
                 found.append(member)
             elif self.native[member]:
