@@ -10,7 +10,13 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.text import format_graph
 from lanewise.ops.control import scan
 from lanewise.passes.assume import assumed
-from lanewise.passes.batches import count_maps, has_kernels, may_spread, spread_batches
+from lanewise.passes.batches import (
+    count_maps,
+    has_kernels,
+    in_chunks,
+    may_spread,
+    spread_batches,
+)
 from lanewise.passes.control import settled
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.edges import edge, is_total
@@ -23,7 +29,6 @@ from lanewise.passes.interchange import interchanged
 from lanewise.passes.lanes import isolated, with_axis_first
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
-from lanewise.passes.parts import in_chunks
 from lanewise.passes.paths import Masks, bounded, direct
 from lanewise.passes.pipeline import one_by_one
 from lanewise.passes.points import pointed

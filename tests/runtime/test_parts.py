@@ -11,6 +11,7 @@ import pytest
 import lanewise as lw
 from lanewise.runtime import parts, tiers
 from lanewise.runtime.dispatch import observing
+from maps.test_chunks import several as in_chunks
 from support.oracle import assert_same
 
 W = np.sin(np.arange(12.0)).reshape(3, 4)
@@ -29,23 +30,15 @@ def small(monkeypatch):
 
 
 def several(x):
-    y = x * W + np.exp(W)
-    y[0] = x[1]
+    """What chunks of a map are tested with, and control flow that the data steer."""
     total = 0.0
     while total < 3 and x[0, 0] > 0:
         total = total + x[0, 0]
     return {
-        "array": y,
-        "scalar": y.sum(),
-        "sorted": np.sort(x, axis=0),
-        "index": x.argmax(),
-        "solved": np.linalg.solve(x[:, :3] + 5 * np.eye(3), x[:, 0]),
+        **in_chunks(x, W[0]),
         "branch": x * 2 if x[1, 1] > 0 else x + W,
-        "constant": 3,
         "shared": np.linalg.inv(W[:, :3] + np.eye(3)),
         "turns": total,
-        "whole": x,
-        "complex": np.fft.fft(x[0]),
     }
 
 
@@ -179,6 +172,16 @@ def test_kernels_of_chunks_are_told(monkeypatch, capsys):
     assert seen.kernels and "in chunks of" in capsys.readouterr().out
     seen = lw.explain(lw.vmap(between, chunk_size=7), np.ones((20, 3, 3)))
     assert seen.kernels and "in chunks of 7" in capsys.readouterr().out
+    assert "chunks of 7" in seen.svg() and "kernel 1" in seen.svg() and seen.html()
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_chunks_are_profiled_as_they_run(small, monkeypatch, backend):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    monkeypatch.setattr(tiers, "NATIVE_BYTES", (1 << 10, 1 << 11))
+    found = lw.profile(lw.vmap(between), repeat=2)(np.ones((200, 3, 3)))
+    calls = [row.calls for row in found.rows if row.operation == "pinv"]
+    assert max(calls) > 1  # each chunk
 
 
 def test_an_error_in_a_later_chunk_names_the_example(monkeypatch):

@@ -187,9 +187,8 @@ class Function:
                             break
                         again = partial(self._call, args, kwargs)
                         return faster.run(itself(self.__wrapped__), args, kwargs, arrays, again)
-                if not (
-                    kwargs or is_plain
-                ):  # arrays by position, of dtypes and shapes that were seen before
+                if not (kwargs or is_plain):
+                    # Arrays by position, of dtypes and shapes that were seen before.
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
                     run = self._runs.get(key)
                     if run is not None:

@@ -25,7 +25,8 @@ from lanewise.inspect.kernels import KernelView, Left
 from lanewise.inspect.names import Names
 from lanewise.inspect.rows import Row, Walker, name_of
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ops.regions import NATIVE, map_
+from lanewise.ops.regions import map_
+from lanewise.passes.batches import has_kernels
 from lanewise.runtime.clock import Clock, Time, cost_of_reading
 from lanewise.runtime.dispatch import Program, observing
 from lanewise.runtime.interpret import Plan
@@ -205,10 +206,11 @@ class _Measuring:
             refused: list[Left] = []
             walker = Walker()
             graph: Graph | None = None
-            if any(op.params.get("order") == NATIVE for op in plan.graph.operations):
+            if has_kernels(plan.graph):
                 program = Program(executable, sizes, executable.choice(sizes))
                 graph = native_graph(program, refused)
-            lowered = walker.lowered(executable.graph if graph is None else graph)
+            runs = executable.interpreter.graph_for(sizes) if graph is None else graph
+            lowered = walker.lowered(runs)
             clock = Clock()
             made = Plan(lowered, clock=clock)
             measured = _Measured(made, clock, lowered, walker, refused, graph is not None)

@@ -9,6 +9,7 @@ from lanewise.inspect.kernels import KernelView, inner_operations, view
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import ArrayType
+from lanewise.loading import late
 from lanewise.ops.control import BRANCHES, CONTROL, while_
 from lanewise.ops.creation import constant
 from lanewise.ops.facts import Kind, usual_size
@@ -17,8 +18,9 @@ from lanewise.ops.registry import Absent
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.few import of_chunk
 from lanewise.runtime.peak import chunk_of
+
+few = late("lanewise.runtime.few")
 
 #: Control flow that all examples go through together: in one branch, or turn by turn.
 BRANCHED, LOCKSTEP = "branched", "lockstep"
@@ -164,7 +166,7 @@ class Walker:
             yield from self.walk(body, sizes, LOOPED, _BETWEEN if op.has_effect else _ASKED)
         else:  # chunk after chunk, each of them as a whole
             part, sizes = chunk_of(op, sizes)
-            part = of_chunk(part) if op.params["order"] == CHUNKED else part
+            part = few.of_chunk(part) if op.params["order"] == CHUNKED else part
             part = self.parts[op] = self.lowered(part)
             yield from self.walk(part, sizes, inherited)
         self._within = outer

@@ -239,7 +239,7 @@ _seen: ContextVar[Mapping[str, int]] = ContextVar("seen", default=MappingProxyTy
 @contextmanager
 def seen(sizes: Mapping[str, int]) -> Generator[None]:
     """Take unknown sizes for these, of a call that there was, where something is estimated."""
-    before = _seen.set(sizes)
+    before = _seen.set({**_seen.get(), **sizes})
     try:
         yield
     finally:

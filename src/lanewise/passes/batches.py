@@ -1,15 +1,16 @@
-"""Maps of a batch: kept, with their loops as maps within, or run one example after the other."""
+"""Maps of a batch: kept, with their loops as maps within, or run in chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import scan
 from lanewise.ops.regions import CHUNKED, NATIVE, PARALLEL, SEQUENTIAL, map_
+from lanewise.passes.lanes import isolated, record_map
 from lanewise.passes.rowwise import expected, is_large
-from lanewise.passes.specialize import unknown_sizes
+from lanewise.passes.specialize import all_symbols_of, defined_sizes, unknown_sizes
 from lanewise.passes.spread import FEWEST, spread
 from lanewise.passes.survive import attempt
 
@@ -35,6 +36,40 @@ def spread_batches(
     return Graph(graph.inputs, operations, graph.outputs)
 
 
+def in_chunks(graph: Graph, chunks: Sequence[int]) -> Graph:
+    """Return a graph whose batches run so many examples at a time, each its own number."""
+    sizes = iter(chunks)
+
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
+        return _chunked(op, values, next(sizes)) if is_batch(op) else None
+
+    return graph.rewritten(rule)
+
+
+def _chunked(op: Operation, values: dict[Value, Value], chunk: int) -> Sequence[Value] | None:
+    """Record a map in chunks, and before it what does not vary from example to example.
+
+    None if nothing varies.
+    """
+    (body,) = op.regions
+    given = zip(body.inputs, op.operands, op.params["in_dims"], strict=True)
+    lanes = {value: (values[operand], axis) for value, operand, axis in given}
+    shared = {value: operand for value, (operand, axis) in lanes.items() if axis is None}
+    uniform, first, left = set(shared), [], []
+    own = defined_sizes(body)
+    for inner in body.operations:
+        is_uniform = uniform.issuperset(inner.operands) and own.isdisjoint(all_symbols_of(inner))
+        uniform.update(inner.results if is_uniform else ())
+        (first if is_uniform else left).append(inner)
+    region, taken = isolated(left, body.outputs)
+    if uniform.issuperset(taken):
+        return None
+    for inner in first:
+        current_builder().copy(inner, shared)
+    operands = [(shared[v], None) if v in shared else lanes[v] for v in taken]
+    return record_map(region, operands, **{**op.params, "chunk": chunk})
+
+
 # --- what there is in a graph ---------------------------------------------------------------------
 
 
@@ -44,6 +79,11 @@ def may_spread(graph: Graph) -> bool:
         (op.primitive is scan and expected(op.params["length"]) >= FEWEST) or is_large(op)
         for op in graph.walk()
     )
+
+
+def batches(graph: Graph) -> list[Operation]:
+    """Return the maps of a graph of which examples may run apart."""
+    return [op for op in graph.operations if is_batch(op)]
 
 
 def has_kernels(graph: Graph) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType, array_type, dims_in, symbols_in
+from lanewise.ir.types import ArrayType, array_type, symbols_in
 from lanewise.passes.assume import solutions
 from lanewise.passes.specialize import unknown_sizes
 
@@ -39,27 +39,6 @@ def read_sizes(graph: Graph, arguments: Sequence[Any]) -> dict[str, int]:
     for symbol, position, axis, rest in input_sizes(graph):
         found[symbol] = arguments[position].shape[axis] - evaluate(rest, found)
     return found
-
-
-def by_sizes(
-    graph: Graph, of: Callable[[dict[str, int]], float], least: int = 2
-) -> Callable[[Sequence[Any]], float]:
-    """Return what gives for arguments of a graph what depends `of` the sizes of its dimensions.
-
-    Where there is one dimension, that is taken to be linear in it, from its size `least` on.
-    """
-    read = input_sizes(graph)
-    if not read:
-        known = of({})
-        return lambda arguments: known
-    if len(set(dims_in(tuple([value.type for value in graph.inputs])))) != 1:
-        return lambda arguments: of(read_sizes(graph, arguments))
-    ((symbol, number, axis, less),) = read
-    assert isinstance(less, int)
-    first = of({symbol: least})
-    slope = of({symbol: least + 1}) - first
-    fixed = first - slope * (least + less)
-    return lambda arguments: fixed + slope * arguments[number].shape[axis]
 
 
 def sizes_of(values: Sequence[Value], arrays: Sequence[Any]) -> dict[str, int]:

@@ -253,7 +253,8 @@ def _interpret(executable: Executable, arguments: Sequence[Any]) -> list[Any]:
     """Run a graph without kernels."""
     plan, measure = executable.interpreter.plan(arguments), _observed.measure
     if measure is not None:
-        plan = measure(executable, plan, {}, perf_counter_ns(), 0)
+        sizes = executable.sizes(arguments)
+        plan = measure(executable, plan, sizes, perf_counter_ns(), 0)
     try:
         return plan(*arguments)
     except Exception as error:

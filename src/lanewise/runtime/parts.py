@@ -2,8 +2,8 @@
 
 Whole batches of intermediate values take much memory, more than a loop over the examples does, and
 the time that it takes to get it: NumPy is several times as fast on what stays in the caches. So a
-batch runs in parts whose values take `PART` bytes, or in fewer where what each part does again
-would be noticed: the calls, and what does not vary in loops.
+batch runs in parts of so many bytes, or in fewer where what each part does again would be noticed:
+the calls, and what does not vary in loops.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.graph import Graph
 from lanewise.ops.facts import usual_size
-from lanewise.passes.parts import batches, in_chunks
+from lanewise.passes.batches import batches, in_chunks
 from lanewise.passes.pipeline import lower
 from lanewise.passes.survive import attempt
-from lanewise.runtime.binding import by_sizes, input_sizes, read_sizes
+from lanewise.runtime.binding import input_sizes, read_sizes
 from lanewise.runtime.interpret import Plainly, Plan
 from lanewise.runtime.peak import chunk_of, peak
 
@@ -30,7 +30,7 @@ INTERPRETED_BYTES, NATIVE_BYTES = (1 << 20, 8 << 20), (16 << 20, 64 << 20)
 AGAIN = 0.05
 #: A number of examples with which what grows with their number decides.
 MANY = 1 << 20
-#: For so many sizes it is kept which parts suit them.
+#: For so many sizes it is kept what suits them.
 MOST_SIZES = 1024
 
 
@@ -58,13 +58,14 @@ class Parts:
         is_planned = not isinstance(self.whole, Plainly)
         #: The maps that may run in parts.
         self._batches = attempt("batches", graph, batches, otherwise=list) if is_planned else []
-        #: By sizes, how many examples of each batch are run at a time; and the plan for that.
+        #: By sizes, how many examples of each batch are run at a time, none for all; and the plan
+        #: for that.
         self._chunks: dict[tuple[int, ...], Sequence[int]] = {}
         self._plans: dict[Sequence[int], Plan] = {}
 
     def plan(self, arguments: Sequence[Any]) -> Plan:
         """Return the plan to run on some arguments."""
-        if not self._batches or self._taken(arguments) < self._least:
+        if not self._batches or self._is_small(arguments):
             return self.whole
         chunks = self._chunks_for(read_sizes(self._graph, arguments))
         if not chunks:
@@ -80,22 +81,25 @@ class Parts:
 
     def graph_for(self, sizes: Mapping[str, int]) -> Graph:
         """Return the graph, in chunks, that runs where dimensions have these sizes."""
-        if not self._batches or self._peak(sizes) < self._least:
-            return self._graph
-        chunks = self._chunks_for(sizes)
+        chunks = self._chunks_for(sizes) if self._batches else ()
         return in_chunks(self._graph, chunks) if chunks else self._graph
 
     @cached_property
-    def _taken(self) -> Callable[[Sequence[Any]], float]:
-        """Tells how many bytes the values of all examples take at one time."""
-        return by_sizes(self._graph, self._peak, MANY)
+    def _is_small(self) -> Callable[[Sequence[Any]], bool]:
+        """Tells of arguments whether all examples may run at once, where that is told quickly."""
+        read = input_sizes(self._graph)
+        if len(read) != 1:  # what is known of sizes is looked up
+            return lambda arguments: False
+        ((symbol, number, axis, _),) = read  # a size is at least what is read of it
+        most = MANY * self._least / max(self._peak({symbol: MANY}), 1)
+        return lambda arguments: arguments[number].shape[axis] < most
 
     def _peak(self, sizes: Mapping[str, int]) -> int:
-        known = partial(peak, sizes=dict(sizes), scratch=lambda op: 0)
+        """Return the most bytes that values of all examples take at one time."""
+        known = partial(peak, sizes=dict(sizes), scratch=lambda op: 0, memory=self.whole.memory)
         return attempt("the peak", self.whole.graph, known, otherwise=lambda: 0)
 
     def _chunks_for(self, sizes: Mapping[str, int]) -> Sequence[int]:
-        """Return how many examples of each batch to run at a time: powers of two; none for all."""
         key = tuple(sizes.values())
         if key not in self._chunks:
             found = attempt("chunks", self._graph, self._fitting, sizes, otherwise=tuple)
@@ -104,8 +108,12 @@ class Parts:
         return self._chunks[key]
 
     def _fitting(self, graph: Graph, sizes: Mapping[str, int]) -> Sequence[int]:
+        """Return how many examples of each batch to run at a time: powers of two; none for all."""
+        taken = self._peak(sizes)
+        if taken < self._least:
+            return ()
         most = AGAIN * interpreting(graph, sizes) / self._again(sizes)
-        parts = min(self._peak(sizes) / self._part, most)
+        parts = min(taken / self._part, most)
         if parts < 2:
             return ()
         counts = [usual_size(op.params["size"], sizes) for op in self._batches]
