@@ -138,6 +138,39 @@ def test_memory_and_no_parts_where_they_would_repeat_too_much():
     assert taken(lambda: lw.vmap(lambda v: v * v + v)(np.ones(600_000)))
 
 
+def test_a_rule_for_batches_sees_all_of_it(small):
+    @lw.custom_vmap
+    def centred(x):
+        return x
+
+    @centred.def_vmap
+    def _(axis_size, in_batched, x):
+        return x - x.mean(0), True
+
+    x = np.arange(900.0).reshape(300, 3)
+    assert_same(lw.vmap(lambda row: centred(row * 2))(x), 2 * x - 2 * x.mean(0))
+
+
+def test_only_what_asks_for_it_is_silent(small):
+    """What is asked of floating-point conditions is a matter of lines, not of the map."""
+
+    def f(a, b):
+        with np.errstate(divide="ignore"):
+            c = a / b
+            with np.errstate(invalid="ignore"):
+                d = (a + 1 - 1) / (b * 0)
+            return c + d
+
+    a = np.tile([[0.0, 1.0], [2.0, 3.0]], (100, 1))
+    b = np.tile([[0.0, 0.0], [1.0, 2.0]], (100, 1))
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in divide") as caught:
+        found = lw.vmap(f)(a, b)
+    assert taken(lambda: lw.vmap(f)(a, b))
+    with np.errstate(all="ignore"):
+        assert_same(found, a / b + a / (b * 0))
+    assert {each.lineno for each in caught} == {f.__code__.co_firstlineno + 2}
+
+
 # --- with kernels -------------------------------------------------------------------------------
 
 

@@ -155,6 +155,7 @@ class custom_vmap:
     region takes its place.
     """
 
+    sees_batch = True
     instead = ". Files hold no Python code: save the function without its rule for batches"
 
     def type(*operands: Any, regions: tuple[Graph, ...], owner: Any) -> Any:

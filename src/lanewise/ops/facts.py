@@ -85,6 +85,8 @@ class Facts:
     is_definition
         Whether it says what a symbol of sizes is, which operations behind it have in their types:
         it must run where its graph does.
+    sees_batch
+        Whether what it gives for an example may depend on which others are in the batch.
     may_fail
         Whether it may raise on data, once types and sizes are right, beside what NumPy is asked to
         raise of floating-point conditions. What may not may run on data that are not its own.
@@ -156,6 +158,7 @@ class Facts:
     has_effect: bool = False
     must_run: bool = False
     is_definition: bool = False
+    sees_batch: bool = False
     may_fail: bool | Rule = True
     conditions: str | None = None
     quiet: str | Rule = ""

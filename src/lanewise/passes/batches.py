@@ -38,10 +38,10 @@ def spread_batches(
 
 def in_chunks(graph: Graph, chunks: Sequence[int]) -> Graph:
     """Return a graph whose batches run so many examples at a time, each its own number."""
-    sizes = iter(chunks)
+    sizes = dict(zip(batches(graph), chunks, strict=True))
 
     def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | None:
-        return _chunked(op, values, next(sizes)) if is_batch(op) else None
+        return _chunked(op, values, sizes[op]) if op in sizes else None
 
     return graph.rewritten(rule)
 
@@ -66,6 +66,7 @@ def _chunked(op: Operation, values: dict[Value, Value], chunk: int) -> Sequence[
         return None
     for inner in first:
         current_builder().copy(inner, shared)
+    current_builder().location = op._place
     operands = [(shared[v], None) if v in shared else lanes[v] for v in taken]
     return record_map(region, operands, **{**op.params, "chunk": chunk})
 
@@ -82,8 +83,12 @@ def may_spread(graph: Graph) -> bool:
 
 
 def batches(graph: Graph) -> list[Operation]:
-    """Return the maps of a graph of which examples may run apart."""
-    return [op for op in graph.operations if is_batch(op)]
+    """Return the maps of a graph that may run in chunks, and give what they give as a whole."""
+    return [
+        op
+        for op in graph.operations
+        if is_batch(op) and not any(inner.primitive.sees_batch for inner in op.regions[0].walk())
+    ]
 
 
 def has_kernels(graph: Graph) -> bool:
