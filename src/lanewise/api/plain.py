@@ -137,11 +137,16 @@ class _Rows:
         if not index:
             self.structure = own
             self._dims = self._out_dims(result, len(leaves))
-            self.rooms = {
-                place: np.empty((self._size, *leaf.shape), leaf.dtype)
-                for place, (leaf, dim) in enumerate(zip(leaves, self._dims, strict=True))
-                if dim is not None and type(leaf) is np.ndarray and _is_large(leaf)
-            }
+            large = [place for place, leaf in enumerate(leaves) if _is_large(leaf)]
+            self.rooms = (
+                {
+                    place: np.empty((self._size, *leaves[place].shape), leaves[place].dtype)
+                    for place in large
+                    if self._dims[place] is not None
+                }
+                if large
+                else {}
+            )
         elif own != self.structure:
             now, before = _spec(own), _spec(self.structure)
             if now != before:
