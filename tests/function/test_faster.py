@@ -310,6 +310,11 @@ def _with_global(x):
     return x
 
 
+def _with_changes(x):
+    _model.rate += x * x.size
+    return x
+
+
 def _with_class(x):
     class Local:
         pass
@@ -372,10 +377,11 @@ class _State(NamedTuple):
 class _Point:
     x: float
     past: list = field(default_factory=list)
+    speed: float = 1.0
 
     def moved(self, dx):
         self.past.append(self.x)
-        self.x += dx
+        self.x += dx * self.speed
         return self
 
 
@@ -463,6 +469,7 @@ def test_contents_of_arrays_and_lists_from_outside_are_looked_at():
                                   np.array([None]), {1, 2}])  # fmt: skip
 def test_what_is_large_or_no_numbers_is_not_looked_at(held):
     assert contained([lambda x: x + len(held)], with_data=True) is None
+    assert contained([_with_changes], with_data=True) is None
 
 
 def test_a_map_runs_as_a_loop_only_while_what_it_reaches_is_unchanged(monkeypatch):

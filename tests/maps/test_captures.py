@@ -47,12 +47,51 @@ def test_captured_arrays_are_inputs_of_the_graph():
 
 
 def test_an_array_captured_twice_is_one_input():
-    w, frozen = np.arange(2.0), np.arange(2.0)
+    w, frozen = np.arange(2.0), np.arange(2.0) + 7
     frozen.flags.writeable = False
     graph = recorded(lambda x: (x * w + w) @ frozen + w.sum() + (x @ frozen), X)
     assert len(graph.inputs) == 4  # x, w, frozen, and the sum, which NumPy computed
     graph = recorded(lambda x: x * w + lw.vmap(lambda v: v * w)(x[:, None]).sum(), X)
     assert len(graph.inputs) == 2
+
+
+def test_arrays_that_hold_the_same_are_one_input():
+    """So what is computed of each is computed once."""
+
+    def func(x):
+        return x @ np.arange(2.0) + x * np.array([0.0, 1.0]) + x * np.arange(2)
+
+    def twice(x):
+        return np.histogram(x, 3)[0] + np.histogram(x, 3, weights=x)[0]
+
+    assert len(recorded(func, X).inputs) == 3  # x, the floats, and the integers
+    assert_same(lw.vmap(func)(X), np.stack([func(x) for x in X]))
+    assert_same(lw.vmap(twice)(X), np.stack([twice(x) for x in X]))
+
+
+def test_zeros_of_other_signs_and_arrays_that_change_are_others():
+    zeros, later = np.zeros(2), np.zeros(2)
+
+    def func(x):
+        first = np.copysign(x, zeros + -np.zeros(2)) + np.copysign(x, np.array([-0.0, -0.0]))
+        later[:] = 1.0
+        return first, zeros + x, later + x
+
+    found = lw.vmap(func)(X)
+    later[:] = 0.0
+    assert_same(found, func(X))
+
+
+def test_variables_that_hold_the_same_are_two():
+    first, second, same = lw.Variable([1.0, 2.0]), lw.Variable([1.0, 2.0]), np.array([1.0, 2.0])
+
+    @lw.function
+    def func(x):
+        return lw.vmap(lambda row: row * first + second * 10 + same * 100)(x) + second
+
+    for value in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]):
+        second.assign(value)
+        assert_same(func(X), X * [1.0, 2.0] + np.multiply(value, 10) + same * 100 + value)
 
 
 def test_captures_are_seen_as_they_were_when_used():

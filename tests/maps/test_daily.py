@@ -114,6 +114,15 @@ def test_large_results_that_are_one_array_or_none():
     assert_same(lw.vmap(lambda x: row, plain=True)(np.zeros((2, 1))), np.stack([row, row]))
 
 
+def test_read_only_results_that_differ_are_not_one():
+    def func(x):
+        return np.broadcast_to(x, (3,))
+
+    with pytest.raises(ValueError, match="differs from example to example"):
+        lw.vmap(func, out_dims=None, plain=True)(np.arange(3.0))
+    assert_same(lw.vmap(func, out_dims=None, plain=True)(np.ones(3)), np.ones(3))
+
+
 @pytest.mark.parametrize("size", [3, 2000])  # also of small results
 def test_results_that_somebody_else_has_are_what_they_are_in_the_end(size):
     """As in ``np.stack([f(x) for x in xs])``: one array in all places has what was written last."""

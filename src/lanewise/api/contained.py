@@ -337,8 +337,8 @@ def _names_in(code: CodeType) -> _Names:
 
 def _read_off(code: CodeType) -> _Names:
     globals_, attributes = set(), set()
-    #: What was read last, and of which attribute, to be changed.
-    read, changed = "", None
+    #: What was read last, and the attributes that are being changed, as by ``+=``.
+    read, changed = "", [""]
     instructions = [each for each in dis.get_instructions(code) if each.opname not in _SILENT]
     for place, instruction in enumerate(instructions):
         kind, name = instruction.opname, instruction.argval
@@ -351,10 +351,10 @@ def _read_off(code: CodeType) -> _Names:
                 read = kind
                 continue
         if kind == "STORE_ATTR":  # of an object that is its own
-            if not read.startswith("LOAD_FAST") and changed != name:
+            if not read.startswith("LOAD_FAST") and changed.pop() != name:
                 raise _Open
-        elif kind in _ATTRIBUTE and read.startswith("LOAD_FAST"):
-            changed = name
+        elif kind in _ATTRIBUTE and instructions[place - 1].opname == "COPY":
+            changed.append(name if read.startswith("LOAD_FAST") else "")
         read = read if kind == "COPY" else kind
         if kind in _GLOBAL:
             globals_.add(name)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.trace.trace import same_bits
+from lanewise.trace.trace import is_unchanged
 
 #: What a name stands for, or a cell holds, that is not there.
 MISSING = object()
@@ -95,7 +95,7 @@ class Array(NamedTuple):
     copy: np.ndarray
 
     def is_same(self) -> bool:
-        return same_bits(self.copy, self.x)
+        return is_unchanged(self.copy, self.x)
 
     def put_back(self) -> None:
         x, flags = self.x, self.x.flags

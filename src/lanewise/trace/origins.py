@@ -28,17 +28,10 @@ class Origin(NamedTuple):
 _OF_A_CALL = Origin("an array", None, INSTEAD)
 
 
-def root_trace(trace: Trace) -> Trace:
-    """Return the outermost of the traces around one."""
-    while trace.parent is not None:
-        trace = trace.parent
-    return trace
-
-
 def origin_of(shape: Iterable[DimLike], trace: Trace) -> Origin | None:
     """Return what a size in a shape is of that is data; None where all of them are known."""
     names = [name for dim in shape if isinstance(dim, Dim) for name in symbols(dim)]
-    origins = root_trace(trace).origins if names else {}
+    origins = trace.outermost().origins if names else {}
     return next((origins[name][1] or _OF_A_CALL for name in names if name in origins), None)
 
 

@@ -16,7 +16,7 @@ from lanewise.ir.location import here
 from lanewise.ops.boxes import box, unbox
 from lanewise.trace import tree
 from lanewise.trace.mixed import ONE_DTYPE
-from lanewise.trace.origins import origin_of, root_trace
+from lanewise.trace.origins import origin_of
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.sizes import dim_of, number_of, size_of
 from lanewise.trace.tensor import Tensor, as_tensor, emit
@@ -257,7 +257,7 @@ def is_inner(size: Any, region: Trace) -> bool:
     """Whether a size is known in a region, or one within, and not outside."""
     if not isinstance(size, Dim):
         return False
-    origins = root_trace(region).origins
+    origins = region.outermost().origins
     return any(
         [name in origins and not _is_around(origins[name][0], region) for name in symbols(size)]
     )

@@ -24,7 +24,7 @@ from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min
 from lanewise.ir.location import here
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import define_size, dimension
-from lanewise.trace.origins import INSTEAD, Origin, root_trace
+from lanewise.trace.origins import INSTEAD, Origin
 from lanewise.trace.provenance import counters_around, same, size_of_counters, use_size
 from lanewise.trace.tensor import Tensor, emit, read
 from lanewise.trace.trace import Trace, require_trace, state
@@ -46,7 +46,7 @@ def number_of(size: DimLike) -> Any:
 def _count_of(size: Dim, trace: Trace) -> Tensor | None:
     """Return the number that a size was defined to be, if it is that alone."""
     name = str(size)
-    home, _, count = root_trace(trace).origins.get(name, (None, None, None))
+    home, _, count = trace.outermost().origins.get(name, (None, None, None))
     around: Trace | None = trace
     while around is not None and around is not home:
         around = around.parent
@@ -94,7 +94,7 @@ def _known(count: Tensor) -> DimLike | None:
 
 def _defined(count: Tensor, most: DimLike | None, what: str, instead: str) -> DimLike:
     trace = require_trace("a size")
-    root = root_trace(trace)
+    root = trace.outermost()
     end = None if most is None else bounds(most)[1]
     root.sized += 1
     name = f"d.n{root.sized}"

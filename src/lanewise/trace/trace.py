@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 
@@ -44,6 +45,9 @@ def _number(value: Any, kind: type, dtype: np.dtype) -> Signature:
     return _literal(value, dtype)
 
 
+#: Bytes up to which captured arrays that hold the same are one input: what is computed of it twice
+#: (as by two calls of ``np.histogram``) is then seen to be.
+MOST_COMPARED = 1 << 20
 #: A function that is on the stack this often when that is full calls itself without end.
 OFTEN = 20
 _ENDLESS = (
@@ -102,6 +106,7 @@ class Trace(Builder):
 
     __slots__ = (
         "_by_array",
+        "_by_bits",
         "_by_value",
         "_scalars",
         "captures",
@@ -138,6 +143,7 @@ class Trace(Builder):
         self.token: tuple[Value, Value] | None = None
         self.names = 0
         self._by_array: dict[int, tuple[np.ndarray, np.ndarray, Value]] = {}
+        self._by_bits: dict[Hashable, list[tuple[np.ndarray, Value]]] = {}
         self._by_value: dict[Value, Value] = {}
         self.lent: dict[int, Any] = {}
         self._scalars: dict[Any, Value] = {}
@@ -291,10 +297,29 @@ class Trace(Builder):
         if known is not None:
             return known
         snapshot = self.snapshot(array, owner)
-        value = self.input(array_type(snapshot.dtype, snapshot.shape))
+        alike = self._alike(snapshot)
+        value = next((v for kept, v in alike if same_bits(kept, snapshot)), None)
+        if value is None:
+            value = self.input(array_type(snapshot.dtype, snapshot.shape))
+            self.captures.append((snapshot, value))
+            alike.append((snapshot, value))
         self.remember_capture(owner, snapshot, value)
-        self.captures.append((snapshot, value))
         return value
+
+    def _alike(self, snapshot: np.ndarray) -> list[tuple[np.ndarray, Value]]:
+        """Return the captured arrays that may hold the same, for one that is captured."""
+        if id(snapshot) in (self.outermost().owners or ()) or snapshot.nbytes > MOST_COMPARED:
+            return []
+        return self._by_bits.setdefault(
+            (snapshot.dtype, snapshot.shape, crc32(snapshot.tobytes())), []
+        )
+
+    def outermost(self) -> Trace:
+        """Return the trace around all others."""
+        trace = self
+        while trace.parent is not None:
+            trace = trace.parent
+        return trace
 
     def capture_lists(self, arena: Any) -> Value:
         """Return the lists that a pullback has kept as an input; what it appends is its own."""
@@ -310,9 +335,9 @@ class Trace(Builder):
 
     def read(self, source: Any, array: np.ndarray) -> Value:
         """Return the array that an object stands for now as an input."""
+        self.own(source, array)
         value = self.capture(array)
         self.note_read(source, value)
-        self.own(source, array)
         return value
 
     def note_read(self, source: Any, value: Value) -> None:
@@ -323,9 +348,7 @@ class Trace(Builder):
 
     def own(self, source: Any, array: np.ndarray) -> None:
         """Remember, for the trace around all others, of which object an array was read."""
-        outermost = self
-        while outermost.parent is not None:
-            outermost = outermost.parent
+        outermost = self.outermost()
         if outermost.owners is None:
             outermost.owners = {}
         outermost.owners[id(array)] = array, source
@@ -346,7 +369,7 @@ class Trace(Builder):
     def known_capture(self, array: np.ndarray, owner: np.ndarray) -> Value | None:
         """Return the value that stands for an array, if it was captured as it is now."""
         known = self._by_array.get(id(owner))
-        return known[2] if known is not None and same_bits(known[1], array) else None
+        return known[2] if known is not None and is_unchanged(known[1], array) else None
 
     def remember_capture(self, owner: np.ndarray, snapshot: np.ndarray, value: Value) -> None:
         """Enter the value that stands for an array."""
@@ -359,7 +382,7 @@ class Trace(Builder):
         around = self.parent
         while around is not None:
             known = around._by_array.get(id(owner))
-            if known is not None and same_bits(known[1], array):
+            if known is not None and is_unchanged(known[1], array):
                 return known[1]
             around = around.parent
         if not array.dtype.isnative:
@@ -373,9 +396,7 @@ class Trace(Builder):
 
     def new_name(self, what: str) -> str:
         """Return a name that no trace in or around this one has; the same for the same code."""
-        outermost = self
-        while outermost.parent is not None:
-            outermost = outermost.parent
+        outermost = self.outermost()
         outermost.names += 1
         return f"{what}{outermost.names}"
 
@@ -428,14 +449,18 @@ def could_change(array: np.ndarray) -> bool:
         return True
 
 
+def is_unchanged(copy: np.ndarray, array: np.ndarray) -> bool:
+    """Whether an array still holds what it did when `copy` was made of it, as `snapshot` does."""
+    shape = copy.shape == array.shape and copy.dtype == array.dtype
+    return copy is array or (shape and (not could_change(array) or same_bits(copy, array)))
+
+
 def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether arrays hold the same, NaN and signs of zeros too."""
     if first is second:
         return True
     if first.shape != second.shape or first.dtype != second.dtype:
         return False
-    if not could_change(second):
-        return True
     if first.nbytes <= 4096:
         return first.tobytes() == second.tobytes()
     bits = np.dtype(f"V{first.dtype.itemsize}")
