@@ -8,9 +8,10 @@ goes on until the last has left; what a lane carries is not touched after it lef
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from lanewise.codegen.loops import UNROLLED, Variable
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import check_sizes, is_unknown
+from lanewise.codegen.together import in_order
 from lanewise.codegen.uniformity import varying_carry
 from lanewise.codegen.vector import Vec, select
 from lanewise.ir.graph import Graph, Operation, Value
@@ -53,7 +55,8 @@ def run(
     ``done`` is told of each value of the graph as soon as it is there. Who stores outputs then has
     fewer numbers to keep at hand.
     """
-    uses = Counter([v for op in graph.operations for v in op.operands])
+    order = in_order(graph)
+    uses = Counter([value for ops in order for value in _read(ops)])
     uses.update(graph.outputs)
     again: Counter[Value] = Counter()  # of these, how often by an operation that finds it once
     for op in filter(is_elementwise, graph.operations):
@@ -78,27 +81,45 @@ def run(
     for value, array in zip(graph.inputs, arguments, strict=True):
         bind(value, array)
     with k.region():
-        for op in graph.operations:
-            operands = [env[value] for value in op.operands]
+        for ops in order:
+            made = [value for op in ops for value in op.results]
+            operands = [env[value] for op in ops for value in op.operands]
             with k.handing_on(operands) as given:
-                for value in op.operands:
+                for value in _read(ops):
                     release(value)
-                is_used = [uses[value] > 0 for value in op.results]
                 try:
-                    results = operation(k, op, operands, is_used)
+                    if len(ops) > 1:
+                        results = _together(k, ops, operands)
+                    else:
+                        is_used = [uses[value] > 0 for value in made]
+                        results = operation(k, ops[0], operands, is_used)
                     k.e.check_length()
                 except CannotCompile as error:
-                    error.trail.append(op)
+                    error.trail.append(ops[0])
                     raise
                 except Exception as error:
-                    raise refusal(error, op) from error
-                for value, result in zip(op.results, results, strict=True):
+                    raise refusal(error, ops[0]) from error
+                for value, result in zip(made, results, strict=True):
                     bind(value, k.settled(result, uses[value] - again[value]))
                     given.append(env[value])
     outputs = [env[value] for value in graph.outputs]
     for value in graph.outputs:
         release(value)
     return outputs
+
+
+def _read(ops: Sequence[Operation]) -> Iterable[Value]:
+    """Return what is read by an operation; by those of one loop each array once."""
+    return ops[0].operands if len(ops) == 1 else {v: None for op in ops for v in op.operands}
+
+
+def _together(k: Any, ops: Sequence[Operation], xs: Sequence[Array]) -> Sequence[Array]:
+    """Write several reductions of one loop; return their results."""
+    for op in ops:
+        if k.e.counted:
+            check_sizes(k, op)
+    types = [op.results[0].type for op in ops]
+    return k.reduced_together(types, xs, [op.params for op in ops])
 
 
 def operation(

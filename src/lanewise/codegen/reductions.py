@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -27,8 +28,41 @@ RUN = 128
 #: Products of matrices keep blocks of so many rows and columns of sums in registers.
 BLOCK = 4
 
-#: Combines two numbers.
-Step: TypeAlias = Callable[[Number, Number], Number]
+#: Combines two sets of numbers, each of one with its like.
+Step: TypeAlias = Callable[[Sequence[Number], Sequence[Number]], list[Number]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """A reduction of an array over axes of `inner` sizes.
+
+    ``element(i, j)`` is that of `x` which is at j along these, and at i along the others; `first`
+    is the neutral element, if there is one, and `ends` say between which places there are others.
+    """
+
+    fn: np.ufunc
+    dtype: np.dtype
+    x: Array
+    inner: Sequence[Any]
+    element: Callable[[Sequence[Index], Sequence[Index]], Number]
+    first: Any
+    ends: Mapping[int, tuple[Index, Index]]
+    work: int
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether each step of a sum is rounded, so that elements are taken in order."""
+        return self.fn is np.add and self.dtype == np.float16
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether elements may be grouped at will."""
+        is_any = self.first is not None and row_of(self.fn).is_associative
+        return is_any and not self.is_rounded
+
+    @property
+    def is_sum(self) -> bool:
+        return self.fn is np.add and self.dtype.kind in "fc" and not self.is_rounded
 
 
 class Reductions(Lowering):
@@ -54,34 +88,48 @@ class Reductions(Lowering):
         if fn is np.add and type_.dtype == np.float16 and not is_behind:
             wide = array_type(np.dtype(np.float32), type_.shape)
             return self.converted(self.reduced(wide, x, fn, axes), type_.dtype)
-        dtype = type_.dtype
-        kept = [axis for axis in range(x.ndim) if axis not in axes]
-        inner = [x.shape[axis] for axis in axes]
-        order = (*kept, *axes)
-        loop = self._loop(fn, dtype)
+        fold = self._fold_of(type_.dtype, x, fn, axes)
+        cost = fold.work * max(usual(fold.inner), 1)
+        return self.lazy(
+            type_.dtype, type_.shape, lambda *i: self._totals([fold], i)[0], (x,), work=cost
+        )
+
+    def reduced_together(
+        self, types: Sequence[Any], xs: Sequence[Array], params: Sequence[Mapping[str, Any]]
+    ) -> list[Array]:
+        """Return reductions over the same axes of arrays of one shape, all found in one loop."""
+        folds = [
+            self._fold_of(type_.dtype, x, given["fn"], given["axes"])
+            for type_, x, given in zip(types, xs, params, strict=True)
+        ]
+        shape = types[0].shape
+        work = sum([fold.work for fold in folds]) * max(usual(folds[0].inner), 1)
+        if self.is_written_out(shape, work):
+            rows = [self._totals(folds, i) for i in np.ndindex(*shape)]
+            return [
+                self.elements(type_.dtype, shape, list(items))
+                for type_, items in zip(types, zip(*rows, strict=True), strict=True)
+            ]
+        results = [self.local(type_.dtype, shape) for type_ in types]
+
+        def put(*i: Index) -> None:
+            for result, item in zip(results, self._totals(folds, i), strict=True):
+                result.put(i, item, self.tail(result))
+
+        self.each(shape, put, work=work)
+        return list(results)
+
+    def _fold_of(self, dtype: np.dtype, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> _Fold:
+        order = (*[axis for axis in range(x.ndim) if axis not in axes], *axes)
         first = _neutral(fn, dtype)
-
         part, ends = self._within(x, axes, first)
-        each = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
 
-        def at(*i: Index) -> Number:
-            def element(j: Sequence[Index]) -> Number:
-                return self.convert(self.at(part, order, (*i, *j)), dtype)
+        def element(i: Sequence[Index], j: Sequence[Index]) -> Number:
+            return self.at(part, order, (*i, *j))
 
-            if is_empty(inner):
-                return self.constant(dtype, fn.identity)
-            if not self.is_written_out(inner, each):
-                self.prepare_loops(part, inner, each)
-            is_sum = fn is np.add and dtype.kind in "fc"
-            is_rounded = is_sum and dtype == np.float16  # one after the other
-            if is_sum and not is_rounded and is_long(product(inner), 2 * RUN + 1):
-                return self._long_sum(self.constant(dtype, 0.0), inner, element, loop, ends)
-            if first is None or not row_of(fn).is_associative:
-                return self._in_sequence(fn, dtype, inner, element, loop)
-            start = self.constant(dtype, first)
-            return self._folded(loop, inner, start, element, is_rounded, ends, each)
-
-        return self.lazy(dtype, type_.shape, at, (x,), work=each * max(usual(inner), 1))
+        work = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
+        inner = [x.shape[axis] for axis in axes]
+        return _Fold(fn, dtype, part, inner, element, first, ends, work)
 
     @staticmethod
     def _within(x: Array, axes: Sequence[int], neutral: Any) -> tuple[Array, dict[int, Any]]:
@@ -96,35 +144,61 @@ class Reductions(Lowering):
             return x, {}
         return known.of, {list(axes).index(known.axis): (known.low, known.high)}
 
-    def _loop(self, fn: np.ufunc, dtype: np.dtype) -> Step:
+    def _totals(self, folds: Sequence[_Fold], i: Sequence[Index]) -> Sequence[Number]:
+        """Return an element of each of several reductions over axes of the same sizes."""
+        inner, ends = folds[0].inner, folds[0].ends
+        if is_empty(inner):
+            return [self.constant(fold.dtype, fold.fn.identity) for fold in folds]
+        if len(folds) > 1 and any([fold.ends or not fold.is_grouped for fold in folds]):
+            return [self._totals([fold], i)[0] for fold in folds]
+        work = sum([fold.work for fold in folds])
+        if not self.is_written_out(inner, work):
+            for fold in folds:
+                self.prepare_loops(fold.x, inner, work)
+        loops = [self._loop(fold.fn, fold.dtype) for fold in folds]
+
+        def element(j: Sequence[Index]) -> list[Number]:
+            read = {fold.x: fold.element for fold in folds}  # each array once
+            items = {x: at(i, j) for x, at in read.items()}
+            return [self.convert(items[fold.x], fold.dtype) for fold in folds]
+
+        def combine(a: Sequence[Number], b: Sequence[Number]) -> list[Number]:
+            return [loop(x, y) for loop, x, y in zip(loops, a, b, strict=True)]
+
+        if folds[0].first is None or not row_of(folds[0].fn).is_associative:
+            return self._in_sequence(folds[0].fn, folds[0].dtype, inner, element, combine)
+        start = [self.constant(fold.dtype, fold.first) for fold in folds]
+        if any([fold.is_sum for fold in folds]) and is_long(product(inner), 2 * RUN + 1):
+            return self._long_sum(start, inner, element, combine, ends)
+        is_rounded = not folds[0].is_grouped  # one after the other
+        return self._folded(combine, inner, start, element, is_rounded, ends, work)
+
+    def _loop(self, fn: np.ufunc, dtype: np.dtype) -> Callable[[Number, Number], Number]:
         """Return what combines two numbers."""
         return lambda a, b: self.convert(self.ufunc(fn, a, b), dtype)
 
     def _folded(
         self,
-        loop: Step,
+        combine: Step,
         shape: Sequence[int],
-        start: Number,
-        element: Callable[[Sequence[Index]], Number],
+        start: Sequence[Number],
+        element: Callable[[Sequence[Index]], Sequence[Number]],
         in_order: bool = False,
         within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
         work: int = 1,
-    ) -> Number:
+    ) -> list[Number]:
         """Return what elements at all indices of a shape combine to; see `fold`."""
 
-        def combine(a: Sequence[Number], b: Sequence[Number]) -> list[Number]:
-            return [loop(a[0], b[0])]
+        def step(j: Sequence[Index], *before: Number) -> Sequence[Number]:
+            return combine(before, element(j))
 
-        def step(j: Sequence[Index], a: Number) -> list[Number]:
-            return [loop(a, element(j))]
-
-        return self.fold(shape, [start], step, None if in_order else combine, within, work)[0]
+        return self.fold(shape, start, step, None if in_order else combine, within, work)
 
     def _in_sequence(
         self, fn: np.ufunc, dtype: np.dtype, inner: Sequence[int], element: Any, loop: Step
-    ) -> Number:
+    ) -> Sequence[Number]:
         if is_unknown(inner) and fn.identity is not None:  # there may be no first element
-            start = self.constant(dtype, fn.identity)
+            start = [self.constant(dtype, fn.identity)]
             return self._folded(loop, inner, start, element, in_order=True)
         first = element([0] * len(inner))
         if self.is_small(inner):
@@ -137,13 +211,13 @@ class Reductions(Lowering):
 
     def _long_sum(
         self,
-        start: Number,
+        start: Sequence[Number],
         inner: Sequence[int],
         element: Any,
         add: Step,
         ends: Mapping[int, tuple[Index, Index]],
-    ) -> Number:
-        """Return a sum in runs, so that rounding errors do not pile up.
+    ) -> list[Number]:
+        """Return sums in runs, so that rounding errors do not pile up.
 
         A run takes places along one axis, and all of the short ones behind it.
         """
@@ -158,13 +232,13 @@ class Reductions(Lowering):
         around = {k: end for k, end in ends.items() if k < axis}
         within = {k - axis: end for k, end in ends.items() if k > axis}
 
-        def run(lead: Sequence[Index], first: Index, count: int) -> Number:
-            def item(j: Sequence[Index]) -> Number:
+        def run(lead: Sequence[Index], first: Index, count: int) -> list[Number]:
+            def item(j: Sequence[Index]) -> Sequence[Number]:
                 return element((*lead, plus(j[0], first), *j[1:]))
 
             return self._folded(add, [count, *short], start, item, within=within)
 
-        def row(i: Sequence[Index]) -> Number:
+        def row(i: Sequence[Index]) -> list[Number]:
             return run(i[:-1], times(i[-1], each), each)
 
         total = self._folded(add, [*outer, runs], start, row, True, around, each * usual(short))
@@ -175,13 +249,14 @@ class Reductions(Lowering):
         return total
 
     def _sum_between(
-        self, start: Number, inner: Sequence[int], element: Any, add: Step, low: Index, high: Index
-    ) -> Number:
-        """Return a sum in runs of what lies between two ends of the last axis."""
+        self, start: Sequence[Number], inner: Sequence[int], element: Any, add: Step,
+        low: Index, high: Index,
+    ) -> list[Number]:  # fmt: skip
+        """Return sums in runs of what lies between two ends of the last axis."""
         *outer, size = inner
         count = (self.index(high) - low + (RUN - 1)).greatest(0).quotient(RUN)
 
-        def row(i: Sequence[Index]) -> Number:
+        def row(i: Sequence[Index]) -> list[Number]:
             lead, first = i[:-1], plus(low, times(i[-1], RUN))
             ends = {0: (first, (self.index(first) + RUN).least(high))}
             return self._folded(add, [RUN], start, lambda j: element((*lead, *j)), within=ends)

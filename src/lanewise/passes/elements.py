@@ -157,7 +157,8 @@ class _Split:
         stages = self._stages()
         self._sink(stages)
         groups: dict[Operation, list[Operation]] = {}  # for each member, all of its group
-        shapes: dict[tuple[int, Shape], Operation] = {}
+        #: By their stage: members of one shape, and members that read rows of one array.
+        alike: dict[tuple[int, Any], Operation] = {}
 
         def join(first: Operation, second: Operation) -> None:
             few, many = sorted((groups[first], groups[second]), key=len)
@@ -171,7 +172,11 @@ class _Split:
                 if source is not None and stages[source] == stages[op]:
                     join(source, op)
             if is_elementwise(op):
-                join(shapes.setdefault((stages[op], op.results[0].type.shape), op), op)
+                join(alike.setdefault((stages[op], op.results[0].type.shape), op), op)
+            for place, value in enumerate(op.operands):
+                if has_rows(op, place):
+                    source = viewed(value, self.makers, False)[0], rows(op)
+                    join(alike.setdefault((stages[op], source), op), op)
         steps: dict[int, dict[int, Any]] = {}
         for op, stage in stages.items():
             same = steps.setdefault(stage, {})

@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
+from lanewise.ir.dims import Dim, product
 from lanewise.ir.location import here
 from lanewise.ops.searching import flatnonzero as places_op
+from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.ends import axis_places
 from lanewise.trace.origins import INSTEAD
 from lanewise.trace.sizes import counted, number_of
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 
+#: Rows of so many elements at most are told apart by a sort of each column.
+MOST_COLUMNS = 64
 _MARK = (
     "Sort with np.sort(x); np.diff(np.sort(x)) != 0 marks where another value begins, and "
     "np.bincount(x, minlength=n) counts integers"
@@ -76,41 +80,56 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    x = as_tensor(ar)
-    if axis is not None and (x.ndim != 1 or axis not in (0, -1)):
-        raise DataDependentShapeError(
-            f"np.unique along an axis is not followed{at(here())}. {_MARK}"
-        )
-    x, shape = np.ravel(x), x.shape
+    whole = as_tensor(ar)
+    axis = None if axis is None else normalize_axis(axis, whole.ndim)
+    if axis is None or whole.ndim == 1:
+        x, shape = np.ravel(whole), whole.shape
+    else:
+        x = np.moveaxis(whole, axis, 0)
+        shape = x.shape[:1]
     wanted = (return_index, return_inverse, return_counts)
-    if not any(wanted):
-        ordered = np.sort(x)
-        return ordered[_first_ones(ordered, equal_nan)]
-    order = np.argsort(x, stable=True)
-    ordered = x[order]
+    order = None if x.ndim == 1 and not any(wanted) else _order(x)
+    ordered = np.sort(x) if order is None else x[order]
     begins = _begins(ordered, equal_nan)
     places = _places(begins, "np.unique(x)", _MARK)
+    values = ordered[places]
+    values = values if axis is None else np.moveaxis(values, 0, axis)
+    if order is None or not any(wanted):
+        return values
     rank = np.cumsum(begins, dtype=np.intp) - 1  # of each element's value among the unique ones
     inverse = np.zeros_like(rank)
     inverse[order] = rank
-    size = np.reshape(as_tensor(number_of(x.size)), (1,)).astype(np.intp)
+    size = np.reshape(as_tensor(number_of(x.shape[0])), (1,)).astype(np.intp)
     ends = np.concatenate([places[1:], size])[: places.shape[0]]
     parts = order[places], np.reshape(inverse, shape), ends - places
-    return ordered[places], *[part for part, is_in in zip(parts, wanted, strict=True) if is_in]
+    return values, *[part for part, is_in in zip(parts, wanted, strict=True) if is_in]
 
 
-def _first_ones(ordered: Tensor, equal_nan: bool) -> Tensor:
-    return _places(_begins(ordered, equal_nan), "np.unique(x)", _MARK)
+def _order(x: Tensor) -> Any:
+    """Return which of an array's elements, or rows, is the least, and so on."""
+    if x.ndim == 1:
+        return np.argsort(x, stable=True)
+    columns = product(x.shape[1:])
+    if isinstance(columns, Dim) or not 0 < columns <= MOST_COLUMNS:
+        raise DataDependentShapeError(
+            f"np.unique of rows of {columns} elements is not followed{at(here())}, but of 1 to "
+            f"{MOST_COLUMNS}. {_MARK}"
+        )
+    rows = np.reshape(x, (x.shape[0], columns))
+    return np.lexsort(tuple([rows[:, i] for i in reversed(range(columns))]))
 
 
 def _begins(data: Tensor, equal_nan: bool) -> Any:
-    """Return where in sorted data another value begins."""
+    """Return where in sorted data another value begins, or another row."""
     before, behind = data[:-1], data[1:]
-    differs = before != behind
-    if equal_nan and data.dtype.kind in "fc":
+    differs, first = before != behind, np.ones_like(data[:1], dtype=bool)
+    if data.ndim > 1:
+        of_rows = tuple(range(1, data.ndim))
+        differs, first = np.any(differs, axis=of_rows), np.all(first, axis=of_rows)
+    elif equal_nan and data.dtype.kind in "fc":
         differs = np.logical_and(differs, ~np.logical_and(np.isnan(before), np.isnan(behind)))
     # One more than there are differences, of no elements none.
-    return np.concatenate([np.ones_like(data[:1], dtype=bool), differs])
+    return np.concatenate([first, differs])
 
 
 def _array_api_form(function: Any, *wanted: bool) -> None:
