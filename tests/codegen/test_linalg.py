@@ -61,11 +61,11 @@ ALL = {
     "eigvalsh": lambda x: np.linalg.eigvalsh(x + x.conj().T),
     "svdvals": lambda x: np.linalg.svd(x, compute_uv=False),
 }
-ROTATED = {"eigvalsh", "svdvals"}
+ROTATED = {orthogonal.eigvalsh.__name__, orthogonal.svdvals.__name__}
 
 
 SIZES = [0, 1, 2, 3, 6, 9, 17, linalg.IN_LANES]
-MOST = {name: orthogonal.VALUES_IN_LANES if name in ROTATED else linalg.IN_LANES for name in ALL}
+MOST = {name: lapack.VALUES_IN_LANES if name in ROTATED else linalg.IN_LANES for name in ALL}
 SIZED = [(name, n) for name in ALL for n in SIZES if n <= MOST[name]]
 
 

@@ -119,6 +119,24 @@ def test_parts_of_numbers():
 # --- processors that lack instructions --------------------------------------------------------
 
 
+def test_what_they_lack_is_made_again_where_memory_was_short(monkeypatch):
+    monkeypatch.setattr(support, "_is_installed", False)
+    made: list[str] = []
+
+    def provide(text: str, *names: str) -> None:
+        support.install(provide)  # as compiling does
+        if not made:
+            made.append("none")
+            raise MemoryError
+        made.extend(names)
+
+    with pytest.raises(MemoryError):
+        support.install(provide)
+    support.install(provide)
+    support.install(provide)
+    assert made == ["none", *support.CONVERSIONS]
+
+
 def test_what_llvm_may_call_for_float16():
     kinds = {"f16": "e", "f32": "f", "f64": "d"}
     functions = {

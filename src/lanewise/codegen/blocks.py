@@ -151,7 +151,7 @@ def _call(
 def require(verb: str, bits: int, side: int) -> str:
     """Make sure that a function of this module can be called from kernels; return its name."""
     name = f"lw_{verb}_{bits}x{side}"
-    provide(name, library(verb, bits, side, name))
+    provide(library(verb, bits, side, name), name)
     return name
 
 

@@ -255,7 +255,8 @@ class Counting:
         """Add what computing and reading the elements of arrays takes."""
         primitive, kind = op.primitive, op.primitive.kind
         arrays = [v for v in (*op.operands, *op.results) if isinstance(v.type, ArrayType)]
-        vectors, price, largest = self.vectors(arrays), self.price(arrays), max(arrays, key=count)
+        vectors, largest = self.vectors(arrays), max(arrays, key=count)
+        price = vector_price() if self.lanes > 1 or count(largest) > 1 else PRICES.number
         axis = op.params.get(primitive.along) if isinstance(primitive.along, str) else None
         is_across = self.lanes == 1 and bool(op.operands) and axis == op.operands[0].type.ndim - 1
         if kind is Kind.REDUCTION:
@@ -387,11 +388,6 @@ class Counting:
     def width(self, *values: Value) -> int:
         """Return how many numbers of the widest of some arrays a vector has."""
         return max(machine().register_bits // max(8, *map(bits_of, values)), 1)
-
-    def price(self, arrays: Sequence[Value]) -> float:
-        """Return what an instruction takes."""
-        is_vector = self.lanes > 1 or any(count(v) > 1 for v in arrays)
-        return vector_price() if is_vector else PRICES.number
 
     def parts(self, values: Sequence[Value]) -> int:
         """Return how many vectors a number in lanes is."""

@@ -44,10 +44,6 @@ class Placed:
     #: How many bytes lie between neighbours along each axis.
     strides: tuple[Index, ...]
 
-    def along(self, axis: int, size: DimLike, of: DimLike) -> Index:
-        """Return the stride of an axis; 0 for one of a single element that stands for more."""
-        return 0 if size == 1 and of != 1 else self.strides[axis]
-
 
 def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
     """Return where an array of a dtype has its numbers as NumPy has them, so that C may read them.
@@ -162,12 +158,14 @@ def _room(k: Rules, dtype: np.dtype, type_: Any, target: Given | None) -> Stored
 def _lead(
     x: Placed, shape: Sequence[DimLike], own: tuple[int, ...], outer: Sequence[DimLike]
 ) -> list[Index]:
-    """Return the strides of an array along the axes in front, of which it may lack some."""
+    """Return the strides of an array along the axes in front, of which it may lack some.
+
+    They are 0 along axes that it lacks, and along those of a single element that stands for more.
+    """
     axes = [axis for axis in range(len(shape)) if axis not in own]
     missing = len(outer) - len(axes)
-    found = [
-        x.along(axis, shape[axis], size) for axis, size in zip(axes, outer[missing:], strict=True)
-    ]
+    pairs = zip(axes, outer[missing:], strict=True)
+    found = [0 if shape[axis] == 1 != size else x.strides[axis] for axis, size in pairs]
     return [*[0] * missing, *found]
 
 
@@ -242,18 +240,10 @@ def _fail_where_nan(k: Rules, x: Array, lead: Sequence[int]) -> None:
 
 
 class _Call:
-    """Writes calls of a loop.
+    """Writes calls of a loop, or of the second of two where `which` holds.
 
-    Parameters
-    ----------
-    loops
-        Its name; or two, of which the second is called where `which` holds.
-    pointers
-        Where operands and results lie.
-    sizes, strides
-        Its core dimensions, and the bytes between neighbours along them.
-    is_locked
-        Whether calls take Python's lock, and look whether something was raised.
+    Operands and results lie at the pointers; core dimensions have sizes, and bytes between
+    neighbours. If it `is_locked`, calls take Python's lock, and look whether something was raised.
     """
 
     def __init__(

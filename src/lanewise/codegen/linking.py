@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from llvmlite import binding
@@ -21,31 +22,40 @@ from lanewise.codegen.background import leave_room
 _addresses: dict[str, int] = {}
 
 
-def add_symbol(name: str, what: Any) -> None:
-    """Have the code that is linked from now on call an address, or a function of ctypes', so."""
-    _addresses[name] = what if isinstance(what, int) else _address(what)
+def add_symbol(name: str, address: int | None) -> None:
+    """Have the code that is linked from now on call an address so, if there is one."""
+    if address is not None:
+        _addresses[name] = address
 
 
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+def symbol(name: str) -> int | None:
+    """Return the address of a function of Python's C API or of the C library, if there is one.
+
+    >>> symbol("PyLong_FromLong") is not None, symbol("malloc") is not None
+    (True, True)
+    >>> symbol("no_such_function") is None
+    True
+    """
+    for library in _libraries():
+        function = getattr(library, name, None)
+        if function is not None:
+            return ctypes.cast(function, ctypes.c_void_p).value
+    return None
+
+
+@cache
+def _libraries() -> list[Any]:
+    # Python itself has the library of mathematics loaded; Windows wants it by name.
+    if hasattr(ctypes, "WinDLL"):
+        return [ctypes.pythonapi, ctypes.CDLL("ucrtbase"), ctypes.WinDLL("kernel32")]
+    return [ctypes.pythonapi, ctypes.CDLL(None)]
 
 
 class Linked:
     """Functions and variables of object code; they live as long as this object.
 
-    LLVM's lock is held by whoever makes one, and whoever asks it for addresses.
-
-    Parameters
-    ----------
-    code
-        As LLVM emits it for this machine.
-    own
-        Addresses of names that only this code has.
-
-    Raises
-    ------
-    MemoryError
-        There is too little memory.
+    LLVM's lock is held by whoever makes one, and whoever asks it for addresses. `own` are the
+    addresses of names that only this code has. Where there is too little memory, `MemoryError`.
     """
 
     __slots__ = ("__weakref__", "_engine", "_kept")
@@ -69,10 +79,7 @@ class Linked:
     def address(self, name: str) -> int:
         """Return the address of a function or a variable.
 
-        Raises
-        ------
-        LookupError
-            It is not there, or what the code calls is not.
+        It raises `LookupError` if that is not there, or what the code calls is not.
         """
         try:
             found = self._engine.lookup(_NAME, name)

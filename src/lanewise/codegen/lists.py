@@ -47,9 +47,7 @@ class Arena(Array):
 
     def tangents(self, order: int) -> Arena:
         """Return the memory of the tables of tangents of one order."""
-        if order not in self._tangents:
-            self._tangents[order] = Arena(self._k, self._is_checked)
-        return self._tangents[order]
+        return self._tangents.setdefault(order, Arena(self._k, self._is_checked))
 
     def whole(self, dtype: np.dtype, shape: Sequence[int]) -> Stored:
         """Return all elements as one array, as they lie now."""
@@ -78,9 +76,6 @@ class Arena(Array):
         self._heap.reserve(size, shape)
         return self.whole(dtype, shape)
 
-    def _list(self, size: Vec) -> Array:
-        return self._k.elements(INTP, (), [size])
-
     # --- lists --------------------------------------------------------------------------------
 
     def append(self, lists: Array, value: Array) -> Array:
@@ -90,7 +85,7 @@ class Arena(Array):
         self._check(size)
         whole = self._reserved(size + 1, value.dtype, value.shape)
         k.each(value.shape, lambda *i: whole.put((size, *i), value.at(*i), k.mask))
-        return self._list(size + 1)
+        return k.scalar(size + 1)
 
     def item(self, lists: Array, index: Array, dtype: np.dtype, shape: Sequence[int]) -> Array:
         """Return the elements of lists at an index, which is checked."""
@@ -108,7 +103,7 @@ class Arena(Array):
         (length,), (kept,) = vecs(lists.at()), vecs(convert(size.at(), INTP))
         self._check(length, kept)
         self._check(kept)
-        return self._list(kept)
+        return self._k.scalar(kept)
 
     def begun_with(self, values: Array) -> Array:
         """Return lists of the elements of an array, in the place of all others."""
@@ -116,7 +111,7 @@ class Arena(Array):
         size = k.index(values.shape[0])
         whole = self._reserved(size, values.dtype, values.shape[1:])
         k.each(values.shape, lambda *i: whole.put(i, values.at(*i), k.mask))
-        return self._list(size)
+        return k.scalar(size)
 
     def items(self, lists: Array, dtype: np.dtype, shape: Sequence[Any]) -> Array:
         """Return the elements of lists as an array: a copy, as the memory may change and move."""
@@ -155,7 +150,7 @@ class Arena(Array):
             into.put((place_, *i), new, k.mask)
 
         k.each(value.shape, change)
-        return self._list(length.get())
+        return k.scalar(length.get())
 
     # --- tables, which are their lengths, too -------------------------------------------------
 

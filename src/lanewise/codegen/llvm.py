@@ -53,10 +53,6 @@ lock = held_at_fork(threading.RLock())
 _installing = held_at_fork(threading.RLock())
 
 
-#: A processor with these has instructions for all that kernels do.
-_SELF_SUFFICIENT = frozenset(("+avx512fp16", "+fma", "+sse4.1"))
-
-
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The processor that code is made for."""
@@ -71,8 +67,11 @@ class Machine:
     @property
     def register_bits(self) -> int:
         """Width of its vector registers."""
-        has = set(self.features.split(","))
-        return 512 if "+avx512f" in has else 256 if "+avx2" in has else 128
+        return 512 if self.has("avx512f") else 256 if self.has("avx2") else 128
+
+    def has(self, *features: str) -> bool:
+        """Whether it has all of these features, by LLVM's names of them."""
+        return all([f"+{feature}," in f"{self.features}," for feature in features])
 
 
 _machine: Machine | None = None
@@ -119,20 +118,6 @@ def _initialize() -> None:
     binding.set_option("lanewise", f"-dag-maps-huge-region={COMPARED}")
 
 
-def target_machine() -> Any:
-    """Return an LLVM target machine for the processor that code is made for."""
-    made = machine()
-    # Without "pic", indexed loads of constant tables have addresses that the loader cannot place.
-    return binding.Target.from_triple(made.triple).create_target_machine(
-        cpu=made.name,
-        features=made.features,
-        opt=GENERATE,
-        jit=True,
-        codemodel="default",
-        reloc="pic",
-    )
-
-
 @contextmanager
 def optimized(text: str) -> Generator[tuple[Any, Any]]:
     """Parse and optimize a module; give it and the target machine, while the ``with`` block lasts.
@@ -166,7 +151,15 @@ def _tools(made: Machine) -> tuple[Any, Any, Any, Any]:
 
     They are made once, which saves time, and memory too: llvmlite never frees passes.
     """
-    target = target_machine()
+    # Without "pic", indexed loads of constant tables have addresses that the loader cannot place.
+    target = binding.Target.from_triple(made.triple).create_target_machine(
+        cpu=made.name,
+        features=made.features,
+        opt=GENERATE,
+        jit=True,
+        codemodel="default",
+        reloc="pic",
+    )
     options = binding.create_pipeline_tuning_options(speed_level=OPTIMIZE)
     options.loop_vectorization = False  # the code is vector code already
     options.slp_vectorization = False
@@ -213,9 +206,9 @@ class Code:
     def __init__(self, text: str) -> None:
         start = time.perf_counter()
         code = compile_object(text)
-        if not _SELF_SUFFICIENT.issubset(machine().features.split(",")):
+        if not machine().has("avx512fp16", "fma", "sse4.1"):  # with instructions for all we do
             with _installing:
-                support.install(Code)
+                support.install(provide)
         with lock:
             self._linked = Linked(code)
         #: What making it took: compiling, or loading from the cache on disk.
@@ -227,14 +220,16 @@ class Code:
             return self._linked.address(name)
 
 
-#: What kernels call, by name; it lives for ever.
-_provided: dict[str, Code] = {}
+#: What kernels call; it lives for ever.
+_provided: list[Code] = []
 
 
-def provide(name: str, text: str) -> None:
-    """Have kernels call a function of a module by its name."""
-    _provided[name] = Code(text)
-    add_symbol(name, _provided[name].address(name))
+def provide(text: str, *names: str) -> None:
+    """Have kernels call functions of a module by their names."""
+    code = Code(text)
+    _provided.append(code)
+    for name in names:
+        add_symbol(name, code.address(name))
 
 
 def assembly(text: str) -> str:

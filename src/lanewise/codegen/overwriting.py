@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lanewise.codegen.addresses import size_of
+from lanewise.codegen.addresses import address, size_of
 from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Stored
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
@@ -51,11 +51,9 @@ class Overwriting:
         is_plain = len(kinds) == 1 and given.dtype.kind != "b"
         if k.in_lanes or not is_plain or size_of(kinds[0]) != given.dtype.itemsize:
             raise CannotCompile("an operand of this form is not written to in place")
-        e = k.e
-        offset = k.index(given.offset(*(0,) * given.ndim))
-        pointer = e.write(f"getelementptr i8, ptr {given.pointer}, i64 {offset.parts[0]}")
+        pointer = address(k.e, given.pointer, given.offset(*(0,) * given.ndim))
         buffer = self._memory[number] = Buffer((pointer,), kinds, False, k.mask)
-        return Stored(e, given.dtype, given.shape, buffer, lambda: k.mask)
+        return Stored(k.e, given.dtype, given.shape, buffer, lambda: k.mask)
 
     def in_order(self, found: Sequence[Array]) -> Iterator[tuple[int, Array]]:
         """Give the results that are still to be written, in an order in which that can be done."""
@@ -78,18 +76,12 @@ def keeps_places(body: Graph, source: Value, result: Value) -> bool:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from lanewise.ir.graph import Builder
-    >>> from lanewise.ir.types import array_type
-    >>> from lanewise.ops.movement import transpose
-    >>> from lanewise.ops.elementwise import elementwise
-    >>> builder = Builder()
-    >>> x = builder.input(array_type(np.dtype(float), (4,)))
-    >>> (twice,) = builder.emit(elementwise(np.add), (x, x), {"dtype": None})
-    >>> (turned,) = builder.emit(transpose, (twice,), {"axes": (0,)})
-    >>> graph = builder.finish([twice, turned])
-    >>> keeps_places(graph, x, twice), keeps_places(graph, x, turned)
-    (True, False)
+    >>> from lanewise.ir.text import parse_graph
+    >>> from lanewise.ops import REGISTRY
+    >>> lines = "%1 = add(%0, %0) %2 = transpose[axes=(0,)](%1) return %1, %2"
+    >>> graph = parse_graph(f"graph(%0: f64[4]) {{ {lines} }}", REGISTRY)
+    >>> [keeps_places(graph, *graph.inputs, result) for result in graph.outputs]
+    [True, False]
     """
     depends, own = {source}, {source}
     for op in body.operations:

@@ -100,7 +100,8 @@ def load(key: str) -> bytes | None:
     if found.st_mtime + _DAY < time.time():
         with contextlib.suppress(OSError):  # it may be on a disk that is only read
             os.utime(path)
-    return _content(key, entry)
+    code = entry[_HEAD:]
+    return code if code and entry == _entry(key, code) else None
 
 
 def save(key: str, code: bytes) -> None:
@@ -141,12 +142,6 @@ def _place(root: Path, key: str) -> Path:
 def _entry(key: str, code: bytes) -> bytes:
     head = _MAGIC + bytes.fromhex(key)
     return head + hashlib.sha256(head + code).digest() + code
-
-
-def _content(key: str, entry: bytes) -> bytes | None:
-    """Return the code in the bytes of an entry; None if they are not as they were written."""
-    code = entry[_HEAD:]
-    return code if code and entry == _entry(key, code) else None
 
 
 def _is_own(found: os.stat_result) -> bool:

@@ -8,13 +8,10 @@ lack those from float64, old ones all), fused multiplication and addition, and r
 
 from __future__ import annotations
 
-import ctypes
-import os
 from collections.abc import Callable
-from typing import Any
 
 from lanewise.codegen.emitter import Emitter, Module
-from lanewise.codegen.linking import add_symbol
+from lanewise.codegen.linking import add_symbol, symbol
 from lanewise.codegen.vector import LLVM, Vec, select
 
 #: Of the C library's mathematics.
@@ -23,27 +20,22 @@ MATHEMATICS = ("fma", "floor", "ceil", "trunc", "roundeven", "fmod")
 #: What lists that grow in kernels take their memory from.
 MEMORY = ("realloc", "free")
 
-_kept: list[Any] = []
+_is_installed = False
 
 
-def install(compiled: Callable[[str], Any]) -> None:
-    """Make everything known to the linker, once.
-
-    ``compiled`` compiles a module's text to what has an ``address(name)``; it may call this.
-    """
-    if _kept:
+def install(provide: Callable[..., None]) -> None:
+    """Make everything known to the linker, once; ``provide`` is LLVM's, and may call this."""
+    global _is_installed
+    if _is_installed:
         return
-    # Python itself has the library of mathematics loaded; Windows wants it by name.
-    _kept.append(ctypes.CDLL("ucrtbase" if os.name == "nt" else None))
-    mathematics = [f"{name}{suffix}" for name in MATHEMATICS for suffix in ("", "f")]
-    for name in (*mathematics, *MEMORY):
-        function = getattr(_kept[0], name, None)
-        if function is not None:  # rounding to even is newer than some libraries
-            add_symbol(name, function)
-    code = compiled(conversions())
-    _kept.append(code)
-    for name in CONVERSIONS:
-        add_symbol(name, code.address(name))
+    _is_installed = True
+    for name in (*MATHEMATICS, *[f"{name}f" for name in MATHEMATICS], *MEMORY):
+        add_symbol(name, symbol(name))  # rounding to even is newer than some libraries
+    try:
+        provide(conversions(), *CONVERSIONS)
+    except BaseException:  # as of memory that is short: there may be more later
+        _is_installed = False
+        raise
 
 
 def conversions() -> str:

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.linking import add_symbol
+from lanewise.codegen.linking import add_symbol, symbol
+from lanewise.ops.ufuncs import is_scipys
 
 #: What names of loops begin with, in kernels' text.
 PREFIX = "lw.loop."
@@ -111,9 +112,8 @@ def _registered(name: str, address: int, data: int, owner: Any) -> str:
             unique = f"{name}.{number}"
         if unique not in _loops:
             both = (ctypes.c_uint64 * 2)(address, data)
-            special = sys.modules.get("scipy.special")
-            if special is not None and getattr(special, owner.__name__, None) is owner:
-                _geterr = special.geterr
+            if is_scipys(owner):
+                _geterr = sys.modules["scipy.special"].geterr
             _loops[unique] = both, owner  # which must live as long as code that calls it
             add_symbol(unique, ctypes.addressof(both))
         return unique
@@ -123,7 +123,7 @@ def _registered(name: str, address: int, data: int, owner: Any) -> str:
 def require_locking() -> None:
     """Make what takes and gives back Python's lock known to the linker."""
     for name in _LOCKING:
-        add_symbol(name, getattr(ctypes.pythonapi, name))
+        add_symbol(name, symbol(name))
 
 
 def scipy_tells() -> bool:

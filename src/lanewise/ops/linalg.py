@@ -160,7 +160,7 @@ class inv:
         return inv(x, strict=strict)
 
     def lanes(k, types, x, *, strict):
-        return k.inv(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
+        return k.solve(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
 
     def jvp(d, tangents, y, x, *, strict):
         return -(y @ tangents[0] @ y)
@@ -228,7 +228,7 @@ class adjugate:
 
     def lanes(k, types, x):
         dtype = types[0].dtype
-        value, inverse = k.det(_scalars(types[0]), x), k.inv(types[0], x)
+        value, inverse = k.det(_scalars(types[0]), x), k.solve(types[0], x)
         times = k.loop(np.multiply, (dtype,) * 3)
 
         def at(*i):

@@ -462,9 +462,13 @@ def row_of(fn: Any) -> Row:
     if known is not None:
         return known
     name = fn.__name__
-    scipy = sys.modules.get("scipy.special")  # whose functions nobody has without it
-    is_scipys = scipy is not None and getattr(scipy, name, None) is fn
-    return _BY_NAME.get(name, OF_SCIPY) if is_scipys or name == "_zeta" else UNKNOWN
+    return _BY_NAME.get(name, OF_SCIPY) if is_scipys(fn) or name == "_zeta" else UNKNOWN
+
+
+def is_scipys(fn: Any) -> bool:
+    """Whether a ufunc is one of `scipy.special`, whose functions nobody has without it."""
+    scipy = sys.modules.get("scipy.special")
+    return scipy is not None and getattr(scipy, fn.__name__, None) is fn
 
 
 def instructions(fn: Any, loop: tuple[np.dtype, ...]) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 from llvmlite import binding
 
 from lanewise.codegen.background import interruptible, leave_room
-from lanewise.codegen.linking import Linked
+from lanewise.codegen.linking import Linked, symbol
 from lanewise.codegen.llvm import lock
 
 #: METH_FASTCALL of CPython.
@@ -55,27 +55,6 @@ class _MethodDef(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     )
-
-
-def symbol(name: str) -> int | None:
-    """Return the address of a function of Python's C API or of the C library, if there is one.
-
-    >>> symbol("PyLong_FromLong") is not None, symbol("malloc") is not None
-    (True, True)
-    >>> symbol("no_such_function") is None
-    True
-    """
-    for library in _libraries():
-        function = getattr(library, name, None)
-        if function is not None:
-            return ctypes.cast(function, ctypes.c_void_p).value
-    return None
-
-
-def _libraries() -> list[Any]:
-    if hasattr(ctypes, "WinDLL"):
-        return [ctypes.pythonapi, ctypes.CDLL("ucrtbase"), ctypes.WinDLL("kernel32")]
-    return [ctypes.pythonapi, ctypes.CDLL(None)]
 
 
 def _linked(text: str, found: dict[str, int], level: int) -> Linked:

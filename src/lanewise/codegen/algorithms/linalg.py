@@ -9,7 +9,8 @@ say. Where it is so close, and where a number is not finite, the run ends: NumPy
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,10 +31,10 @@ from lanewise.codegen.algorithms.tiles import (
     stacked,
 )
 from lanewise.codegen.arrays import Array, Elements
-from lanewise.codegen.elementwise.ufuncs import lookup
+from lanewise.codegen.elementwise.complex_ufuncs import divide
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.mathlib.arithmetic import mantissa_exponent, scale
-from lanewise.codegen.numbers import COMPLEX, Number, choose, constant, of_vecs, vecs
+from lanewise.codegen.numbers import Number, choose, constant, dtype_of, of_vecs, vecs
 from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import BITS, Vec, select
 from lanewise.ops.lapack import IN_LANES
@@ -43,44 +44,20 @@ ROUNDINGS = 4
 
 
 def check_size(*sizes: int) -> None:
-    if max(sizes, default=0) > IN_LANES:
+    if max(sizes) > IN_LANES:
         raise CannotCompile(f"matrices of {'x'.join(map(str, sizes))} are left to LAPACK")
 
 
-class Known:
-    """What is known of triangular factors in registers: they are finite, and where zero."""
-
-    def __init__(self) -> None:
-        self.finite: set[Vec] = set()
-        self.positive: set[Vec] = set()
-
-    def add(self, x: Array) -> None:
-        if isinstance(x, Elements):  # what is in memory may be overwritten there
-            self.finite.update(part for item in x.items for part in vecs(item))
-            self.positive.update(real(item) for item in x.items[:: x.shape[0] + 1])
-
-    def triangle(self, x: Array) -> str | None:
-        """Return whether a matrix is known to be a "lower" or "upper" triangular factor."""
-        if not isinstance(x, Elements) or x.ndim != 2:
-            return None
-        n = x.shape[0]
-        if not all(part in self.finite for item in x.items for part in vecs(item)):
-            return None
-        if not all(real(item) in self.positive for item in x.items[:: n + 1]):
-            return None  # a part of a factor that is none itself
-        filled = [any(part.value != 0 for part in vecs(item)) for item in x.items]
-        if not np.triu(np.reshape(filled, x.shape), 1).any():
-            return "lower"
-        return None if np.tril(np.reshape(filled, x.shape), -1).any() else "upper"
+#: Of factors in registers, and of their transposes, their elements: "lower" or "upper".
+Triangles: TypeAlias = "dict[tuple[Number, ...], str]"
 
 
 # --- Cholesky -----------------------------------------------------------------------------------
 
 
-def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array:
+def cholesky(k: Rules, known: Triangles, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
     n, dtype = type_.shape[-1], type_.dtype
-    check_size(n)
     zero = constant(k.e, dtype, 0)
 
     def core(read: Callable[..., Number]) -> list[Array]:
@@ -94,8 +71,11 @@ def cholesky(k: Rules, known: Known, type_: Any, x: Array, upper: bool) -> Array
         for c in t.range(n):
             _factor_column(t, c)
         found = t.finish()
-        if n:
-            known.add(found)
+        if isinstance(found, Elements):  # what is in memory may be overwritten there
+            rows = [found.items[i * n : (i + 1) * n] for i in range(n)]
+            kinds = ("upper", "lower") if upper else ("lower", "upper")
+            for kind, items in zip(kinds, (rows, zip(*rows, strict=True)), strict=True):
+                known[tuple(chain(*items))] = kind
         return [found]
 
     return stacked(k, [type_], dtype, core, x)[0]
@@ -125,13 +105,8 @@ class Elimination:
     """Gaussian elimination with partial pivoting of `a`, right-hand sides `b` carried along.
 
     Afterwards the upper triangle of `a` is U, `inverses` are those of its diagonal, and `odd` says
-    in which lanes rows were exchanged an odd number of times.
-
-    Parameters
-    ----------
-    allows_zero
-        Whether a matrix with a column of zeros may pass. What else is singular, or so close that
-        rounding errors decide, ends the run.
+    in which lanes rows were exchanged an odd number of times. What is singular, or so close that
+    rounding errors decide, ends the run; with `allows_zero` a column of zeros does not.
     """
 
     def __init__(self, k: Rules, a: Tile, b: Tile | None, allows_zero: bool = False) -> None:
@@ -203,12 +178,8 @@ class Elimination:
 
 
 def reciprocal(x: Number) -> Any:
-    if isinstance(x, Vec):
-        return 1.0 / x
-    dtype = COMPLEX[x.kind]
-    loop = lookup(np.divide, (dtype,) * 3)
-    assert loop is not None
-    return loop(constant(x.e, dtype, 1), x)
+    one: Any = constant(x.e, dtype_of(x), 1)
+    return one / x if isinstance(x, Vec) else divide(one, x)
 
 
 def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
@@ -222,54 +193,32 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Rules, known: Known, type_: Any, a: Array, b: Array) -> Array:
-    """Return the solutions of linear systems."""
-    *lead, n, columns = type_.shape
-    check_size(n)
-    triangle = known.triangle(a) if not lead else None
+def solve(k: Rules, known: Triangles, type_: Any, *operands: Array) -> Array:
+    """Return the solutions of linear systems, of matrices and right-hand sides.
 
-    def core(left: Callable[..., Number], right: Callable[..., Number]) -> list[Array]:
-        return [_solved(k, type_.dtype, n, columns, left, right, triangle)]
+    Of matrices alone it gives the inverses, as NumPy finds them: by solving for a unit matrix.
+    """
+    n, columns = type_.shape[-2:]
+    dtype = type_.dtype
+    is_known = isinstance(operands[0], Elements) and len(operands) == 2
+    triangle = known.get(tuple(operands[0].items)) if is_known else None
 
-    return stacked(k, [type_], type_.dtype, core, a, b)[0]
+    def core(left: Callable[..., Number], *right: Callable[..., Number]) -> list[Array]:
+        kept = {"in_registers": k.is_small((n, n)) and k.is_small((n, columns))}
+        t, b = Tile(k, dtype, n, n, **kept), Tile(k, dtype, n, columns, **kept)
+        t.fill(left)
+        b.fill(*right or [identity(k, dtype)])
+        if triangle is None:
+            _substitute(t, b, Elimination(k, t, b).inverses, upper=True)
+        else:  # a factor of Cholesky's: finite, its diagonal positive. It is solved with as it is.
+            inverses = Tile(k, dtype, 1, n, **kept)
+            for c in t.range(n):
+                inverses[0, c] = as_number(1.0 / real(t[c, c]), dtype)
+            _substitute(t, b, inverses, triangle == "upper")
+        t.finish()
+        return [b.finish()]
 
-
-def _solved(
-    k: Rules,
-    dtype: np.dtype,
-    n: int,
-    columns: int,
-    left: Callable[..., Number],
-    right: Callable[..., Number],
-    triangle: str | None = None,
-) -> Array:
-    in_registers = k.is_small((n, n)) and k.is_small((n, columns))
-    t = Tile(k, dtype, n, n, in_registers=in_registers)
-    b = Tile(k, dtype, n, columns, in_registers=in_registers)
-    t.fill(left)
-    b.fill(right)
-    if triangle is not None:
-        # A factor of Cholesky's: finite, its diagonal positive. It is solved with as it is.
-        inverses = Tile(k, dtype, 1, n, in_registers=in_registers)
-        for c in t.range(n):
-            inverses[0, c] = as_number(1.0 / real(t[c, c]), dtype)
-        _substitute(t, b, inverses, triangle == "upper")
-        return b.finish()
-    done = Elimination(k, t, b)
-    _substitute(t, b, done.inverses, upper=True)
-    t.finish()
-    return b.finish()
-
-
-def inv(k: Rules, type_: Any, x: Array) -> Array:
-    """Return the inverses of matrices: as NumPy finds them, by solving for a unit matrix."""
-    n, dtype = type_.shape[-1], type_.dtype
-    check_size(n)
-
-    def core(read: Callable[..., Number]) -> list[Array]:
-        return [_solved(k, dtype, n, n, read, identity(k, dtype))]
-
-    return stacked(k, [type_], dtype, core, x)[0]
+    return stacked(k, [type_], dtype, core, *operands)[0]
 
 
 # --- determinants -------------------------------------------------------------------------------

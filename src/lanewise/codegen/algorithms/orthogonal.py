@@ -33,19 +33,12 @@ from lanewise.codegen.algorithms.tiles import (
     stacked,
 )
 from lanewise.codegen.arrays import Array
-from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.numbers import Number, choose, constant, of_vecs, vecs
 from lanewise.codegen.rules import Rules
 from lanewise.codegen.vector import Vec, select
-from lanewise.ops.lapack import VALUES_IN_LANES
 
 #: Sweeps after which an example is left to NumPy; six to ten are usual.
 SWEEPS = 30
-
-
-def _check_rotated(*sizes: int) -> None:
-    if max(sizes) > VALUES_IN_LANES:
-        raise CannotCompile(f"LAPACK is quicker for {'x'.join(map(str, sizes))} matrices")
 
 
 def _difference(a: Number, b: Number) -> Any:
@@ -196,7 +189,6 @@ def _pairs(t: Tile, n: int, first: int = 1) -> Iterator[tuple[Any, Any]]:
 def eigvalsh(k: Rules, type_: Any, x: Array, uplo: str) -> Array:
     """Return the eigenvalues of Hermitian matrices, ascending; one triangle is read."""
     n = x.shape[-1]
-    _check_rotated(n)
     wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
     lower = uplo.upper() == "L"
 
@@ -254,7 +246,6 @@ def _rotate(t: Tile, p: Any, q: Any) -> None:
 def svdvals(k: Rules, type_: Any, x: Array) -> Array:
     """Return the singular values of matrices, descending."""
     m, n = x.shape[-2:]
-    _check_rotated(m, n)
     wide, dtype = type_.dtype, np.result_type(type_.dtype, x.dtype)
     flipped = m < n
     rows, columns = (n, m) if flipped else (m, n)

@@ -13,6 +13,8 @@ import numpy as np
 
 from lanewise.codegen.addresses import Index
 from lanewise.codegen.arrays import Array
+from lanewise.codegen.elementwise.division import remainder_int
+from lanewise.codegen.elementwise.integer_ufuncs import raised
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Number, convert, vecs
@@ -76,24 +78,13 @@ def _factorial(k: Lowering, x: Vec) -> Vec:
 def _power_modulo(k: Lowering, base: Vec, exponent: Vec, modulus: Vec) -> Vec:
     """Return base ** exponent % modulus by repeated squaring, as long as 64 bits hold products."""
     k.fail((exponent < 0) | (modulus <= 0) | (modulus > SMALL_MODULUS))
-    integer = np.dtype(np.int64)
-    remainder = k.loop(np.remainder, (integer,) * 3)
-    # Lanes that are not active compute with numbers that do no harm.
-    modulus = modulus.greatest(1)
-    square = k.e.slot("i64", k.in_lanes, remainder(base, modulus))
-    left = k.e.slot("i64", k.in_lanes, exponent)
-    found = k.e.slot("i64", k.in_lanes, remainder(k.e.constant("i64", 1), modulus))
 
-    def turn() -> None:
-        bits, factor, result = left.get(), square.get(), found.get()
-        odd = (bits & 1).ne(0)
-        found.set(select(odd, remainder(result * factor, modulus), result))
-        square.set(remainder(factor * factor, modulus))
-        left.set(bits >> 1)
-
+    if k.mask is not None:  # of lanes that are not active none may take long
+        exponent = select(k.mask, exponent, 0)
+    rest = remainder_int(base, modulus)
     with k.scope():
-        k.e.repeat(lambda: k.both(left.get() > 0), turn)
-    return found.get()
+        found = raised(rest, exponent, lambda x, y: remainder_int(x * y, modulus))
+    return select(modulus.eq(1), 0, found)
 
 
 def _fma(k: Lowering, x: Vec, y: Vec, z: Vec) -> Vec:

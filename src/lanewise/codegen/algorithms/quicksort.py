@@ -82,7 +82,7 @@ def require(kind: str, has_places: bool) -> str:
     memory for each of the two, and which places are asked for and how many (-1 for all).
     """
     name = f"lw_sort_{kind}{'_places' if has_places else ''}"
-    provide(name, library(kind, has_places, name))
+    provide(library(kind, has_places, name), name)
     return name
 
 
@@ -107,10 +107,9 @@ class _Sort:
         self.keys = [f"%keys{i}" for i in range(len(kinds))]
         self.spare = [f"%spare{i}" for i in range(len(kinds))]
         self.rows = ROWS if len(kinds) == 1 else ROWS_OF_PAIRS
-        features = set(machine().features.split(","))
         #: Whether the processor has an instruction that moves lanes together, or one by a table.
-        self.compresses = "+avx512f" in features
-        self.has_vectors = self.compresses or "+avx2" in features
+        self.compresses = machine().has("avx512f")
+        self.has_vectors = self.compresses or machine().has("avx2")
 
     # --- memory -------------------------------------------------------------------------------
 

@@ -176,47 +176,38 @@ def sorted_along(
 
 
 def search(k: Lowering, x: Array, value: Number, side: str) -> Vec:
-    """Return where a number belongs in a sorted table: how many of it go before."""
-    size = x.shape[0]
+    """Return where a number belongs in a sorted table: how many of it go before.
 
-    def fits(item: Number) -> Vec:
-        if side == "left":
-            return sorts_before(item, value)
-        return ~sorts_before(value, item)
+    It is found bit by bit from the highest: one is kept when the element before the place that it
+    leads to still goes before the number. Of a table of unknown size bits are counted when it runs.
+    """
+    size, end, dtype = x.shape[0], k.index(x.shape[0]), dtype_of(value)
+    zero, one = k.e.constant("i64", 0), k.e.constant("i64", 1)
 
-    dtype = dtype_of(value)
+    def goes_before(place: Index) -> Vec:
+        item = convert(x.at(place), dtype)
+        return sorts_before(item, value) if side == "left" else ~sorts_before(value, item)
+
+    def further(at: Vec, step: Vec | int) -> Vec:
+        place = at + step
+        is_before = goes_before(place.least(end) - 1)
+        return select((place <= end) & is_before, place, at)
+
     if isinstance(size, Dim):
-        return _search_of_any(k, x, value, fits)
+        (most,) = room(x.shape, k.e.counted)
+        count = MOST_BITS if isinstance(most, Dim) else most.bit_length()
+        bits = sum([(end >= 1 << bit).to("i64") for bit in range(count)], zero)
+
+        def turn(i: Sequence[Index], at: Vec) -> list[Number]:
+            return [further(at, one << (bits - 1 - k.index(i[0])))]
+
+        return vecs(k.fold([count], [zero], turn, None, {0: (0, bits)})[0])[0]
     if size <= COMPARED:
-        found = k.e.constant("i64", 0)
-        for i in range(size):
-            found = found + fits(convert(x.at(i), dtype)).to("i64")
-        return found
-    # Bit by bit from the highest: one is kept when the element before the place that it leads to
-    # still goes before the number.
-    at = k.e.constant("i64", 0)
+        return sum((goes_before(i).to("i64") for i in range(size)), zero)
+    at = zero
     for bit in reversed(range(size.bit_length())):
-        further = at + (1 << bit)
-        item = convert(x.at(further.least(size) - 1), dtype)
-        at = select((further <= size) & fits(item), further, at)
+        at = further(at, 1 << bit)
     return at
-
-
-def _search_of_any(k: Lowering, x: Array, value: Number, fits: Callable[[Number], Vec]) -> Vec:
-    """Do the same in a table of which the size is known when it runs: in as many turns as bits."""
-    dtype, size = dtype_of(value), k.index(x.shape[0])
-    (most,) = room(x.shape, k.e.counted)
-    count = MOST_BITS if isinstance(most, Dim) else most.bit_length()
-    bits = sum([(size >= 1 << bit).to("i64") for bit in range(count)], k.e.constant("i64", 0))
-
-    def step(turn: Sequence[Index], at: Vec) -> list[Number]:
-        further = at + (k.e.constant("i64", 1) << (bits - 1 - k.index(turn[0])))
-        item = convert(x.at(further.least(size) - 1), dtype)
-        return [select((further <= size) & fits(item), further, at)]
-
-    start: list[Number] = [k.e.constant("i64", 0)]
-    (found,) = vecs(k.fold([count], start, step, None, {0: (0, bits)})[0])
-    return found
 
 
 def _work(size: DimLike) -> int:
@@ -241,9 +232,10 @@ def interp(
 ) -> Array:
     """Return linear interpolations in a table, step by step as NumPy computes them."""
     real, dtype = np.dtype(float), type_.dtype
-    size, count = xp.shape[0], k.index(xp.shape[0])
+    size, count, is_complex = xp.shape[0], k.index(xp.shape[0]), dtype.kind == "c"
     if isinstance(size, Dim):
         k.fail(count.eq(0))
+    may_be_one = isinstance(size, Dim) or size == 1
     xp, fp, x = k.addressable(xp), k.addressable(fp), k.ready(x)
     outside = [convert(edge.at(), dtype) for edge in (left, right)]
 
@@ -254,24 +246,16 @@ def interp(
         (value,) = vecs(convert(x.at(*i), real))
         first, low = point(0)
         last, high = point(plus(count, -1))
-        below, above = value < first, value > last
-        if size == 1:
-            inside: Number = low
-        else:
-            place = (search(k, xp, value, "right") - 1).least(count - 2).greatest(0)
-            after = (place + 1).least(count - 1) if isinstance(size, Dim) else place + 1
-            (x0, y0), (x1, y1) = point(place), point(after)
-            inside = of_vecs([
-                _between(value, x0, x1, *ends, dtype.kind == "c")
-                for ends in zip(vecs(y0), vecs(y1), strict=True)
-            ])  # fmt: skip
-            inside = choose(value.eq(x0), y0, choose(value.eq(last), high, inside))
-            inside = choose(count.eq(1), low, inside) if isinstance(size, Dim) else inside
-        found = choose(below, outside[0], choose(above, outside[1], inside))
-        if isinstance(size, Dim) or size > 1 or dtype.kind == "c":
-            is_nan = value.isnan() if dtype.kind == "c" else value.isnan() & (count > 1)
-            found = choose(is_nan, convert(value, dtype), found)
-        return found
+        place = (search(k, xp, value, "right") - 1).least(count - 2).greatest(0)
+        after = (place + 1).least(count - 1) if may_be_one else place + 1
+        (x0, y0), (x1, y1) = point(place), point(after)
+        ends = zip(vecs(y0), vecs(y1), strict=True)
+        lines = [_between(value, x0, x1, *pair, is_complex) for pair in ends]
+        found = choose(value.eq(x0), y0, choose(value.eq(last), high, of_vecs(lines)))
+        found = choose(count.eq(1), low, found) if may_be_one else found
+        found = choose(value < first, outside[0], choose(value > last, outside[1], found))
+        is_nan = value.isnan() & (count > 1) if may_be_one and not is_complex else value.isnan()
+        return choose(is_nan, convert(value, dtype), found)
 
     return k.lazy(dtype, type_.shape, at, (x, xp, fp, left, right), work=20 + _work(size))
 

@@ -36,16 +36,10 @@ from lanewise.codegen.vector import Vec, select
 
 
 class Tile:
-    """A matrix to compute in.
+    """A matrix to compute in, by default in registers if it is small.
 
-    Parameters
-    ----------
-    is_adjoint
-        Whether it is read and written as the conjugate transpose of what it holds.
-    is_kept
-        Whether loops that run, not written out, change it.
-    in_registers
-        Where it is; by default in registers if it is small.
+    With `is_adjoint` it is read and written as the conjugate transpose of what it holds. One that
+    `is_kept` may be changed by loops that run, not written out.
     """
 
     def __init__(

@@ -27,9 +27,9 @@ class Algorithms(Rules):
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        self.factors = linalg.Known()
+        self.factors: linalg.Triangles = {}
 
-    inv, det, slogdet = linalg.inv, linalg.det, linalg.slogdet
+    det, slogdet = linalg.det, linalg.slogdet
     qr, eigvalsh, svdvals = orthogonal.qr, orthogonal.eigvalsh, orthogonal.svdvals
     sorted_along, searchsorted = sorting.sorted_along, sorting.searchsorted
     interp, python_call = sorting.interp, python_calls.python_call
@@ -38,8 +38,8 @@ class Algorithms(Rules):
     def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
         return linalg.cholesky(self, self.factors, type_, x, upper)
 
-    def solve(self, type_: Any, a: Array, b: Array) -> Array:
-        return linalg.solve(self, self.factors, type_, a, b)
+    def solve(self, type_: Any, *operands: Array) -> Array:
+        return linalg.solve(self, self.factors, type_, *operands)
 
     def list_arena(self, is_checked: bool) -> Array:
         return lists.Arena(self, is_checked)

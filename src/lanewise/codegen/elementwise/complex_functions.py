@@ -21,16 +21,11 @@ from lanewise.codegen.elementwise.complex_ufuncs import (
     patched,
     where,
 )
+from lanewise.codegen.elementwise.integer_ufuncs import by_squaring
+from lanewise.codegen.mathlib import exponential, hyperbolic, trigonometric
 from lanewise.codegen.mathlib.arithmetic import two_product, two_sum
-from lanewise.codegen.mathlib.exponential import exp as exp_
-from lanewise.codegen.mathlib.exponential import expm1 as expm1_
-from lanewise.codegen.mathlib.exponential import log as log_
-from lanewise.codegen.mathlib.hyperbolic import cosh as cosh_
-from lanewise.codegen.mathlib.hyperbolic import sinh as sinh_
 from lanewise.codegen.mathlib.power import hypot
 from lanewise.codegen.mathlib.trigonometric import atan2, sincos
-from lanewise.codegen.mathlib.trigonometric import sin as sin_
-from lanewise.codegen.mathlib.trigonometric import tan as tan_
 from lanewise.codegen.numbers import Complex, vecs
 from lanewise.codegen.vector import Vec, select
 
@@ -154,9 +149,9 @@ def _times_waves(x: Complex, of_re: Writer, of_im: Writer) -> Complex:
     limit = _LARGE[x.kind]
 
     def part(function: Writer, wave: Vec, is_first: bool) -> Vec:
-        size, half = (x.re, 1.0) if function is exp_ else (x.re.abs(), 0.5)
-        growth = exp_(size - limit)
-        growth = growth.copysign(x.re) if function is sinh_ else growth
+        size, half = (x.re, 1.0) if function is exponential.exp else (x.re.abs(), 0.5)
+        growth = exponential.exp(size - limit)
+        growth = growth.copysign(x.re) if function is hyperbolic.sinh else growth
         in_steps = _product(growth, wave, is_first) * float(np.exp(limit) * half)
         return select(size > limit, in_steps, _product(function(x.re), wave, is_first))
 
@@ -164,7 +159,7 @@ def _times_waves(x: Complex, of_re: Writer, of_im: Writer) -> Complex:
 
 
 def exp(x: Complex) -> Complex:
-    size = exp_(x.re)
+    size = exponential.exp(x.re)
     sin, cos = sincos(x.im)
     usual = Complex(size * cos, size * sin)
     rare = ~((x.re < _LARGE[x.kind]) & (x.re > -np.inf) & (x.im.abs() < np.inf))
@@ -172,7 +167,7 @@ def exp(x: Complex) -> Complex:
 
 
 def _exp_rare(x: Complex) -> Complex:
-    found = _times_waves(x, exp_, exp_)
+    found = _times_waves(x, exponential.exp, exponential.exp)
     no_angle = ~(x.im.abs() < np.inf)
     left = x.re.eq(-np.inf) & no_angle
     zero = x.e.constant(x.kind, 0.0)
@@ -186,9 +181,9 @@ def exp2(x: Complex) -> Complex:
 
 def expm1(x: Complex) -> Complex:
     """Return exp(x) - 1; 1 - cos is twice the square of the sine of the half."""
-    half = sin_(x.im * 0.5)
+    half = trigonometric.sin(x.im * 0.5)
     sin, cos = sincos(x.im)
-    return Complex(expm1_(x.re) * cos - 2.0 * half * half, exp_(x.re) * sin)
+    return Complex(exponential.expm1(x.re) * cos - 2.0 * half * half, exponential.exp(x.re) * sin)
 
 
 def _hyperbolic(name: str, of_re: Writer, of_im: Writer) -> Callable[[Complex], Complex]:
@@ -208,14 +203,14 @@ def _hyperbolic(name: str, of_re: Writer, of_im: Writer) -> Callable[[Complex], 
     return write
 
 
-sinh = _hyperbolic("sinh", sinh_, cosh_)
-cosh = _hyperbolic("cosh", cosh_, sinh_)
+sinh = _hyperbolic("sinh", hyperbolic.sinh, hyperbolic.cosh)
+cosh = _hyperbolic("cosh", hyperbolic.cosh, hyperbolic.sinh)
 
 
 def tanh(x: Complex) -> Complex:
     """Return the hyperbolic tangent by Kahan's formula (1987), in which nothing cancels."""
     size = x.re.abs()
-    tan, s = tan_(x.im), sinh_(x.re)
+    tan, s = trigonometric.tan(x.im), hyperbolic.sinh(x.re)
     beta = tan.fma(tan, 1.0)
     rho = s.fma(s, 1.0).sqrt()
     below = (beta * s).fma(s, 1.0)
@@ -229,7 +224,7 @@ def _tanh_rare(x: Complex) -> Complex:
     one, zero = x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)
     sin, cos = sincos(x.im)
     wave = sin * cos
-    decay = exp_(-size)
+    decay = exponential.exp(-size)
     im = 4.0 * wave * decay * decay
     im = select(decay.eq(0.0) & wave.isnan(), zero.copysign(x.im), im)
     no_number = x.re.isnan() | (size < np.inf) & ~(x.im.abs() < np.inf)
@@ -281,7 +276,7 @@ def _log_size(re: Vec, im: Vec, rest: Vec | None = None) -> tuple[Vec, Vec]:
     if rest is not None:
         error = error + 2.0 * re * rest
     rare = _needs_scaling(Complex(re, im)) | ((total - 1.0).abs() < _NEAR[re.kind])
-    return 0.5 * (log_(total) + error / total), rare
+    return 0.5 * (exponential.log(total) + error / total), rare
 
 
 def _by_size(re: Vec, im: Vec) -> tuple[Vec, Vec]:
@@ -399,14 +394,7 @@ def _known_power(x: Complex, n: int) -> Complex:
     one = Complex(x.e.constant(x.kind, 1.0), x.e.constant(x.kind, 0.0)).spread_if(x.varying)
     if n == 0:
         return one
-    if n in (1, 2, 3):
-        found = reduce(_times, (x,) * n)
-    else:
-        found, square, left = one, x, abs(n)
-        while left:
-            found = _times(found, square) if left & 1 else found
-            left >>= 1
-            square = _times(square, square) if left else square
+    found = reduce(_times, (x,) * n) if n in (1, 2, 3) else by_squaring(one, x, abs(n), _times)
     if n < 0:
         found = divide(one, found)
     return _of_zero(x, found, x.e.constant("b", n > 0))

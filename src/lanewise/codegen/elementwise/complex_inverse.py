@@ -52,14 +52,9 @@ def _arccos(x: Complex) -> Complex:
 
 
 def _arccosh(x: Complex) -> Complex:
-    minus, plus = sqrt(Complex(x.re - 1.0, x.im)), sqrt(Complex(x.re + 1.0, x.im))
-    re = asinh(minus.re * plus.re + minus.im * plus.im)
-    im = 2.0 * atan(minus.im / plus.re)
-    away, corner = isinf(x), direction(x)
-    re = select(away, np.inf, re)
-    im = select(away, atan2(corner.im, corner.re), im)
-    im = select(x.re.eq(0.0) & x.im.isnan(), PI / 2, im)
-    return Complex(re, im)
+    """Return arccos(x) times i or -i, whichever makes the real part positive."""
+    found = _arccos(x)
+    return Complex(found.im.abs(), found.re.copysign(x.im))
 
 
 def _arctanh(x: Complex) -> Complex:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lanewise.codegen.elementwise.real_ufuncs import first_of
 from lanewise.codegen.numbers import Complex, vecs
 from lanewise.codegen.vector import Vec, select
 
@@ -27,17 +26,9 @@ def where(condition: Vec, then: Complex | float, otherwise: Complex) -> Complex:
     return Complex(select(condition, re, otherwise.re), select(condition, im, otherwise.im))
 
 
-add, subtract = part_by_part(operator.add), part_by_part(operator.sub)
-negative, rint = part_by_part(operator.neg), part_by_part(Vec.rint)
-
-
 def multiply(x: Complex, y: Complex) -> Complex:
     """Return the product, with one rounding less in each part where NumPy's vector code has it."""
     return Complex(x.re.fma(y.re, -(x.im * y.im)), x.re.fma(y.im, x.im * y.re))
-
-
-def square(x: Complex) -> Complex:
-    return multiply(x, x)
 
 
 def _divided(a: Vec, b: Vec) -> Vec:
@@ -78,10 +69,6 @@ def reciprocal(x: Complex) -> Complex:
     return Complex(re, _divided(-select(swap, one, ratio), below))
 
 
-def conjugate(x: Complex) -> Complex:
-    return Complex(x.re, -x.im)
-
-
 # --- comparisons ------------------------------------------------------------------------------
 
 
@@ -115,10 +102,6 @@ def greater(x: Complex, y: Complex) -> Vec:
 
 def greater_equal(x: Complex, y: Complex) -> Vec:
     return less_equal(y, x)
-
-
-maximum, minimum = first_of(greater_equal, True), first_of(less_equal, True)
-fmax, fmin = first_of(greater_equal, False), first_of(less_equal, False)
 
 
 # --- classes ----------------------------------------------------------------------------------

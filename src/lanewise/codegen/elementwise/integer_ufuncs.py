@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
 from lanewise.codegen.elementwise.division import quotient_int
+from lanewise.codegen.numbers import Number
 from lanewise.codegen.vector import BITS, Vec, is_signed, select
 
 
@@ -61,25 +64,25 @@ def right_shift(x: Vec, n: Vec) -> Vec:
 def power(x: Vec, n: Vec, fail: Callable[[Vec], None] | None = None) -> Vec:
     """Return x to the power n, wrapped around; a negative power fails."""
     if n.value is not None and n.value >= 0:
-        return _known_power(x, int(n.value))
+        one = x.e.constant(x.kind, 1).spread_if(x.varying)
+        return by_squaring(one, x, int(n.value), operator.mul)
     if is_signed(n.kind):
         assert fail is not None, "who lets integers be raised to a power must be told of failures"
         fail(n < 0)
-    return x.e.call("power", _power, x, n)
+    return x.e.call("power", raised, x, n)
 
 
-def _known_power(x: Vec, n: int) -> Vec:
-    result = None
-    square = x
+def by_squaring(one: Number, x: Number, n: int, times: Callable[..., Number]) -> Any:
+    """Return ``one * x**n``, a product for each bit of n that is set, and for each but the last."""
+    found, square = one, x
     while n:
-        if n & 1:
-            result = square if result is None else result * square
+        found = times(found, square) if n & 1 else found
         n >>= 1
-        square = square * square if n else square
-    return x * 0 + 1 if result is None else result
+        square = times(square, square) if n else square
+    return found
 
 
-def _power(x: Vec, n: Vec) -> Vec:
+def raised(x: Vec, n: Vec, times: Callable[[Vec, Vec], Vec] = operator.mul) -> Vec:
     """Square and multiply, a bit of the exponent each turn."""
     e, kind, varying = x.e, x.kind, x.varying or n.varying
     left = e.slot(f"u{BITS[kind]}", varying, unsigned(n))
@@ -87,8 +90,8 @@ def _power(x: Vec, n: Vec) -> Vec:
 
     def turn() -> None:
         bits, factor, product = left.get(), square.get(), result.get()
-        result.set(select((bits & 1).ne(0), product * factor, product))
-        square.set(factor * factor)
+        result.set(select((bits & 1).ne(0), times(product, factor), product))
+        square.set(times(factor, factor))
         left.set(bits >> 1)
 
     e.repeat(lambda: left.get().ne(0), turn)

@@ -28,13 +28,13 @@ def always(value: bool) -> Writer:
 # --- choosing ---------------------------------------------------------------------------------
 
 
-def _extreme(is_first: Writer) -> Writer:
-    """Return `maximum` or `minimum`: NaN if either is; of zeros the second, as processors do."""
-    return lambda x, y: select(x.isnan(), np.nan, select(is_first(x, y), x, y))
+def extreme(is_first: Writer, keeps_nan: bool) -> Writer:
+    """Return the rule by which processors choose: of equal numbers the second; NaN first, or last.
 
-
-def _extreme_number(is_first: Writer) -> Writer:
-    """Return `fmax` or `fmin`: where one is NaN, the other."""
+    It is one of the instructions for that, and another choice for NaN.
+    """
+    if keeps_nan:
+        return lambda x, y: select(x.isnan(), np.nan, select(is_first(x, y), x, y))
     return lambda x, y: select(y.isnan(), x, select(is_first(x, y), x, y))
 
 
@@ -46,12 +46,6 @@ def first_of(is_first: Callable[..., Vec], keeps_nan: bool) -> Callable[[Number,
         return choose(reduce(operator.or_, nan) | is_first(x, y), x, y)
 
     return write
-
-
-maximum, minimum = _extreme(operator.gt), _extreme(operator.lt)
-fmax, fmin = _extreme_number(operator.gt), _extreme_number(operator.lt)
-maximum_half, minimum_half = first_of(operator.ge, True), first_of(operator.le, True)
-fmax_half, fmin_half = first_of(operator.ge, False), first_of(operator.le, False)
 
 
 def sign(x: Vec) -> Vec:
@@ -74,18 +68,6 @@ def isinf(x: Vec) -> Vec:
 
 def isfinite(x: Vec) -> Vec:
     return x.abs() < np.inf
-
-
-def signbit(x: Vec) -> Vec:
-    return x.bits() < 0
-
-
-def reciprocal(x: Vec) -> Vec:
-    return 1.0 / x
-
-
-def square(x: Vec) -> Vec:
-    return x * x
 
 
 #: Up to which power products take fewer instructions than logarithms.

@@ -12,7 +12,6 @@ rounded, as NumPy does it.
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,9 +36,9 @@ from lanewise.codegen.mathlib import (
     special,
     trigonometric,
 )
-from lanewise.codegen.numbers import Number, is_supported, truth
+from lanewise.codegen.numbers import Complex, Number, is_supported, truth
 from lanewise.codegen.vector import Vec, is_signed
-from lanewise.ops.ufuncs import row_of
+from lanewise.ops.ufuncs import is_scipys, row_of
 
 Writer = Callable[..., Any]
 Row = dict[str, Writer]
@@ -72,6 +71,7 @@ class Function:
 
 
 _real, _integer, _complex = real_ufuncs, integer_ufuncs, complex_ufuncs
+_parts = complex_ufuncs.part_by_part
 
 
 def _comparison(compare: Writer, of_reals: Writer, of_complex: Writer) -> Row:
@@ -90,10 +90,20 @@ def _logical(combine: Writer) -> Row:
     return {"b i u e f c": lambda *operands: combine(*map(truth, operands))}
 
 
-def _choice(
-    of_bools: Writer, of_integers: Writer, half: Writer, real: Writer, complex_: Writer
-) -> Row:
-    return {"b": of_bools, "i u": of_integers, "e": half, "f": real, "c": complex_}
+def _extreme(is_greatest: bool, keeps_nan: bool) -> Row:
+    """Return the row of `maximum` or `minimum`, or where NaN gives way of `fmax` or `fmin`."""
+    of_bools, of_integers = operator.and_, Vec.least
+    strictly, weakly, of_complex = operator.lt, operator.le, _complex.less_equal
+    if is_greatest:
+        of_bools, of_integers = operator.or_, Vec.greatest
+        strictly, weakly, of_complex = operator.gt, operator.ge, _complex.greater_equal
+    return {
+        "b": of_bools,
+        "i u": of_integers,
+        "e": _real.first_of(weakly, keeps_nan),
+        "f": _real.extreme(strictly, keeps_nan),
+        "c": _real.first_of(of_complex, keeps_nan),
+    }
 
 
 def _power(x: Vec, y: Vec) -> Vec:
@@ -105,30 +115,30 @@ def _power(x: Vec, y: Vec) -> Vec:
 #: NumPy's ufuncs.
 ROWS: dict[str, Row] = {
     # arithmetic
-    "add": {"b": operator.or_, "i u e f": operator.add, "c": _complex.add},
-    "subtract": {"i u e f": operator.sub, "c": _complex.subtract},
+    "add": {"b": operator.or_, "i u e f": operator.add, "c": _parts(operator.add)},
+    "subtract": {"i u e f": operator.sub, "c": _parts(operator.sub)},
     "multiply": {"b": operator.and_, "i u e f": operator.mul, "c": _complex.multiply},
     "divide": {"e f": operator.truediv, "c": _complex.divide},
     "floor_divide": {"i u": division.floor_divide_int, "f": division.floor_divide},
     "remainder": {"i u": division.remainder_int, "f": division.remainder},
     "divmod": {"i u": division.divmod_int, "f": division.divmod_},
     "fmod": {"i u": division.fmod_int, "f": division.fmod},
-    "negative": {"i u e f": operator.neg, "c": _complex.negative},
+    "negative": {"i u e f": operator.neg, "c": _parts(operator.neg)},
     "positive": {"i u e f c": _real.unchanged},
     "absolute": {"b u": _real.unchanged, "i e f": Vec.abs, "c": complex_functions.absolute},
     "fabs": {"e f": Vec.abs},
     "sign": {"i u": _integer.sign, "f": _real.sign, "c": complex_functions.sign},
-    "square": {"i u e f": _real.square, "c": _complex.square},
+    "square": {"i u e f": lambda x: x * x, "c": lambda x: _complex.multiply(x, x)},
     "sqrt": {"f": Vec.sqrt, "c": complex_functions.sqrt},
-    "reciprocal": {"i u": _integer.reciprocal, "e f": _real.reciprocal, "c": _complex.reciprocal},
-    "conjugate": {"i u e f": _real.unchanged, "c": _complex.conjugate},
+    "reciprocal": {"i u": _integer.reciprocal, "e f": lambda x: 1.0 / x, "c": _complex.reciprocal},
+    "conjugate": {"i u e f": _real.unchanged, "c": lambda x: Complex(x.re, -x.im)},
     "heaviside": {"e f": _real.heaviside},
     "deg2rad": {"f": _real.deg2rad},
     "radians": {"f": _real.deg2rad},
     "rad2deg": {"f": _real.rad2deg},
     "degrees": {"f": _real.rad2deg},
     # rounding and representation
-    "rint": {"f": Vec.rint, "c": _complex.rint},
+    "rint": {"f": Vec.rint, "c": _parts(Vec.rint)},
     "floor": {"b i u": _real.unchanged, "f": Vec.floor},
     "ceil": {"b i u": _real.unchanged, "f": Vec.ceil},
     "trunc": {"b i u": _real.unchanged, "f": Vec.trunc},
@@ -138,7 +148,7 @@ ROWS: dict[str, Row] = {
     "copysign": {"e f": Vec.copysign},
     "nextafter": {"e f": _real.nextafter},
     "spacing": {"e": _real.spacing_half, "f": _real.spacing},
-    "signbit": {"e f": _real.signbit},
+    "signbit": {"e f": lambda x: x.bits() < 0},
     "isnan": {"b i u": _real.always(False), "e f": Vec.isnan, "c": _complex.isnan},
     "isinf": {"b i u": _real.always(False), "e f": _real.isinf, "c": _complex.isinf},
     "isfinite": {"b i u": _real.always(True), "e f": _real.isfinite, "c": _complex.isfinite},
@@ -153,14 +163,10 @@ ROWS: dict[str, Row] = {
     "logical_or": _logical(operator.or_),
     "logical_xor": _logical(operator.xor),
     "logical_not": _logical(operator.invert),
-    "maximum": _choice(
-        operator.or_, Vec.greatest, _real.maximum_half, _real.maximum, _complex.maximum
-    ),
-    "minimum": _choice(
-        operator.and_, Vec.least, _real.minimum_half, _real.minimum, _complex.minimum
-    ),
-    "fmax": _choice(operator.or_, Vec.greatest, _real.fmax_half, _real.fmax, _complex.fmax),
-    "fmin": _choice(operator.and_, Vec.least, _real.fmin_half, _real.fmin, _complex.fmin),
+    "maximum": _extreme(is_greatest=True, keeps_nan=True),
+    "minimum": _extreme(is_greatest=False, keeps_nan=True),
+    "fmax": _extreme(is_greatest=True, keeps_nan=False),
+    "fmin": _extreme(is_greatest=False, keeps_nan=False),
     # integers and bits
     "bitwise_and": {"b i u": operator.and_},
     "bitwise_or": {"b i u": operator.or_},
@@ -230,12 +236,7 @@ SCIPY: dict[str, Writer] = {
 def lookup(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> Function | None:
     """Return what writes the code of a loop of a ufunc, None if the compiler cannot.
 
-    Parameters
-    ----------
-    ufunc
-        One of NumPy's, or of `scipy.special`.
-    loop
-        The dtypes of its operands and results, as `ops.elementwise.loop_dtypes` gives them.
+    A loop is the dtypes of operands and results, as `ops.elementwise.loop_dtypes` gives them.
 
     Examples
     --------
@@ -248,8 +249,6 @@ def lookup(ufunc: np.ufunc, loop: tuple[np.dtype, ...]) -> Function | None:
     if not all(is_supported(dtype) for dtype in loop):
         return None
     row = _row(ufunc)
-    if not row:
-        return None
     classes = ["e" if dtype.char == "e" else dtype.kind for dtype in loop[: ufunc.nin]]
     key = classes[0] if len(set(classes)) == 1 else "".join(classes)
     writers = {key: writer for keys, writer in row.items() for key in keys.split()}
@@ -267,10 +266,7 @@ def _row(ufunc: np.ufunc) -> Row:
     name = ufunc.__name__
     if vars(np).get(name) is ufunc:
         return ROWS.get(name, {})
-    scipy = sys.modules.get("scipy.special")  # whose functions nobody has without it
-    if name in SCIPY and getattr(scipy, name, None) is ufunc:
-        return {"f": SCIPY[name]}
-    return {}
+    return {"f": SCIPY[name]} if name in SCIPY and is_scipys(ufunc) else {}
 
 
 def through_float32(writer: Writer) -> Writer:

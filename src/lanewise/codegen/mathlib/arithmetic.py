@@ -164,7 +164,7 @@ def _avx512(instruction: str, *operands: Vec) -> Vec | None:
     e, kind = x.e, x.kind
     bits = e.group * BITS[kind]
     needed = {512: "avx512f", 256: "avx512vl", 128: "avx512vl"}.get(bits)
-    if not x.varying or needed is None or not has(needed):
+    if not x.varying or needed is None or not machine().has(needed):
         return None
     name = f"llvm.x86.avx512.mask.{instruction}.{'pd' if kind == 'f64' else 'ps'}.{bits}"
     type_ = e.type(kind, True)
@@ -178,11 +178,6 @@ def _avx512(instruction: str, *operands: Vec) -> Vec | None:
         return e.call_of(type_, name, *zip(types, parts, strict=True), *last)
 
     return e.map(kind, operands, call)
-
-
-def has(feature: str) -> bool:
-    """Return whether the processor that code is made for has a feature, by LLVM's name of it."""
-    return f"+{feature}" in machine().features.split(",")
 
 
 def mantissa_exponent(x: Vec, subnormal: bool = True) -> tuple[Vec, Vec]:
