@@ -6,7 +6,7 @@ TESTS :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random clean
+.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs sanitize format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random clean
 
 # Where the environment says so, each process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,6 +39,11 @@ OPTIONAL :=
 
 test-oldest test-newest test-debian test-aarch64: test-%:
 	$(PYTHON) tests/platforms/quick.py $* $(OPTIONAL) $(TESTS)
+
+# The runtime's C, built by gcc under sanitizers, passes the tests of the runtime.
+sanitize: $(VENV)/.test
+	$(BIN)/python tests/support/sanitized.py thread
+	$(BIN)/python tests/support/sanitized.py address,undefined
 
 check: lint docs
 

@@ -80,9 +80,10 @@ def _of_source(file: str, record: Record) -> list[str]:
 
 def _users(file: str) -> list[str]:
     """Return the source files that use a file."""
-    if file.endswith(".ll"):  # a module's, whose name begins alike
-        stem = Path(file).stem.partition("_")[0]
-        return [str(Path(file).with_name(f"{stem}.py"))]
+    path = Path(file)
+    if path.suffix in (".c", ".h", ".ll"):  # in C: of the module of its name, or of all of these
+        names = ["launch", "mend", "pool"] if path.suffix == ".h" else [path.stem]
+        return [str(path.parents[1] / f"{name}.py") for name in names]
     return [user for user in _python(SOURCE) if module(file) in imports(user)]
 
 

@@ -56,7 +56,7 @@ def test_a_file_that_the_record_does_not_know_has_the_tests_of_its_users():
 
 def test_native_code_has_the_tests_of_its_module():
     pool = covering(f"{SOURCE}runtime/pool.py", RECORD)
-    assert set(covering(f"{SOURCE}runtime/pool_threads.ll", RECORD)) >= set(
+    assert set(covering(f"{SOURCE}runtime/c/pool.c", RECORD)) >= set(
         RECORD.tests[f"{SOURCE}runtime/pool.py"]
     ) & set(pool)
 

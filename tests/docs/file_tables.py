@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +62,7 @@ def _section(title: str, folder: Path, files: list[Path]) -> str:
 
 def _files(folder: Path) -> list[Path]:
     """Return the files of a folder that are code, those of its subfolders behind its own."""
-    files = [path for path in folder.rglob("*") if path.suffix in (".py", ".ll")]
+    files = [path for path in folder.rglob("*") if path.suffix in (".py", ".c", ".h")]
     return sorted(files, key=lambda path: (len(path.relative_to(folder).parts) > 1, path))
 
 
@@ -73,18 +72,10 @@ def purpose(path: Path) -> str:
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(text)) or ""
     else:
-        text = "\n".join(_comment(text))
+        text = text.removeprefix("/*").partition("*/")[0]
     first = " ".join(text.split("\n\n")[0].split())
     assert first, f"{path} does not say what it is for"
     return re.sub(r"``(.+?)``", r"`\1`", first).replace("|", r"\|")
-
-
-def _comment(text: str) -> Iterator[str]:
-    """Yield the lines of the comment that a file of LLVM's begins with."""
-    for line in text.splitlines():
-        if not line.startswith(";"):
-            return
-        yield line.removeprefix(";").strip()
 
 
 if __name__ == "__main__":

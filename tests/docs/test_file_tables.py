@@ -21,7 +21,7 @@ def test_the_page_is_up_to_date():
 def test_every_file_of_the_package_is_in_it():
     text = file_tables.page()
     for path in file_tables.SOURCE.rglob("*"):
-        if path.suffix in (".py", ".ll"):
+        if path.suffix in (".py", ".c", ".h"):
             assert file_tables.purpose(path) in text, path
 
 

@@ -14,13 +14,14 @@ def looked_at(monkeypatch) -> list[int]:
     """How many examples were interpreted in each search for the one that failed."""
     monkeypatch.setenv("LANEWISE_BACKEND", "native")
     counts: list[int] = []
-    locate = diagnose._locate
+    locate = diagnose._locate_in_map
 
-    def located(graph, arguments, sizes):
-        counts.extend(size for name, size in sizes.items() if name == "batch")
-        return locate(graph, arguments, sizes)
+    def located(op, operands, sizes, among=None):
+        if str(op.params["size"]) == "batch":
+            counts.append(among.stop - among.start if among else sizes["batch"])
+        return locate(op, operands, sizes, among)
 
-    monkeypatch.setattr(diagnose, "_locate", located)
+    monkeypatch.setattr(diagnose, "_locate_in_map", located)
     return counts
 
 

@@ -85,7 +85,7 @@ def _expressions(graph: Graph) -> str:
 
     def say(op: Operation) -> str:
         names = [f"v{value.index}" for value in op.operands]
-        known = scalar_expression(op, names, refer, {}) or array_expression(op, names, refer)
+        known = scalar_expression(op, names, refer, {}) or array_expression(op, names, refer, str)
         return known or "a call"
 
     return operations(graph, say)
@@ -103,7 +103,8 @@ def _sizes(graph: Graph, **sizes: int) -> str:
         if op.regions:
             lines.append(f"{op.primitive.name}: {'any' if of_any_size(op) else 'known'} size")
     if sizes:
-        lines.append(f"results: {', '.join([repr(bind(v.type, sizes)) for v in graph.outputs])}")
+        types = [repr(bind(value.type, sizes)) for value in graph.outputs]
+        lines.append(f"results: {', '.join(types)}")
     return "\n".join(lines)
 
 

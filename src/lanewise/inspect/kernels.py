@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 kernels = late("lanewise.runtime.kernels")
 llvm = late("lanewise.codegen.llvm")
-costs = late("lanewise.codegen.costs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,9 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
         found.add((op.location.file, op.location.line))
     examples = usual_size(op.params["size"], sizes)
     arrays = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, ArrayType)]
+    cost: Cost | None = None
+    with suppress(ValueError, IndexError):  # NumPy runs it
+        cost = kernels.cost_of(op, kernel, sizes, examples, get_threads())
     return KernelView(
         number,
         tuple(sorted(found)),
@@ -169,17 +172,8 @@ def view(op: Operation, sizes: dict[str, int], number: int) -> KernelView:
         kernel.scratch + usual_size(kernel.unknown, sizes),
         None if code is None else code.seconds,
         kernel,
-        cost=_cost(op, kernel, sizes, examples),
+        cost=cost,
     )
-
-
-def _cost(op: Operation, kernel: Kernel, sizes: dict[str, int], examples: int) -> Cost | None:
-    body, in_dims = kernel.body or op.regions[0], op.params["in_dims"]
-    try:
-        body = costs.settled(specialized(body, sizes) if sizes else body, in_dims, examples)
-    except (ValueError, IndexError):  # NumPy runs it
-        return None
-    return costs.of_kernel(body, in_dims, examples, kernel.lanes, kernel.in_lanes, get_threads())
 
 
 def _sized(body: Graph, sizes: dict[str, int]) -> Graph:

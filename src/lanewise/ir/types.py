@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -132,3 +132,16 @@ def parse_dtype(name: str) -> np.dtype:
     if name in _NAMED.values():
         return np.dtype(name)
     return np.dtype(f"{name[0]}{int(name[1:]) // 8}")
+
+
+def with_dims(value: Any, change: Callable[[Dim], Any]) -> Any:
+    """Return a type, a parameter or a container of these with its symbolic dimensions changed."""
+    if isinstance(value, Dim):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: with_dims(part, change) for name, part in value.items()}
+    if type(value) is tuple:
+        return tuple([with_dims(part, change) for part in value])
+    if isinstance(value, ArrayType):
+        return array_type(value.dtype, with_dims(value.shape, change))
+    return value

@@ -16,7 +16,7 @@ import numpy as np
 from lanewise.ir.dims import Call, Dim, DimLike, atoms, bounds, most_of, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation, Value
-from lanewise.ir.types import ArrayType, array_type, dims_in, symbols_in
+from lanewise.ir.types import dims_in, symbols_in, with_dims
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant, dimension
 from lanewise.ops.exact import exact
@@ -40,6 +40,7 @@ def specialized(graph: Graph, sizes: Mapping[str, DimLike]) -> Graph:
     Examples
     --------
     >>> import numpy as np
+    >>> from lanewise.ir.types import array_type
     >>> n = Dim.symbol("n")
     >>> builder = Builder()
     >>> x = builder.input(array_type(np.dtype(float), (n, n * 2)))
@@ -125,6 +126,7 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
 
     Examples
     --------
+    >>> from lanewise.ir.types import array_type
     >>> builder = Builder()
     >>> x = builder.input(array_type(np.dtype(float), (Dim.symbol("n") * 2, 3)))
     >>> sorted(unknown_sizes(builder.finish([x])))
@@ -249,15 +251,7 @@ def joined(where: Any) -> list[tuple[DimLike, DimLike]]:
 
 def replaced(value: Any, sizes: Mapping[str, DimLike]) -> Any:
     """Return a type, a parameter or a container of these with its symbols replaced."""
-    if isinstance(value, Dim):
-        return substitute(value, sizes)
-    if isinstance(value, dict):
-        return {name: replaced(part, sizes) for name, part in value.items()}
-    if type(value) is tuple:
-        return tuple([replaced(part, sizes) for part in value])
-    if isinstance(value, ArrayType):
-        return array_type(value.dtype, replaced(value.shape, sizes))
-    return value
+    return with_dims(value, lambda dim: substitute(dim, sizes))
 
 
 RENAMED.append(specialized)

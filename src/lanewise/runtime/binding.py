@@ -10,7 +10,7 @@ import numpy as np
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType, array_type, symbols_in
+from lanewise.ir.types import ArrayType, symbols_in, with_dims
 from lanewise.passes.assume import solutions
 from lanewise.passes.specialize import unknown_sizes
 
@@ -82,12 +82,4 @@ def of_any_size(op: Operation) -> bool:
 
 def bind(value: Any, sizes: dict[str, int]) -> Any:
     """Return a parameter with its symbolic dimensions replaced by their sizes."""
-    if isinstance(value, Dim):
-        return evaluate(value, sizes)
-    if isinstance(value, dict):
-        return {name: bind(part, sizes) for name, part in value.items()}
-    if isinstance(value, tuple):
-        return tuple([bind(part, sizes) for part in value])
-    if isinstance(value, ArrayType):
-        return array_type(value.dtype, bind(value.shape, sizes))
-    return value
+    return with_dims(value, lambda dim: evaluate(dim, sizes))

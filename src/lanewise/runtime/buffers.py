@@ -8,7 +8,7 @@ that was written before. So the memory of a large array is handed out again when
 works): NumPy lets a memory handler be set (NEP 49), which the array remembers and calls when it
 frees its data. NumPy does that when neither the array nor any view of it is left, so memory is
 never shared with an older array that somebody still sees. The handler is native code
-(``buffers.ll``), set only while `empty` makes a large array, so no other array is affected.
+(``c/buffers.c``), set only while `empty` makes a large array, so no other array is affected.
 
 * Memory from `LARGE` bytes on is kept; below, the C library and NumPy keep it themselves.
 * At most `MOST_KEPT` bytes are kept: 1 GiB, or a quarter of the machine's memory if that is less;
@@ -27,14 +27,13 @@ import ctypes
 import math
 import mmap
 import os
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from lanewise.codegen.background import held_at_fork
-from lanewise.runtime.native import Library, symbol, template
+from lanewise.codegen.linking import symbol
+from lanewise.runtime.native import Library, Once, program
 
 #: Arrays of so many bytes and more are made of kept memory.
 LARGE = 1 << 18
@@ -47,13 +46,6 @@ if hasattr(os, "sysconf"):
 #: What is much of it, in bytes.
 MUCH = 32 << 20
 
-#: Bytes of a huge page.
-_HUGE_PAGE = 2 << 20
-
-#: Kept blocks of so many bytes are the system's to take. Marking a smaller one takes longer than a
-#: hundredth of the time in which it is written.
-_FREE_FROM = 32 << 20
-
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for; a capsule keeps a pointer to it
 
 #: Places in the table of NumPy's C API, which are part of its stable ABI.
@@ -62,13 +54,13 @@ NEW_FROM_DESCR, TRANSPOSE, _SET_HANDLER = 94, 123, 304
 _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 _CAN_MAP = hasattr(mmap, "MAP_ANONYMOUS") and symbol("mmap") is not None
 
-Make = Callable[[tuple[int, ...], Any], np.ndarray]
+_WORD = ctypes.c_int64
 
 
 class _Buffers:
     """The native code, and what it needs of NumPy."""
 
-    __slots__ = ("empty", "forked", "handler", "limit", "memory", "set_handler")
+    __slots__ = ("forked", "handler", "limit", "memory", "set_handler")
 
     def __init__(self) -> None:
         library = Library(_text())
@@ -80,25 +72,9 @@ class _Buffers:
         self.set_handler: Callable[[Any], Any] = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.py_object
         )(numpy_function(_SET_HANDLER))
-        library.set_object("np_large", self.large)
-        library.set_object("np_type", np.ndarray)
-        library.set_object("np_dtype", np.dtype)
-        new = ctypes.c_void_p.from_address(library.address("np_new"))
-        new.value = numpy_function(NEW_FROM_DESCR)
-        self.empty: Make = library.builtin("empty", "Make an array with arbitrary contents.")
-        self.limit: Callable[[int], int] = library.builtin("limit", "Keep so many bytes at most.")
-        self.forked = library.builtin("forked", "Begin in a new process.")
+        self.limit: Callable[[int], int] = library.function("limit", _WORD, _WORD)
+        self.forked: Callable[[], None] = library.function("forked", None)
         self.limit(MOST_KEPT)
-
-    def large(self, shape: Any, dtype: Any) -> np.ndarray:
-        """Make an array that may be a large one."""
-        if math.prod(shape) * dtype.itemsize < LARGE or dtype.hasobject:
-            return np.empty(shape, dtype)
-        before = self.set_handler(self.handler)
-        try:
-            return np.empty(shape, dtype)
-        finally:
-            self.set_handler(before)
 
 
 def numpy_function(place: int) -> int:
@@ -118,33 +94,16 @@ def numpy_function(place: int) -> int:
 
 def _text() -> str:
     """Return the native code for this platform."""
-    advice = getattr(mmap, "MADV_HUGEPAGE", None)
-    call = f"call i32 @madvise(ptr %data, i64 %capacity, i32 {advice})"
-    free = f"call i32 @madvise(ptr %data, i64 %capacity, i32 {getattr(mmap, 'MADV_FREE', 0)})"
-    return template(
-        "buffers.ll",
+    return program(
+        "buffers",
         PAGE=mmap.PAGESIZE,
-        SPAN=mmap.PAGESIZE + _HUGE_PAGE,
-        MAP=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-        FREE_FROM=_FREE_FROM,
-        FREE="" if not hasattr(mmap, "MADV_FREE") else free,
-        ADVISE="" if advice is None else call,
-        NAME_END=r"\00" * (127 - len("lanewise")),
+        MAP_ANONYMOUS=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        ADVISE_HUGE=getattr(mmap, "MADV_HUGEPAGE", -1),
+        ADVISE_FREE=getattr(mmap, "MADV_FREE", -1),
     )
 
 
-#: Reentrant: a signal handler may come to the same place.
-_lock = held_at_fork(threading.RLock())
-_buffers: _Buffers | None = None
-
-
-def _native() -> _Buffers:
-    global _buffers
-    if _buffers is None:
-        with _lock:
-            if _buffers is None:
-                _buffers = _Buffers()
-    return _buffers
+_native = Once(_Buffers, lambda native: native.forked())
 
 
 def memory() -> tuple[int, int]:
@@ -154,11 +113,6 @@ def memory() -> tuple[int, int]:
     void *, size_t)``, of which the first argument is not used; 0 where memory cannot be mapped.
     """
     return _native().memory if _CAN_MAP else (0, 0)
-
-
-def maker() -> Make:
-    """Return the function that `empty` calls: a built-in one, to be looked up once."""
-    return _native().empty if _CAN_MAP else np.empty
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -174,7 +128,14 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     >>> empty((1000, 1000), np.dtype(float)).ctypes.data == where
     True
     """
-    return maker()(shape, dtype)
+    if math.prod(shape) * dtype.itemsize < LARGE or dtype.hasobject or not _CAN_MAP:
+        return np.empty(shape, dtype)
+    native = _native()
+    before = native.set_handler(native.handler)
+    try:
+        return np.empty(shape, dtype)
+    finally:
+        native.set_handler(before)
 
 
 def around(x: np.ndarray, first: int, last: int) -> np.ndarray:
@@ -220,7 +181,7 @@ def release() -> int:
 
 def make_room() -> None:
     """Give kept memory back if it is much, as what runs next makes no use of it."""
-    if _buffers is not None and kept() > MUCH:
+    if _native.made is not None and kept() > MUCH:
         release()
 
 
@@ -228,12 +189,3 @@ def trim() -> None:
     """Have the C library give back what it keeps, as arrays of kernels are not made of it."""
     if _TRIM is not None:
         _TRIM(0)
-
-
-def _after_fork() -> None:
-    if _buffers is not None:
-        _buffers.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

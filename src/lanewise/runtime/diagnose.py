@@ -14,7 +14,6 @@ from __future__ import annotations
 import linecache
 import math
 from collections.abc import Sequence
-from functools import cache, partial
 from traceback import walk_tb
 from typing import Any
 
@@ -25,18 +24,17 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.location import PLAN, shown_place
 from lanewise.ir.types import ArrayType
-from lanewise.ops.control import CONTROL
 from lanewise.ops.regions import map_
 from lanewise.runtime.binding import defined_size, read_sizes, sizes_of
 from lanewise.runtime.failed import first_failing
 from lanewise.runtime.interpret import (
     LocatedError,
+    Plan,
     chunked_graph,
     examples_of,
     planned,
     told,
 )
-from lanewise.runtime.reference import carry_out
 
 
 def explain_failure(
@@ -52,10 +50,11 @@ def explain_failure(
         annotate(error, _short_of(error, graph, read_sizes(graph, arguments)))
     if graph.has_effects or isinstance(error, MemoryError):
         return error
-    if among is None or not _is_one_map(graph):
-        failure = _locate(graph, list(arguments), read_sizes(graph, arguments))
+    sizes = read_sizes(graph, arguments)
+    if among is not None and _is_one_map(graph):
+        failure = _locate_in_map(graph.operations[0], arguments, sizes, among)
     else:
-        failure = _locate_among(among, graph, arguments)
+        failure = _locate(graph, arguments, sizes)
     if failure is None:
         return error
     annotate(failure.error, told(failure.example, failure.op))
@@ -96,18 +95,6 @@ def _is_one_map(graph: Graph) -> bool:
     return op is not None and op.primitive is map_ and not others and op.operands == graph.inputs
 
 
-def _locate_among(examples: slice, graph: Graph, arguments: Sequence[Any]) -> LocatedError | None:
-    """Return the failure of some examples of a graph that is one map; None if none fails."""
-    (op,) = graph.operations
-    parts = examples_of(arguments, op.params["in_dims"], examples)
-    failure = _locate(graph, parts, read_sizes(graph, parts))
-    if failure is None or not failure.example:
-        return None
-    number, *inner = failure.example
-    failure.example = (examples.start + number, *inner)
-    return failure
-
-
 def _locate(graph: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> LocatedError | None:
     """Run a graph operation by operation; return the failure of the first that fails."""
     values: dict[Value, Any] = dict(zip(graph.inputs, arguments, strict=True))
@@ -117,47 +104,29 @@ def _locate(graph: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> Lo
             sizes = {**sizes, **defined_size(op, *operands)}
             continue
         single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
-        given = dict(zip(op.operands, operands, strict=True))
+        given = dict(zip(op.operands, operands, strict=True)).values()
         try:
-            outputs = planned(single, sized=True).step(sizes, *given.values())
+            outputs = planned(single, sized=True).step(sizes, *given)
         except Exception as error:
-            return _locate_in(op, operands, sizes, error)
+            if op.primitive is map_:
+                return _locate_in_map(op, operands, sizes)
+            try:  # without lowering it, so maps within run one example after the other
+                Plan(single, sized=True, tells=True).step(sizes, *given)
+            except LocatedError as failure:
+                return failure
+            return LocatedError(error, op)  # it fails where it is lowered
         values.update(zip(op.results, outputs, strict=True))
         sizes = {**sizes, **sizes_of(op.results, outputs)}
     return None
 
 
-def _locate_in(
-    op: Operation, operands: list[Any], sizes: dict[str, int], error: Exception
-) -> LocatedError | None:
-    """Return the failure of an operation that raised an error, found in its regions if it has any.
-
-    None where the batch as a whole fails, and no example by itself.
-    """
-    if op.primitive is map_:
-        return _locate_in_map(op, operands, sizes)
-    plan = cache(partial(planned, sized=True))
-
-    def run(region: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
-        try:
-            return plan(region).step(sizes, *arguments)
-        except Exception:
-            raise _locate(region, arguments, sizes) or error from None
-
-    if op.primitive in CONTROL:
-        try:
-            carry_out(op, operands, sizes, run)
-        except LocatedError as failure:
-            return failure
-        except Exception:  # as there is no such branch
-            pass
-    return LocatedError(error, op)
-
-
 def _locate_in_map(
-    op: Operation, operands: Sequence[Any], sizes: dict[str, int]
+    op: Operation, operands: Sequence[Any], sizes: dict[str, int], among: slice | None = None
 ) -> LocatedError | None:
-    """Return the failure of the first example of a map that fails, found by bisection."""
+    """Return the failure of the first example of a map that fails, found by bisection.
+
+    None where the batch as a whole fails, and no example by itself. Only those `among` are run.
+    """
     (body,) = op.regions
     in_dims = op.params["in_dims"]
     counts = [
@@ -176,9 +145,10 @@ def _locate_in_map(
             return True
         return False
 
-    first = first_failing(counts[0], fails)
-    if not counts[0] or not fails(first, first + 1):
-        return None  # it is the batch as a whole that fails
+    start, stop, _ = (among or slice(None)).indices(counts[0])
+    first = start + first_failing(stop - start, lambda low, high: fails(start + low, start + high))
+    if start == stop or not fails(first, first + 1):
+        return None
     return _numbered(first, _locate(body, examples_of(operands, in_dims, first), sizes))
 
 

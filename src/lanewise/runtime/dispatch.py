@@ -159,18 +159,17 @@ def _run(executable: Executable, arguments: Sequence[Any]) -> tuple[list[Any], b
     plan: Plan | None = None
     try:
         programs = _observed.programs
-        if programs is None:
-            plan = executable.plan(arguments)
-            if not executable.is_waiting:
-                return plan(*arguments), plan.is_fresh
-            start = perf_counter_ns()
+        if programs is not None:
+            plan = _observed_plan(programs, executable, arguments)
             outputs = plan(*arguments)
-            executable.note_run(perf_counter_ns() - start)
+            _note_left(programs)
             return outputs, plan.is_fresh
-        plan = _observed_plan(programs, executable, arguments)
-        results = plan(*arguments)
-        _note_left(programs)
-        return results, plan.is_fresh
+        plan = executable.plan(arguments)
+        start = perf_counter_ns()
+        outputs = plan(*arguments)
+        if executable.is_waiting:
+            executable.note_run(perf_counter_ns() - start)
+        return outputs, plan.is_fresh
     except Exception as error:
         if plan is not None and plan.has_written(error):
             raise

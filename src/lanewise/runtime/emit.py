@@ -24,7 +24,7 @@ from lanewise.ir.types import ArrayType, has_dim
 from lanewise.ops.control import BRANCHES, CONTROL, carry_of, cond, while_
 from lanewise.ops.facts import is_made_anew
 from lanewise.ops.indexing import scatter
-from lanewise.ops.movement import python_slices, reshape, slice_, update_slice
+from lanewise.ops.movement import update_slice
 from lanewise.ops.regions import NATIVE
 from lanewise.runtime.binding import bind, learned_symbols, of_any_size
 from lanewise.runtime.buffers import around
@@ -143,10 +143,8 @@ class Source:
 
     def _refer(self, thing: Any) -> str:
         """Return a name for an object."""
-        name = self._known.get(id(thing))
-        if name is None:
-            name = self._known[id(thing)] = f"k{len(self.names)}"
-            self.names[name] = thing  # kept alive, so that its id stays its own
+        name = self._known.setdefault(id(thing), f"k{len(self.names)}")
+        self.names[name] = thing  # kept alive, so that its id stays its own
         return name
 
     # --- blocks -----------------------------------------------------------------------------------
@@ -243,7 +241,7 @@ class Source:
         expression = scalar_expression(op, operands, self._refer, self.names)
         is_scalar_already = expression is not None or gives_scalars(op)
         if expression is None:
-            expression = array_expression(op, operands, self._refer)
+            expression = array_expression(op, operands, self._refer, self._spelled)
         if expression is None:  # ufuncs and kernels take arrays sooner than scalars
             takes_arrays = op.primitive.ufunc or op.params.get("order") == NATIVE
             expression = self._call(op, arrays if takes_arrays else operands, memory)
@@ -302,10 +300,6 @@ class Source:
             is_told = op.params.get("order") == NATIVE and not of_any_size(op)
             sizes = str(size) if is_told and type(size) is int else "sizes"
             return f"{self._refer(runner)}({', '.join([sizes, *operands])})"
-        if op.primitive is slice_:
-            return f"{operands[0]}[{self._key(op.params['index'])}]"
-        if op.primitive is reshape:
-            return f"{operands[0]}.reshape({', '.join(map(self._size, op.params['shape']))})"
         if op.primitive.ufunc is not None and op.params.get("dtype") is None:
             own = op.primitive.row and op.primitive.row.numpy
             return self._meaning(placed(own or op.primitive.ufunc, op._place), {}, operands)
@@ -342,17 +336,12 @@ class Source:
             return f"({expression})"
         return self._sizes.setdefault(dim, f"n{len(self._sizes)}")
 
-    def _key(self, index: tuple[Any, ...]) -> str:
-        """Return the key of a slice."""
-        if has_dim(index):
-            return slice_key(index, self._size, self._refer)
-        return self._refer(python_slices(index))
-
     def _update(self, op: Operation, operands: Sequence[str]) -> str:
         """Return the statement that writes an update into its first operand."""
         x, values, *rest = operands
         if op.primitive is update_slice:
-            return f"{x}[{self._key(op.params['index'])}] = {values}"
+            key = slice_key(op.params["index"], self._refer, self._spelled)
+            return f"{x}[{key}] = {values}"
         if op.primitive is scatter and op.params["fn"] is None:
             return f"{x}[{element_key(op.params['axis'], rest)}] = {values}"
         return self._meaning(op.primitive.into, op.params, operands)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Call, Dim, DimLike, bounds
+from lanewise.ir.dims import Call, Dim, DimLike, never_below
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.types import ArrayType, has_dim
@@ -91,28 +91,31 @@ def _exact_expression(
     return f"{template.format(*operands)} if {small} else {checked}"
 
 
-def array_expression(op: Operation, operands: Sequence[str], refer: Refer) -> str | None:
-    """Return an operation that moves elements in Python source, None for all others."""
-    match op.primitive:
-        case primitive if primitive is gather:
-            return f"{operands[0]}[{element_key(op.params['axis'], operands[1:])}]"
-        case primitive if primitive is slice_ and not has_dim(op.params["index"]):
-            return f"{operands[0]}[{refer(python_slices(op.params['index']))}]"
-        case primitive if primitive is reshape and op.results[0].type is op.operands[0].type:
-            return operands[0]
-        case primitive if primitive is reshape and not has_dim(op.params["shape"]):
-            return f"{operands[0]}.reshape({op.params['shape']})"
-        case primitive if primitive is reshape and _keeps_first(op):
-            rest = ", ".join(map(str, op.params["shape"][1:]))
-            return f"{operands[0]}.reshape({operands[0]}.shape[0], {rest})"
-        case primitive if primitive is transpose:
-            return f"{operands[0]}.transpose({op.params['axes']})"
-        case primitive if primitive is cast:
-            return f"{operands[0]}.astype({refer(op.params['dtype'])})"
-        case primitive if primitive is real:
-            return f"{operands[0]}.real"
-        case primitive if primitive is imag:
-            return f"{operands[0]}.imag"
+def array_expression(
+    op: Operation, operands: Sequence[str], refer: Refer, spelled: Callable[[Any], str]
+) -> str | None:
+    """Return an operation that moves elements in Python source, None for all others.
+
+    `spelled` gives the source of a size, or a tuple of them.
+    """
+    primitive, x = op.primitive, operands[0] if operands else ""
+    if primitive is gather:
+        return f"{x}[{element_key(op.params['axis'], operands[1:])}]"
+    if primitive is slice_:
+        return f"{x}[{slice_key(op.params['index'], refer, spelled)}]"
+    if primitive is reshape:
+        old, shape = op.operands[0].type.shape, op.params["shape"]
+        if op.results[0].type is op.operands[0].type:
+            return x
+        if has_dim(shape) and old[:1] == shape[:1] and not has_dim(shape[1:]):
+            return f"{x}.reshape({x}.shape[0], {', '.join(map(str, shape[1:]))})"
+        return f"{x}.reshape({spelled(shape)})"
+    if primitive is transpose:
+        return f"{x}.transpose({op.params['axes']})"
+    if primitive is cast:
+        return f"{x}.astype({refer(op.params['dtype'])})"
+    if primitive is real or primitive is imag:
+        return f"{x}.{primitive.name}"
     return None
 
 
@@ -162,25 +165,22 @@ def _call_expression(call: Call) -> str | None:
     return None
 
 
-def slice_key(index: Sequence[AxisSlice], size: Callable[[DimLike], str], refer: Refer) -> str:
-    """Return the key of a slice whose ends depend on sizes, which `size` gives names to."""
+def slice_key(index: tuple[AxisSlice, ...], refer: Refer, spelled: Callable[[Any], str]) -> str:
+    """Return the key of a slice, whose ends may depend on sizes; see `array_expression`."""
+    if not has_dim(index):
+        return refer(python_slices(index))
     parts = []
     for part in index:
         if part is None:
             parts.append(":")
             continue
         start, stop, step = part
-        ends = [size(end) for end in (start, stop)]
-        if step > 0 and all([_is_natural(end) for end in (start, stop)]):
+        ends = [spelled(end) for end in (start, stop)]
+        if step > 0 and never_below(start, 0) and never_below(stop, 0):
             parts.append(f"{ends[0]}:{ends[1]}" + (f":{step}" if step != 1 else ""))
-            continue
-        parts.append(f"{refer(python_slice)}({ends[0]}, {ends[1]}, {step})")
-    return ", ".join(parts) or "()"
-
-
-def _is_natural(dim: DimLike) -> bool:
-    least, _ = bounds(dim)
-    return least is not None and least >= 0
+        else:
+            parts.append(f"{refer(python_slice)}({ends[0]}, {ends[1]}, {step})")
+    return ", ".join(parts)
 
 
 def element_key(axis: int, indices: Sequence[str]) -> str:
@@ -193,9 +193,3 @@ def gives_scalars(op: Operation) -> bool:
     if op.primitive is gather:
         return op.params["axis"] == 0 and all(is_scalar(value.type) for value in op.operands[1:])
     return isinstance(op.primitive.ufunc, np.ufunc)
-
-
-def _keeps_first(op: Operation) -> bool:
-    """Return whether a reshape leaves the first axis, whose size is symbolic, and no other is."""
-    old, new = op.operands[0].type.shape, op.params["shape"]
-    return bool(old) and old[0] == new[0] and not has_dim(new[1:])

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
 from lanewise.codegen.choices import runs_in_lanes
-from lanewise.codegen.costs import of_kernel, settled
 from lanewise.codegen.memory import MOST_SCRATCH
 from lanewise.codegen.partition import Refused, Report, partition
 from lanewise.codegen.prices import PRICES
 from lanewise.codegen.work import CALL_NS, interpreting
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import ArrayType, has_dim
+from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan
 from lanewise.ops.facts import Kind, count, seen
 from lanewise.ops.indexing import gather
@@ -36,9 +36,8 @@ from lanewise.passes.batches import (
     may_spread,
 )
 from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, lower, outlined, outlined_in_turn
-from lanewise.passes.specialize import specialized
 from lanewise.runtime.interpret import RUNNERS, MapRunner, Plan, sequential
-from lanewise.runtime.kernels import kernel_of
+from lanewise.runtime.kernels import cost_of, kernel_of
 from lanewise.runtime.pool import get_threads
 
 NONE: Mapping[Any, int] = MappingProxyType({})
@@ -48,25 +47,19 @@ VIEW = 500.0
 AHEAD = 0.8
 
 
+@dataclass(eq=False)
 class Few:
-    """The plan for few examples of a graph, as it was recorded.
+    """The plan for few examples of a graph, as it was recorded."""
 
-    Its arrays are `lent` as those of an executable. The `sizes` are of the call that it is made in:
-    estimates take unknown ones for these. Where it `may_spare`, it is better if it leaves nothing
-    to NumPy, as the other plan does.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        sizes: Mapping[str, int] = NONE,
-        lent: Mapping[int, int] = NONE,
-        may_spare: bool = False,
-    ) -> None:
-        self.graph = graph
-        #: What it leaves to NumPy, once it was lowered.
-        self.left: list[Refused] = []
-        self._sizes, self._lent, self._may_spare = sizes, lent, may_spare
+    graph: Graph
+    #: Those of the call that it is made in: estimates take unknown ones for these.
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    #: Of its arrays, as of those of an executable.
+    lent: Mapping[int, int] = field(default_factory=dict)
+    #: Whether it is better if it leaves nothing to NumPy, as the other plan does.
+    may_spare: bool = False
+    #: What it leaves to NumPy, once it was lowered.
+    left: list[Refused] = field(default_factory=list)
 
     @cached_property
     def in_turn(self) -> Graph:
@@ -76,13 +69,13 @@ class Few:
     @cached_property
     def lowered(self) -> Graph:
         """That with its kernels as native maps."""
-        with seen(self._sizes):
+        with seen(self.sizes):
             return outlined_in_turn(self.in_turn, partial(partition, report=self.left.append))
 
     @cached_property
     def plan(self) -> Plan:
         """That ready to run."""
-        return Plan(lower(self.lowered), lent=self._lent)
+        return Plan(lower(self.lowered), lent=self.lent)
 
     def _is_another(self) -> bool:
         """Whether examples run one after the other here, or loops and arrays have become maps."""
@@ -103,8 +96,7 @@ class Few:
             and _least(self.graph, sizes, threads) < other
             and self._is_another()
             and (
-                estimate(self.lowered, sizes, threads) < other
-                or (self._may_spare and not self.left)
+                estimate(self.lowered, sizes, threads) < other or (self.may_spare and not self.left)
             )
         )
 
@@ -117,9 +109,7 @@ def native_graph(
     It is that for many examples, or where `sizes` of dimensions are given the one that suits.
     """
     graph, left, few = _both(recorded, sizes or {}, NONE)
-    if sizes is None:
-        few = None
-    if few is not None and (not has_kernels(graph) or few.is_better_for(graph, sizes or {})):
+    if few and sizes is not None and (not has_kernels(graph) or few.is_better_for(graph, sizes)):
         graph, left = few.lowered, few.left
     if report is not None:
         for refused in left:
@@ -202,26 +192,18 @@ def _operation(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
         return _size(op.params["length"], sizes) * estimate(op.regions[0], sizes, threads)
     if op.primitive in BRANCHES:
         return CALL_NS + max([estimate(region, sizes, threads) for region in op.regions])
-    if op.primitive.kind in (Kind.SOURCE, Kind.VIEW) or (op.primitive is gather and _is_place(op)):
+    is_place = op.primitive is gather and not any(v.type.shape for v in op.operands[1:])
+    if is_place or op.primitive.kind in (Kind.SOURCE, Kind.VIEW):
         return VIEW
     return interpreting(Graph(op.operands, [op], op.results), sizes)
 
 
-def _is_place(op: Operation) -> bool:
-    return all(not value.type.shape for value in op.operands[1:])
-
-
 def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     """Return about how long a kernel takes: full blocks of lanes, shared by the threads."""
-    (body,) = op.regions
-    in_dims = op.params["in_dims"]
-    size = _size(op.params["size"], sizes)
     kernel = kernel_of(op)
     if kernel.scratch + _size(kernel.unknown, sizes) > MOST_SCRATCH:
         return math.inf  # it is not run
-    body = kernel.body or body
-    body = settled(specialized(body, sizes) if sizes else body, in_dims, size)
-    return of_kernel(body, in_dims, size, kernel.lanes, kernel.in_lanes, threads).total
+    return cost_of(op, kernel, sizes, _size(op.params["size"], sizes), threads).total
 
 
 def _is_full(many: Graph, sizes: Mapping[str, int], threads: int) -> bool:
@@ -249,13 +231,9 @@ def _least(graph: Graph, sizes: Mapping[str, int], threads: int) -> float:
 
 
 def _written(op: Operation) -> float:
-    return sum(
-        [
-            count(value) * value.type.dtype.itemsize
-            for value in op.regions[0].outputs
-            if isinstance(value.type, ArrayType) and not has_dim(value.type)
-        ]
-    )
+    """Return the bytes of what an example of a map gives, as far as sizes are known."""
+    types = [value.type for value in op.regions[0].outputs if isinstance(value.type, ArrayType)]
+    return sum([type_.nbytes for type_ in types if isinstance(type_.nbytes, int)])
 
 
 def _size(dim: Any, sizes: Mapping[str, int]) -> int:

@@ -69,25 +69,15 @@ RUNNERS: dict[str, MapRunner] = {
 class Plan:
     """A graph ready to run on arrays, as a straight-line Python function of NumPy calls.
 
-    Thread-safe: a run keeps its values to itself, and drops each after its last use.
+    Thread-safe: a run keeps its values to itself, and drops each after its last use. Maps of the
+    graph run one example after the other, unless they are lowered.
 
-    Parameters
-    ----------
-    graph
-        The graph, its parallel maps lowered.
-    sized
-        Whether a run is given the sizes of the symbolic dimensions, as a dict before the arguments,
-        and does not read them off the arguments.
-    tells
-        Whether `step` says by a `LocatedError` where an error happened; by default where the graph
-        has effects.
-    given
-        The positions of arguments that a run may write to; ``memory.written`` says if it does.
-    lent
-        The positions of arguments whose last values are to lie in their memory, where that can be,
-        with those of the outputs that these values are.
-    clock
-        What its operations read when they are done, where they are to be measured.
+    Where it is ``sized``, a run is given the sizes of the symbolic dimensions, as a dict before the
+    arguments, and does not read them off these. It may write to arguments at the positions
+    ``given``; ``memory.written`` says if it does. The last values of those that are ``lent`` are to
+    lie in their memory, where that can be: they are these outputs. If it ``tells``, `step` says by
+    a `LocatedError` where an error happened; by default where the graph has effects. Its operations
+    read the ``clock`` when they are done, where they are to be measured.
     """
 
     __slots__ = ("_made", "_places", "_run", "_tells", "_written", "clock", "graph", "is_fresh",
@@ -263,13 +253,13 @@ def sequential(
     chunk = params["chunk"]
     plan = make(op.regions[0] if chunk is None else lowers(chunked_graph(op)))
     in_dims, out_mapped = params["in_dims"], params["out_mapped"]
-    types = [value.type for value in op.results]
+    types = [v.type if mapped else None for v, mapped in zip(op.results, out_mapped, strict=True)]
 
     def run(sizes: dict[str, int], *operands: Any) -> tuple[Any, ...]:
         size = evaluate(params["size"], sizes)
-        results = [
-            np.empty(bind(t.shape, sizes), t.dtype) if isinstance(t, ArrayType) and mapped else None
-            for t, mapped in zip(types, out_mapped, strict=True)
+        results: list[Any] = [
+            np.empty(bind(t.shape, sizes), t.dtype) if isinstance(t, ArrayType) else None
+            for t in types
         ]
         step = chunk or 1
         # A chunked map of no examples runs once, on none, for its unmapped results.
@@ -285,19 +275,14 @@ def sequential(
                 elif failure.example:
                     failure.example = (start + failure.example[0], *failure.example[1:])
                 raise
-            for index, (output, mapped) in enumerate(zip(outputs, out_mapped, strict=True)):
-                stacked = results[index]
-                if (
-                    mapped
-                    and size == 1
-                    and chunk is None
-                    and is_own(output, [*operands, *outputs[:index], *outputs[index + 1 :]])
-                ):
-                    results[index] = output[np.newaxis]
-                elif mapped and stacked is not None:
-                    stacked[part] = output
-                else:
+            for index, output in enumerate(outputs):
+                others = [*operands, *outputs[:index], *outputs[index + 1 :]]
+                if not isinstance(types[index], ArrayType):
                     results[index] = output
+                elif size == 1 and chunk is None and is_own(output, others):
+                    results[index] = output[np.newaxis]
+                else:
+                    results[index][part] = output
         return tuple(results)
 
     return run

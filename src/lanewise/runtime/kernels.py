@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from lanewise.codegen.background import Work, begin, held_at_fork
+from lanewise.codegen.costs import Cost, of_kernel, settled
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.kernel import Kernel
 from lanewise.codegen.kernel_cache import kernel_for, kernels_of
@@ -31,7 +32,7 @@ from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ops.regions import NATIVE
 from lanewise.passes.fitting import fits
-from lanewise.passes.specialize import replaced, unknown_sizes
+from lanewise.passes.specialize import replaced, specialized, unknown_sizes
 from lanewise.passes.survive import INTERNAL, survives
 from lanewise.passes.turns import MOST_SYMBOL
 from lanewise.runtime.binding import of_any_size
@@ -90,6 +91,15 @@ def kernel_of(op: Operation, columns: Sequence[bool] = (), shared: Shared = ()) 
     """Return the kernel of a native map, in one form; see `kernel_for`."""
     (body,) = op.regions
     return kernel_for(body, op.params["in_dims"], op.params["fastmath"], tuple(columns), shared)
+
+
+def cost_of(
+    op: Operation, kernel: Kernel, sizes: Mapping[str, int], examples: int, threads: int
+) -> Cost:
+    """Return what a call of a kernel of a native map should take; see `settled` for errors."""
+    body, in_dims = kernel.body or op.regions[0], op.params["in_dims"]
+    body = settled(specialized(body, sizes) if sizes else body, in_dims, examples)
+    return of_kernel(body, in_dims, examples, kernel.lanes, kernel.in_lanes, threads)
 
 
 def known_code(kernel: Kernel) -> Code | None:
@@ -351,17 +361,15 @@ class _Sized:
         told = [] if kernel.sizes is None else [np.array(table, np.int64)]
         known = _prepared(self._op, kernel, self._code, sizes, told)
         exact = caller([known], None)
+        _, entry = known[2]
         in_dims = self._op.params["in_dims"]
-        dtypes = [canonical(value.type.dtype) for value in body.inputs]
+        dtypes = [dtype for dtype, _ in entry.inputs]
         places = {result: operand for operand, result in self._shared}
-        outputs = [
-            (places.get(i), value.type.dtype, replaced(value.type.shape, sizes))
-            for i, value in enumerate(body.outputs)
-        ]
+        outputs = [(places.get(i), *output) for i, output in enumerate(entry.outputs)]
 
-        def results(size: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-            """Return what it writes to, where some results lie in the memory of operands."""
-            return [
+        def behind(size: int, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+            """Return what it is told, and writes to where results lie in the memory of operands."""
+            return told + [
                 np.empty((size, *shape), dtype) if i is None else operands[i].reshape(size, *shape)
                 for i, dtype, shape in outputs
             ]
@@ -369,13 +377,13 @@ class _Sized:
         def in_rows(size: int, *operands: Any) -> tuple[np.ndarray, ...]:
             """Call it on operands that are not as it reads them."""
             given = list(map(rows, operands, in_dims, dtypes))
-            return exact(size, *given, *told, *(results(size, given) if places else ()))
+            return exact(size, *given, *(behind(size, given) if places else told))
 
         if any(in_dims):  # examples do not come first
             return in_rows
         call = caller([known], in_rows)
         if places:
-            return lambda size, *operands: call(size, *operands, *told, *results(size, operands))
+            return lambda size, *operands: call(size, *operands, *behind(size, operands))
         return lambda size, *operands: call(size, *operands, *told)
 
 

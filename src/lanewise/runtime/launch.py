@@ -1,23 +1,16 @@
 """Calls of kernels: from arrays to the kernel's context and back, in native code.
 
 A steady call on small arrays is mostly looking at the operands and making the results, which takes
-several microseconds in Python. ``launch.ll`` does it in a fraction of one: it reads an array's data
-pointer, shape, strides, dtype and flags itself (the fields of ``PyArrayObject`` are part of NumPy's
-stable ABI) and starts the pool. Operands that are not as a kernel reads them (another byte order,
-gaps, NumPy's scalars) are left to a function of Python's that the caller gives.
+several microseconds in Python. ``c/launch.c`` does it in a fraction of one: it reads an array's
+data pointer, shape, strides, dtype and flags itself (the fields of ``PyArrayObject`` are part of
+NumPy's stable ABI) and starts the pool. Operands that are not as a kernel reads them (another byte
+order, gaps, NumPy's scalars) are left to a function of Python's that the caller gives.
 
-The table of a kernel, numbers of 64 bits: address of the code, inputs, outputs, bytes of scratch,
-lanes, examples up to which one thread runs all, least examples of a chunk, the position of a mapped
-input (-1 if there is none), the part of all that a chunk is (a power of two), the mapped axis of
-that input, the axes of all that is in columns; then for each input the address of its dtype, its
-mapped axis (-1 if it is not mapped), the bytes from one example to the next if it is in columns
-else 0, rank and shape of an example's; for each output the same with the bytes of an example in
-second place.
+The table of a kernel is described in ``c/runtime.h``.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
 import struct
 from collections.abc import Callable, Sequence
@@ -27,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.runtime.buffers import NEW_FROM_DESCR, TRANSPOSE, maker, numpy_function
-from lanewise.runtime.native import Library, template
+from lanewise.runtime.buffers import LARGE, NEW_FROM_DESCR, TRANSPOSE, empty, numpy_function
+from lanewise.runtime.native import Library, layout, program
 from lanewise.runtime.pool import get_threads, the_pool
-from lanewise.trace.memory import FIELDS, HEAD
 
 #: Work of so many nanoseconds is done by one thread: waking another takes as long.
 INLINE = 25_000
@@ -95,27 +87,29 @@ class Entry:
         place = next((i for i, axis in enumerate(self.axes) if axis is not None), -1)
         arrays = zip((*self.inputs, *self.outputs), self.columns, strict=True)
         apart = sum([len(shape) for (_, shape), is_column in arrays if is_column])
-        numbers = [
-            self.address, count, len(self.outputs), self.scratch, self.lanes, *self.chunks(), place,
-            self.share(), self.axes[place] if place >= 0 else 0, apart, *rows,
-        ]  # fmt: skip
-        return struct.pack(f"{len(numbers)}q", *numbers)
+        few, enough = self.chunks()
+        table = layout("table")(
+            self.address, count, len(self.outputs), self.scratch, self.lanes, few, enough, place,
+            self.share(), self.axes[place] if place >= 0 else 0, apart,
+        )  # fmt: skip
+        return bytes(table) + struct.pack(f"{len(rows)}q", *rows)
+
+
+def _large(shape: bytes, dtype: np.dtype) -> np.ndarray:
+    """Return a new array, of which the sizes are so many words."""
+    return empty(struct.unpack(f"{len(shape) // 8}q", shape), dtype)
 
 
 @cache
 def _library() -> Library:
     """Return the native code, with what it needs of Python, NumPy and the pool."""
-    library = Library(template("launch.ll", TYPE=HEAD - ctypes.sizeof(ctypes.c_void_p), **FIELDS))
-    objects = {"np_type": np.ndarray, "int_type": int, "type_error": TypeError, "none": None}
-    for name, value in {**objects, "empty": maker()}.items():
+    library = Library(program("launch", LARGE=LARGE, HEAD=object.__basicsize__))
+    objects = {"array_type": np.ndarray, "int_type": int, "type_error": TypeError, "none": None}
+    for name, value in {**objects, "large": _large}.items():
         library.set_object(name, value)
-    found = {
-        "np_new": numpy_function(NEW_FROM_DESCR),
-        "np_transpose": numpy_function(TRANSPOSE),
-        "run": the_pool().launch,
-    }
-    for name, address in found.items():
-        ctypes.c_void_p.from_address(library.address(name)).value = address
+    library.set_address("np_new", numpy_function(NEW_FROM_DESCR))
+    library.set_address("np_transpose", numpy_function(TRANSPOSE))
+    library.set_address("run", the_pool().launch)
     return library
 
 

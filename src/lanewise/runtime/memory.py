@@ -182,17 +182,13 @@ class _Analysis:
         for i in given:
             if any(r.inputs[i] in m.written for r, m in zip(op.regions, inner, strict=True)):
                 self.write(self.roots[operands[i]], op)
-        found: list[set[Root]] = [set() for _ in op.results]
+        found: dict[Value, set[Root]] = {result: set() for result in op.results}
         for region, memory in zip(op.regions, inner, strict=True):
-            place = dict(zip(region.inputs, operands, strict=True))
-            local: dict[Root, Root] = {FOREIGN: FOREIGN}
-            for i, value in enumerate(region.outputs):
+            outside = self.outside(region, operands)
+            for result, value in zip(op.results, region.outputs, strict=True):
                 for root in memory.roots[value]:
-                    if root in place:
-                        found[i] |= self.roots[place[root]]
-                    else:
-                        found[i].add(local.setdefault(root, op.results[i]))
-        for result, roots in zip(op.results, found, strict=True):
+                    found[result] |= outside.setdefault(root, frozenset((result,)))
+        for result, roots in found.items():
             self.enter(result, frozenset(roots))
 
     def loop(self, op: Operation, position: int) -> None:
@@ -216,19 +212,20 @@ class _Analysis:
                 copied.add(first + i)
         self.memory.copied[op] = frozenset(copied)
         # Any other carry may be what it was at first, or what one of the others was.
-        place = dict(zip(body.inputs, op.operands, strict=True))
+        outside = self.outside(body, op.operands)
         roots: set[Root] = set(op.results[:1])
-        for operand in op.operands[carry]:
-            roots |= self.roots[operand]
-        for value in outputs:
-            for root in memory.roots[value]:
-                if root in place:
-                    roots |= self.roots[place[root]]
-                elif root is FOREIGN:
-                    roots.add(FOREIGN)
+        roots = roots.union(*[self.roots[operand] for operand in op.operands[carry]])
+        for root in frozenset().union(*[memory.roots[value] for value in outputs]):
+            roots |= outside.get(root, frozenset())
         for i, result in enumerate(op.results):
             is_fresh = i in own or i >= carried
             self.enter(result, frozenset((result,) if is_fresh else roots))
+
+    def outside(self, region: Graph, operands: Sequence[Value]) -> dict[Root, frozenset[Root]]:
+        """Return the roots that those which a region is given are here."""
+        found: dict[Root, frozenset[Root]] = {FOREIGN: _FOREIGN}
+        pairs = zip(region.inputs, operands, strict=True)
+        return found | {value: self.roots[operand] for value, operand in pairs}
 
     def native(self, op: Operation, position: int) -> None:
         """Let a kernel write results to where arguments lie that are lent, or what it updates."""

@@ -7,7 +7,7 @@ as the examples behind it may never end. So
 
 1. The first example that fails is looked for in that block, and interpreted by itself. If it
    raises, that is the error: nothing before it failed.
-2. Otherwise the kernel goes on, on all threads. Blocks that fail are set aside (``mend.ll``), and
+2. Otherwise the kernel goes on, on all threads. Blocks that fail are set aside (``c/mend.c``), and
    their examples are run one by one. Those that fail again, and no others, are interpreted
    together, and their results written between those of the kernel. So what an example gives
    depends neither on its neighbours nor on the number of threads.
@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ from lanewise.runtime.binding import sizes_of
 from lanewise.runtime.failed import KernelFailed, first_failing, left
 from lanewise.runtime.interpret import Plan, chunked_graph, examples_of, planned
 from lanewise.runtime.launch import Entry
-from lanewise.runtime.native import Library, template
-from lanewise.runtime.pool import launcher
+from lanewise.runtime.native import Library, layout, program
+from lanewise.runtime.pool import Context, the_pool
 
 #: At most this part of all examples is set aside, or a few blocks if those are more. What is set
 #: aside is run one by one, which takes as long as that part would take in as many runs as there are
@@ -40,35 +41,19 @@ MOST, BLOCKS = 0.5, 8
 #: A chunk is this part of all examples, and at most so many blocks; or so many examples that are
 #: run one by one.
 _PART, _LARGEST, _SINGLES = 64, 1024, 16
-#: Where a context holds how many bytes it has.
-_BYTES = 24
-#: Which of the numbers that ``mend.ll`` knows says how many examples are on the list.
-_TAKEN = 4
 
 
+@dataclass(eq=False)
 class Mender:
-    """Does what the kernel of a native map leaves undone: called by `launch`, where one fails.
+    """Does what the kernel of a native map leaves undone: called by `launch`, where one fails."""
 
-    Parameters
-    ----------
-    lost
-        Where in the scratch the kernel notes which examples it had at hand; None if they are those
-        of a block.
-    sizes
-        Those that the kernel is told of, behind its operands.
-    """
-
-    __slots__ = ("_entry", "_lost", "_op", "_plan", "_sizes")
-
-    def __init__(
-        self,
-        op: Operation,
-        entry: Entry,
-        lost: int | None = None,
-        sizes: Mapping[str, int] | None = None,
-    ) -> None:
-        self._op, self._entry, self._lost, self._sizes = op, entry, lost, sizes or {}
-        self._plan: Plan | None = None
+    op: Operation
+    entry: Entry
+    #: Where in the scratch the kernel notes which examples it had at hand; None if they are those
+    #: of a block.
+    lost: int | None
+    #: Those that the kernel is told of, behind its operands.
+    sizes: Mapping[str, int]
 
     def __call__(
         self,
@@ -80,27 +65,20 @@ class Mender:
     ) -> tuple[np.ndarray, ...]:
         """Return the results, completed; raise `KernelFailed` if that is not to be.
 
-        Parameters
-        ----------
-        results
-            Written by the kernel, but for what follows where it failed.
-        code
-            What it returned: four times an example before which all are done, and more.
-        context
-            The address of its context.
-        size, operands
-            As the kernel was called; the number of examples may be anything that is no int.
+        The kernel has written them, but for what follows where it failed. Its code is four times
+        an example before which all are done, and more; its context is given by the address. It was
+        called with what comes then: a number of examples that may be anything that is no int.
         """
-        assert self._lost is not None or not self._entry.refills
+        assert self.lost is not None or not self.entry.refills
         if not isinstance(size, int):
-            pairs = zip(operands, self._entry.axes, strict=True)
+            pairs = zip(operands, self.entry.axes, strict=True)
             size = next(x.shape[axis] for x, axis in pairs if axis is not None)
         examples = _Examples(self, context, size, operands)
         start = code >> 2
         first = examples.first_failing(start)
         found = None if first is None else examples.interpreted(np.array([first]))
         # A kernel that refills its lanes has them filled by where it begins: as without a failure.
-        failing = examples.all_failing(0 if self._entry.refills else start)
+        failing = examples.all_failing(0 if self.entry.refills else start)
         if found is not None:
             failing = failing[failing != first]
             for result, part in zip(results, found, strict=True):
@@ -111,25 +89,25 @@ class Mender:
         left.examples += len(failing) + (found is not None)
         return results
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """The map's region, for as many examples as fail."""
-        plan = self._plan
-        if plan is None:
-            axes = self._entry.axes[: len(self._op.operands)]  # but what the kernel is told
-            graph = chunked_graph(self._op, axes)
-            plan = self._plan = planned(graph, sized=True)
-        return plan
+        axes = self.entry.axes[: len(self.op.operands)]  # but what the kernel is told
+        return planned(chunked_graph(self.op, axes), sized=True)
 
 
+@dataclass(eq=False)
 class _Examples:
     """The examples of a call: run in the kernel again, or interpreted."""
 
-    def __init__(
-        self, mender: Mender, context: int, size: int, operands: Sequence[np.ndarray]
-    ) -> None:
-        self.mender, self.context, self.size, self.operands = mender, context, size, operands
-        self.entry = mender._entry
+    mender: Mender
+    context: int
+    size: int
+    operands: Sequence[np.ndarray]
+
+    @property
+    def entry(self) -> Entry:
+        return self.mender.entry
 
     def first_failing(self, start: int) -> int | None:
         """Return the first example that fails in the kernel, of those from `start` on."""
@@ -146,7 +124,7 @@ class _Examples:
         lanes = self.entry.lanes
         suspects = self._set_aside(start, max(int(MOST * self.size), BLOCKS * lanes))
         if suspects is None:
-            raise KernelFailed(None, self.mender._op)
+            raise KernelFailed(None, self.mender.op)
         return np.sort(suspects if lanes == 1 else self._failing_alone(suspects))
 
     def _set_aside(self, start: int, room: int, at_once: bool = False) -> np.ndarray | None:
@@ -157,29 +135,29 @@ class _Examples:
         """
         entry, count = self.entry, self.size - start
         numbers = np.empty(room, np.int64)
-        known = np.array([
-            entry.address, start, entry.lanes, room, 0,
-            -1 if self.mender._lost is None else self.mender._lost, numbers.ctypes.data,
-        ])  # fmt: skip
+        notes = -1 if self.mender.lost is None else self.mender.lost
+        known = layout("known")(
+            entry.address, start, entry.lanes, numbers.ctypes.data, room, notes=notes
+        )
         blocks = -(-count // entry.lanes)
         grain = min(-(-blocks // _PART), _LARGEST) * entry.lanes
         grain = count if at_once else max(grain, entry.chunks()[1])
         if self._run("go_on", known, count, grain) and not at_once:
             return None
-        numbers = numbers[: known[_TAKEN]]
+        numbers = numbers[: known.taken]
         return numbers[(numbers >= 0) & (numbers < self.size)]
 
     def _failing_alone(self, numbers: np.ndarray) -> np.ndarray:
         """Run the kernel for each of some examples; return those that fail."""
-        known = np.array([self.entry.address, 0, 0, 0, 0, 0, numbers.ctypes.data])
+        known = layout("known")(self.entry.address, list=numbers.ctypes.data)
         self._run("one_by_one", known, len(numbers), _SINGLES)
         return numbers[numbers >= 0]
 
-    def _run(self, name: str, known: np.ndarray, count: int, grain: int) -> int:
-        """Run a function of ``mend.ll``, which knows this, in the place of the kernel."""
-        size = ctypes.c_int64.from_address(self.context + _BYTES).value
-        ctypes.c_int64.from_address(self.context + size - 8).value = known.ctypes.data
-        return launcher()(_functions()[name], self.context, count, grain, self.entry.scratch)
+    def _run(self, name: str, known: ctypes.Structure, count: int, grain: int) -> int:
+        """Run a function of ``c/mend.c``, which knows this, in the place of the kernel."""
+        last = self.context + Context.from_address(self.context).bytes - 8
+        ctypes.c_int64.from_address(last).value = ctypes.addressof(known)
+        return the_pool().run(_functions()[name], self.context, count, grain, self.entry.scratch)
 
     def interpreted(self, numbers: np.ndarray) -> list[np.ndarray]:
         """Return what some examples give in NumPy, in order; tell of the first that raises."""
@@ -188,27 +166,24 @@ class _Examples:
             first = first_failing(
                 len(numbers), lambda low, high: self._attempt(numbers[low:high]) is None
             )
-            raise KernelFailed(int(numbers[first]), self.mender._op)
+            raise KernelFailed(int(numbers[first]), self.mender.op)
         return outputs
 
     def _attempt(self, numbers: np.ndarray) -> list[np.ndarray] | None:
         """Return what some examples give in NumPy; None if they raise."""
+        plan = self.mender.plan
+        parts = examples_of(self.operands, self.entry.axes, numbers)[: len(plan.graph.inputs)]
+        sizes = {**self.mender.sizes, **sizes_of(plan.graph.inputs, parts)}
         try:
-            return self._interpret(numbers)
+            return plan.step(sizes, *parts)
         except MemoryError:
             raise
         except Exception:
             return None
 
-    def _interpret(self, numbers: np.ndarray) -> list[np.ndarray]:
-        plan = self.mender.plan
-        parts = examples_of(self.operands, self.entry.axes, numbers)[: len(plan.graph.inputs)]
-        sizes = {**self.mender._sizes, **sizes_of(plan.graph.inputs, parts)}
-        return plan.step(sizes, *parts)
-
 
 @cache
 def _functions() -> dict[str, int]:
-    """Return the addresses of the functions of ``mend.ll``."""
-    library = Library(template("mend.ll"))
+    """Return the addresses of the functions of ``c/mend.c``."""
+    library = Library(program("mend"))
     return {name: library.address(name) for name in ("go_on", "one_by_one")}

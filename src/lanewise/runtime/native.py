@@ -11,41 +11,68 @@ The code is kept for ever: Python may hold the built-in functions, and threads m
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import re
-import string
-from collections.abc import Collection
+import threading
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from llvmlite import binding
 
-from lanewise.codegen.background import interruptible, leave_room
+from lanewise.codegen.background import held_at_fork, interruptible, leave_room
 from lanewise.codegen.linking import Linked, symbol
 from lanewise.codegen.llvm import lock
+
+T = TypeVar("T")
 
 #: METH_FASTCALL of CPython.
 _FASTCALL = 0x80
 
 _DECLARATION = re.compile(r"^declare (\w+) @(\w+)\((.*)\)$", re.MULTILINE)
+_CONSTANT = re.compile(r"^@(\w+) = external constant (\w+|\[\d+ x \w+\])", re.MULTILINE)
+_FIELD = re.compile(r"^ *\w+ (\*?)(\w+);", re.MULTILINE)
+
+_X86, _ARM = "call void @llvm.x86.sse2.pause()", "call void @llvm.aarch64.hint(i32 1)"
+_PAUSES = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
+
+#: The runtime in C, and the LLVM IR that is made of it (``tests/support/clang.py``): users need no
+#: compiler.
+C = Path(__file__).with_name("c")
 
 
-_PAUSES = {
-    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "amd64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-    "arm64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-}
+def program(name: str, **constants: int | Sequence[int]) -> str:
+    """Return the LLVM IR of a file in C, with the constants defined that it declares."""
+
+    def definition(declared: re.Match[str]) -> str:
+        name, kind = declared.groups()
+        value = constants[name]
+        if not isinstance(value, int):
+            count, element = kind.strip("[]").split(" x ")
+            items = [*value, *[0] * (int(count) - len(value))]
+            value = f"[{', '.join([f'{element} {item}' for item in items])}]"
+        return f"@{name} = internal constant {kind} {value}"
+
+    text = _CONSTANT.sub(definition, (C / f"{name}.ll").read_text("utf-8"))
+    pause = _PAUSES.get(platform.machine().lower(), "")
+    waits = f"define internal void @wait_briefly() {{ {pause} ret void }}"
+    return text.replace("declare void @wait_briefly()", waits)
 
 
-def template(*names: str, **values: object) -> str:
-    """Return the text of files beside this one, their ``$NAME``s replaced.
+@cache
+def layout(name: str) -> type[ctypes.Structure]:
+    """Return a structure of ``c/runtime.h``, of pointers and integers of 64 bits.
 
-    ``$PAUSE`` is what a loop that waits does meanwhile, and ``$PAUSE_DECLARATION`` declares it.
+    >>> [name for name, _ in layout("context")._fields_]
+    ['poll', 'job', 'begin', 'bytes']
     """
-    text = "".join(Path(__file__).with_name(name).read_text("utf-8") for name in names)
-    declaration, pause = _PAUSES.get(platform.machine().lower(), ("", ""))
-    return string.Template(text).substitute(values, PAUSE=pause, PAUSE_DECLARATION=declaration)
+    header = (C / "runtime.h").read_text("utf-8")
+    _, _, body = header.partition(f"struct {name} {{")
+    fields = _FIELD.findall(body[: body.index("}")])
+    kinds = [(field, ctypes.c_void_p if star else ctypes.c_int64) for star, field in fields]
+    return type(name, (ctypes.Structure,), {"_fields_": kinds})
 
 
 class _MethodDef(ctypes.Structure):
@@ -76,18 +103,11 @@ def _linked(text: str, found: dict[str, int], level: int) -> Linked:
 
 
 class Library:
-    """A compiled module whose declared functions are Python's and the C library's.
+    """A module of LLVM IR, compiled, whose declared functions are Python's and the C library's.
 
-    Parameters
-    ----------
-    text
-        LLVM IR.
-    absent
-        Functions to treat as if this platform lacked them. One that is lacking does nothing and
-        returns 38 (ENOSYS) or a null pointer.
-    level
-        How much LLVM's back end optimizes. More than 0 takes six times as long, and the pool gains
-        nothing from it.
+    One that this platform lacks, or that is said to be ``absent``, does nothing and returns 38
+    (ENOSYS) or a null pointer. LLVM's back end optimizes as the ``level`` says: more than 0 takes
+    six times as long, and the pool gains nothing from it.
 
     Examples
     --------
@@ -96,7 +116,7 @@ class Library:
     42
     """
 
-    __slots__ = ("_definitions", "_linked")
+    __slots__ = ("_linked",)
 
     def __init__(self, text: str, absent: Collection[str] = (), level: int = 0) -> None:
         found: dict[str, int] = {}
@@ -112,7 +132,6 @@ class Library:
 
         text = _DECLARATION.sub(resolve, text)
         self._linked = interruptible(f"{level} {text}", lambda: _linked(text, found, level))
-        self._definitions: dict[str, _MethodDef] = {}
         _keep(self._linked)  # at exit llvmlite would free the code of one that nobody refers to
 
     def address(self, name: str) -> int:
@@ -120,25 +139,62 @@ class Library:
         with lock:
             return self._linked.address(name)
 
+    def function(self, name: str, result: Any, *parameters: Any) -> Any:
+        """Return a function of this library by `ctypes`; Python's lock is held while it runs."""
+        return ctypes.PYFUNCTYPE(result, *parameters)(self.address(name))
+
     def builtin(self, name: str, doc: str, owner: Any = None) -> Any:
         """Return a function of this library as a built-in function of Python.
 
         ``self`` of the function is `owner`, or null.
         """
-        definition = self._definitions.get(name)
-        if definition is None:
-            definition = _MethodDef(name.encode(), self.address(name), _FASTCALL, doc.encode())
-            self._definitions[name] = definition
-            _keep(definition)
+        definition = _definition(name, self.address(name), doc)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
         return make(ctypes.addressof(definition), None if owner is None else id(owner), None)
 
+    def set_address(self, name: str, address: int) -> None:
+        """Make a global variable a pointer."""
+        ctypes.c_void_p.from_address(self.address(name)).value = address
+
     def set_object(self, name: str, value: Any) -> None:
         """Make a global variable refer to a Python object, which then lives for ever."""
         _keep(value)
-        ctypes.c_void_p.from_address(self.address(name)).value = id(value)
+        self.set_address(name, id(value))
+
+
+@cache
+def _definition(name: str, address: int, doc: str) -> _MethodDef:
+    definition = _MethodDef(name.encode(), address, _FASTCALL, doc.encode())
+    _keep(definition)
+    return definition
+
+
+class Once(Generic[T]):
+    """What there is one of in a process, made when it is first asked for.
+
+    Its lock is reentrant, as a signal handler may ask meanwhile. ``forked`` is told of it in a
+    process that this one forks.
+    """
+
+    def __init__(self, make: Callable[[], T], forked: Callable[[T], None]) -> None:
+        self._make, self._forked = make, forked
+        self.lock = held_at_fork(threading.RLock())
+        self.made: T | None = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def __call__(self) -> T:
+        if self.made is None:
+            with self.lock:
+                if self.made is None:
+                    self.made = self._make()
+        return self.made
+
+    def _after_fork(self) -> None:
+        if self.made is not None:
+            self._forked(self.made)
 
 
 def _keep(value: Any) -> None:

@@ -35,18 +35,10 @@ MOST_SIZES = 1024
 
 
 class Parts:
-    """What runs a graph: all examples of a batch at once, or parts of them.
+    """What runs a graph, as it was recorded: all examples of a batch at once, or parts of them.
 
-    Parameters
-    ----------
-    graph
-        As it was recorded.
-    whole
-        The plan for all examples at once.
-    make
-        Makes a plan of a graph like it, with maps in chunks.
-    limits
-        Bytes that values of a part take, and from which on there are parts.
+    The plan of the `whole` is given, and what makes one of a graph like it, with maps in chunks.
+    The limits are the bytes that values of a part take, and from which on there are parts.
     """
 
     def __init__(

@@ -2,20 +2,11 @@
 
 A kernel is a C function ``int64 kernel(context*, int64 begin, int64 end, uint8* scratch)`` that
 does the items ``begin`` to ``end`` and returns 0, or another code when it stopped before.
-`launcher` returns the function ``run(kernel, context, total, grain, scratch_bytes)`` that calls it
-for all of ``range(total)``.
+`Pool.run` calls it for all of ``range(total)``.
 
-**The context** is a block of memory that the caller fills. Its first `HEADER` bytes are the
-pool's::
-
-    0   int32 (*poll)(context*)   set by run: nonzero when the kernel must leave
-    8   void *job                 set by run
-    16  int64 begin               set by run: the first item of the chunk at hand
-    24  int64 bytes               set by the caller: of the block in all, with these 32
-    32                            from here on the caller's own
-
-While more than one thread runs, each has a copy of the block, so a kernel may write to its
-context. Of a kernel that failed, the copy ends in the caller's block: it may note there what it
+**The context** is a block of memory that the caller fills, but for its first `HEADER` bytes
+(`Context`). While more than one thread runs, each has a copy of the block, so a kernel may write to
+its context. Of a kernel that failed, the copy ends in the caller's block: it may note there what it
 stopped at.
 
 **Chunks** of ``grain`` items, each beginning at a multiple of it, go to whichever thread asks next.
@@ -42,7 +33,7 @@ waited for: idle workers end with the process.
 from job to job, all threads together up to 32 MiB; large ones are then of the memory that is
 kept for arrays (`lanewise.runtime.buffers`).
 
-The pool is LLVM IR (``pool.ll``, ``pool_threads.ll``), so no compiler is needed but LLVM's.
+The pool is written in C (``c/pool.c``).
 """
 
 from __future__ import annotations
@@ -53,14 +44,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from lanewise.codegen.background import held_at_fork
 from lanewise.runtime.buffers import LARGE, memory
-from lanewise.runtime.native import Library, template
+from lanewise.runtime.native import Library, Once, layout, program
 
-#: Bytes at the start of a context that belong to the pool.
-HEADER = 32
+#: More items, or bytes of scratch, than this are taken for a mistake.
+_MOST = 1 << 48
 
 #: More threads than this are taken for a mistake.
 MOST_THREADS = 1024
@@ -68,50 +58,73 @@ MOST_THREADS = 1024
 #: Scratch that all threads together keep between jobs, in bytes.
 MOST_SCRATCH = 32 << 20
 
-#: Nanoseconds between two looks for signals.
-_SIGNALS = 40_000_000
+_POINTER, _WORD, _HALF = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
 
-#: Nanoseconds that a caller waits for the last worker before it sleeps. Workers that waited so for
-#: work did harm when measured: the system leaves them on the processor of the one they wait for.
-_SPIN = 10_000
-
-#: Bytes of stack for each worker; some platforms' default is far less.
-_STACK = 8 << 20
-
-#: The pool's code.
-_PARTS = ("pool.ll", "pool_threads.ll")
-
-Run = Callable[[int, int, int, int, int], int]
+#: What the pool has of a context, and the bytes of it.
+Context = layout("context")
+HEADER = ctypes.sizeof(Context)
 
 
 class Pool:
     """A pool of native threads, of which so many work at once, the calling one among them.
 
-    A process needs one, see `launcher`. Tests have it do without functions that are ``absent`` from
+    A process needs one, see `the_pool`. Tests have it do without functions that are ``absent`` from
     the C library of some platforms. Native code calls ``launch``, the address of an ``i32 (ptr
     kernel, ptr context, i64 total, i64 grain, i64 scratch_bytes, ptr code)``: it returns 0 and
     leaves the code, or another number with an exception set; nothing is checked.
     """
 
-    __slots__ = ("_census", "_reset", "_resize", "launch", "run")
+    __slots__ = ("_census", "_launch", "_reset", "_resize", "launch")
 
     def __init__(self, threads: int, absent: Collection[str] = ()) -> None:
         library = Library(_text(), absent)
-        library.set_object("value_error", ValueError)
         library.set_object("runtime_error", RuntimeError)
         for name, address in zip(("take", "give"), memory(), strict=True):
-            ctypes.c_void_p.from_address(library.address(name)).value = address
-        self.run: Run = library.builtin("run", "Run a kernel over its items.")
+            library.set_address(name, address)
         self.launch: int = library.address("launch")
-        self._resize = library.builtin("resize", "Set the number of threads.")
-        self._reset = library.builtin("reset", "Forget the workers of another process.")
-        self._census = library.builtin("census", "Count the workers.")
+        kinds = (_POINTER, _POINTER, _WORD, _WORD, _WORD, _POINTER)
+        self._launch = library.function("launch", _HALF, *kinds)
+        self._resize = library.function("resize", None, _HALF, _WORD)
+        self._reset = library.function("reset", None, _WORD)
+        counts = [library.address(name) for name in ("workers", "sleeping")]
+        self._census = [_HALF.from_address(address) for address in counts]
         self._reset(threading.main_thread().ident)
         self.resize(threads)
 
+    def run(self, kernel: int, context: int, total: int, grain: int, scratch_bytes: int) -> int:
+        """Run a kernel over its items; return 0, or the code of the lowest failing chunk.
+
+        It takes the addresses of the kernel and of the context (see the module's text), how many
+        items there are, how many make a chunk, and how many bytes of scratch each thread needs.
+
+        Examples
+        --------
+        >>> from lanewise.runtime.native import Library
+        >>> text = '''define i64 @kernel(ptr %context, i64 %begin, i64 %end, ptr %scratch) {
+        ...   %is_late = icmp sgt i64 %end, 500
+        ...   %code = select i1 %is_late, i64 %begin, i64 0
+        ...   ret i64 %code
+        ... }'''
+        >>> kernel, context = Library(text).address("kernel"), Context(bytes=HEADER)
+        >>> the_pool().run(kernel, ctypes.addressof(context), 500, 64, 0)
+        0
+        >>> the_pool().run(kernel, ctypes.addressof(context), 1_000_000, 64, 0)
+        448
+        """
+        if not (
+            min(kernel, context, grain) > 0
+            and 0 <= total <= _MOST
+            and 0 <= scratch_bytes <= _MOST
+            and Context.from_address(context).bytes >= HEADER
+        ):
+            raise ValueError("total, grain, scratch bytes or the size of the context out of range")
+        code = ctypes.c_int64()
+        self._launch(kernel, context, total, min(grain, _MOST), scratch_bytes, ctypes.byref(code))
+        return code.value
+
     def resize(self, threads: int) -> None:
         """Use so many threads from now on; surplus workers end."""
-        self._resize(threads, MOST_SCRATCH // threads)
+        self._resize(threads - 1, MOST_SCRATCH // threads)
 
     def reset(self) -> None:
         """Begin anew in a child process, where only the thread that forked lives."""
@@ -119,8 +132,8 @@ class Pool:
 
     def census(self) -> tuple[int, int]:
         """Return how many workers there are, and how many of them sleep."""
-        both = self._census()
-        return both & 0xFFFFFFFF, both >> 32
+        workers, sleeping = [count.value for count in self._census]
+        return workers, sleeping
 
 
 def _text() -> str:
@@ -129,65 +142,21 @@ def _text() -> str:
         raise RuntimeError("compiled kernels need a 64-bit Python")
     is_mac = sys.platform == "darwin"
     names = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP")
-    faults = [int(getattr(signal, name)) for name in names if hasattr(signal, name)]
     # On macOS conditions know the time of day only, so everything goes by that clock there.
     clock = "CLOCK_REALTIME" if is_mac else "CLOCK_MONOTONIC"
-    return template(
-        *_PARTS,
+    return program(
+        "pool",
         CLOCK=getattr(time, clock, 0),
-        SIGNALS=_SIGNALS,
-        SPIN=_SPIN,
-        LARGE=LARGE,
-        STACK=_STACK,
         DETACHED=2 if is_mac else 1,
         SETMASK=int(getattr(signal, "SIG_SETMASK", 0)),
-        FAULTS="\n  ".join(f"call i32 @sigdelset(ptr %all, i32 {fault})" for fault in faults),
+        FAULTS=[int(getattr(signal, name)) for name in names if hasattr(signal, name)],
+        LARGE=LARGE,
     )
 
 
-#: Reentrant: a signal handler may come to the same place.
-_lock = held_at_fork(threading.RLock())
-_pool: Pool | None = None
+#: The pool of this process.
+the_pool = Once(lambda: Pool(get_threads()), Pool.reset)
 _threads: int | None = None
-
-
-def launcher() -> Run:
-    """Return ``run(kernel, context, total, grain, scratch_bytes)``, a built-in function.
-
-    It takes the addresses of the kernel and of the context (see the module's text), how many items
-    there are, how many make a chunk, and how many bytes of scratch each thread needs. It returns 0,
-    or the code of the failing chunk with the lowest items.
-
-    Examples
-    --------
-    >>> import ctypes, struct
-    >>> from lanewise.runtime.native import Library
-    >>> text = '''define i64 @kernel(ptr %context, i64 %begin, i64 %end, ptr %scratch) {
-    ...   %is_late = icmp sgt i64 %end, 500
-    ...   %code = select i1 %is_late, i64 %begin, i64 0
-    ...   ret i64 %code
-    ... }'''
-    >>> kernel = Library(text).address("kernel")
-    >>> block = ctypes.create_string_buffer(struct.pack("qqqq", 0, 0, 0, HEADER), HEADER)
-    >>> run = launcher()
-    >>> run(kernel, ctypes.addressof(block), 500, 64, 0)
-    0
-    >>> run(kernel, ctypes.addressof(block), 1_000_000, 64, 0)
-    448
-    """
-    return the_pool().run
-
-
-def the_pool() -> Pool:
-    """Return the pool of this process."""
-    global _pool
-    pool = _pool
-    if pool is None:
-        with _lock:
-            pool = _pool
-            if pool is None:
-                pool = _pool = Pool(get_threads())
-    return pool
 
 
 def set_threads(threads: int) -> None:
@@ -195,10 +164,10 @@ def set_threads(threads: int) -> None:
     global _threads
     if not 1 <= threads <= MOST_THREADS:
         raise ValueError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
-    with _lock:
+    with the_pool.lock:
         _threads = threads
-        if _pool is not None:
-            _pool.resize(threads)
+        if the_pool.made is not None:
+            the_pool.made.resize(threads)
 
 
 def get_threads() -> int:
@@ -227,12 +196,3 @@ def processors() -> int:
     if hasattr(os, "process_cpu_count"):  # Python 3.13
         return os.process_cpu_count() or 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _after_fork() -> None:
-    if _pool is not None:
-        _pool.reset()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from lanewise.codegen.work import interpreting
-from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.graph import Graph
 from lanewise.ops.control import LOOPS, while_
 from lanewise.ops.regions import map_
 from lanewise.runtime import buffers
@@ -54,16 +54,9 @@ LAST = 3
 class Race:
     """Measures the calls of a trace by both ways, and says which the next one takes.
 
-    Parameters
-    ----------
-    executable
-        What was traced.
-    unchanged
-        Tells whether the plain function depends on the same as it did.
-    is_map
-        Whether the plain function is a loop over examples, which may be given up in between.
-    plain
-        The nanoseconds of its calls before there was a trace, if any did not take too long.
+    ``unchanged`` tells whether the plain function depends on the same as it did. If it is a loop
+    over examples (``is_map``), it may be given up in between. Its calls before there was a trace
+    took ``plain`` nanoseconds, if any did not take too long.
     """
 
     def __init__(
@@ -295,16 +288,11 @@ def _planning(graph: Graph) -> float:
 
 def _calls_numpy_in_loops(executable: Executable) -> bool:
     """Whether a loop is not compiled: NumPy is called in each turn."""
-    if executable.native is None:
-        return _has_loop(executable.graph.operations)
-    kernels = {id(op) for op, _ in executable.native.kernels}
-    return _has_loop([op for op in executable.native.graph.operations if id(op) not in kernels])
-
-
-def _has_loop(operations: Sequence[Operation]) -> bool:
-    regions = [region for op in operations for region in op.regions]
-    found = any([op.primitive in LOOPS for op in operations])
-    return found or any([_has_loop(region.operations) for region in regions])
+    native = executable.native
+    graph = executable.graph if native is None else native.graph
+    kernels = [] if native is None else [op for op, _ in native.kernels]
+    left = Graph((), [op for op in graph.operations if op not in kernels], ())
+    return any(op.primitive in LOOPS for op in left.walk())
 
 
 def _has_while(graph: Graph) -> bool:

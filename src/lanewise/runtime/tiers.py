@@ -66,6 +66,7 @@ class Choice:
     reason: str
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class _Ledger:
     """What NumPy was estimated to take for graphs that are equal but for numbers in them.
 
@@ -73,12 +74,9 @@ class _Ledger:
     off that they are compiled.
     """
 
-    __slots__ = ("__weakref__", "is_compiled", "spent")
-
-    def __init__(self) -> None:
-        self.spent = 0.0
-        #: Whether their kernels are compiled.
-        self.is_compiled = False
+    spent: float = 0.0
+    #: Whether their kernels are compiled.
+    is_compiled: bool = False
 
 
 _ledgers: WeakValueDictionary[Hashable, _Ledger] = WeakValueDictionary()
@@ -91,10 +89,7 @@ def _ledger_of(graph: Graph) -> _Ledger:
         rows += [lift(region)[0].key for region in op.regions]
     key = tuple([value.type for value in graph.inputs]), tuple(rows)
     with _lock:
-        known = _ledgers.get(key)
-        if known is None:
-            known = _ledgers[key] = _Ledger()
-        return known
+        return _ledgers.setdefault(key, _Ledger())
 
 
 class Executable:
@@ -189,27 +184,20 @@ class Executable:
             self._make(arguments, waits)
             if self.native is None:
                 return None
-        found, few = self._assumed, self._few
-        if not found.sizes and few is None:
-            return self._native_parts(self.native, arguments)
-        sizes = read_sizes(self.graph, arguments)
-        if found.sizes and found.solved(sizes) is None:
-            with _lock:
-                self._others = self._others or Executable(
-                    self.graph, self._forced, self.lent, self._assumes - 1
-                )
-            return self._others.plan(arguments)
-        if few is None:
-            return self._native_parts(self.native, arguments)
-        key = get_threads(), *sizes.values()
-        if key not in self._best:
-            self._make(arguments, is_forced)
-        plan = self._best.get(key) or next(iter(self._best.values()), self.native)
-        return self._native_parts(plan, arguments)
-
-    def _native_parts(self, plan: Plan | None, arguments: Sequence[Any]) -> Plan | None:
-        """Return the plan with kernels for some arguments, in place of one for all examples."""
-        mixed = self._mixed
+        plan, found, few, mixed = self.native, self._assumed, self._few, self._mixed
+        if found.sizes or few is not None:
+            sizes = read_sizes(self.graph, arguments)
+            if found.sizes and found.solved(sizes) is None:
+                with _lock:
+                    self._others = self._others or Executable(
+                        self.graph, self._forced, self.lent, self._assumes - 1
+                    )
+                return self._others.plan(arguments)
+            if few is not None:
+                key = get_threads(), *sizes.values()
+                if key not in self._best:
+                    self._make(arguments, is_forced)
+                plan = self._best.get(key) or next(iter(self._best.values()), plan)
         return plan if mixed is None or plan is not mixed.whole else mixed.plan(arguments)
 
     def prepare(self, arguments: Sequence[Any]) -> None:

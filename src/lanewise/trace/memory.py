@@ -26,13 +26,9 @@ from lanewise.trace.views import (
     view,
 )
 
-#: Where an array's own fields lie behind its address. An object ends its head with its type; the
-#: fields behind that are part of NumPy's stable ABI. The head is longer where there is no GIL.
-HEAD = object.__basicsize__
-FIELDS = {
-    "DATA": HEAD, "RANK": HEAD + 8, "SHAPE": HEAD + 16, "STRIDES": HEAD + 24, "DTYPE": HEAD + 40,
-    "FLAGS": HEAD + 48,
-}  # fmt: skip
+#: Where an array's dtype lies behind its address: among its own fields, which are part of NumPy's
+#: stable ABI, behind the head of an object, which is longer where there is no GIL.
+_DTYPE = object.__basicsize__ + 40
 
 
 def retype(array: np.ndarray, dtype: np.dtype) -> None:
@@ -52,7 +48,7 @@ def retype(array: np.ndarray, dtype: np.dtype) -> None:
     if before.hasobject or dtype.hasobject or before.itemsize != dtype.itemsize:
         raise TypeError(f"an array of {before} cannot be read as {dtype}")
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the array takes it
-    ctypes.c_void_p.from_address(id(array) + FIELDS["DTYPE"]).value = id(dtype)
+    ctypes.c_void_p.from_address(id(array) + _DTYPE).value = id(dtype)
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(before))
 
 
