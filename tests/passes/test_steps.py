@@ -17,7 +17,6 @@ from lanewise.passes.batches import (
     may_spread,
     spread_batches,
 )
-from lanewise.passes.control import settled
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.edges import edge, is_total
 from lanewise.passes.elements import over_elements
@@ -43,7 +42,7 @@ from lanewise.passes.single import as_maps
 from lanewise.passes.specialize import specialized, unknown_sizes
 from lanewise.passes.spread import spread
 from lanewise.passes.turns import Turns
-from lanewise.passes.vectorize import Mapper, in_turn, vectorize
+from lanewise.passes.vectorize import Mapper, in_turn, settled, vectorize
 from lanewise.passes.written_parts import write_parts
 from support.cases import Case, cases_beside
 from support.steps import check, operations

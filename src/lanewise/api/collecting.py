@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import optree
 
-from lanewise.api.mapping import Options, run_map
+from lanewise.api.mapping import MapCall
 from lanewise.api.plain import is_plain
 from lanewise.api.refused import PlainWay
 from lanewise.autograph.attempts import Attempt, Handler, Kind
@@ -266,25 +266,16 @@ class _HasEffectsError(Exception):
     """A function prints or calls host code, and so must not run twice."""
 
 
-def collected(
-    collect: Collect | None,
-    func: Callable[..., Any],
-    operands: Sequence[Any],
-    in_dims: Sequence[int | None],
-    size: Any,
-    call: Callable[[list[Tensor]], Any],
-    out_dims: Callable[[Any, int], list[int | None]],
-    options: Options,
-    path: Callable[[int], str],
-) -> Any:
-    """Map a function as `run_map` does; with `collect`, return the failures beside the results."""
+def collected(collect: Collect | None, given: MapCall) -> Any:
+    """Return the results of a map; with `collect`, and of failures beside them."""
     if collect is None:
-        return run_map(func, operands, in_dims, size, call, out_dims, options, path)
+        return given.run()
 
-    recorded = _Recorded(func, call, collect)
+    func, options = given.func, given.options
+    recorded = _Recorded(func, given.call, collect)
 
     def own_dims(result: Any, count: int) -> list[int | None]:
-        dims = out_dims(result, count)
+        dims = given.out_dims(result, count)
         if None in dims:
             raise ValueError(
                 f"{function_name(func)}: out_dims is None for a result of a map with "
@@ -299,20 +290,15 @@ def collected(
         return [*own_dims(values, count - others), *[0] * others]
 
     def record() -> Any:
-        body = _recorded(func, call, collect)
-        return run_map(func, operands, in_dims, size, body, both_dims, options, path)
-
-    def run(parts: Sequence[Any], count: int) -> Any:
-        return run_map(func, parts, in_dims, count, call, lambda _, n: [0] * n, options, path)
+        body = _recorded(func, given.call, collect)
+        return given._replace(call=body, out_dims=both_dims).run()
 
     if current_trace() is not None:
         return record()
     if is_plain():
-        return _looped(collect, func, operands, in_dims, size, run, own_dims)
+        return _looped(collect, given, own_dims)
     try:
-        found = run_map(
-            func, operands, in_dims, size, recorded, own_dims, options, path, may_loop=False
-        )
+        found = given._replace(call=recorded, out_dims=own_dims).run(may_loop=False)
         return found, Failures((), ())
     except _HasEffectsError:
         return record()
@@ -320,55 +306,61 @@ def collected(
         way = None
         if not recorded.is_done:
             way = PlainWay(func, None)
-            if not (options.fallback and options.autograph and size and way.takes(error)):
+            is_asked = options.fallback and options.autograph and given.size
+            if not (is_asked and way.takes(error)):
                 raise
     if way is not None:
-        return way.run(lambda: _looped(collect, func, operands, in_dims, size, run, own_dims))
+        return way.run(lambda: _looped(collect, given, own_dims))
     try:
         return record()
     except Exception as error:
         if isinstance(error, MemoryError):
             raise
-    return _in_parts(recorded, operands, in_dims, size, run, out_dims)
+    return _in_parts(recorded, given)
 
 
 def _looped(
-    collect: Collect,
-    func: Any,
-    operands: Sequence[Any],
-    in_dims: Sequence[int | None],
-    size: int,
-    run: Callable[..., Any],
-    out_dims: Callable[[Any, int], list[int | None]],
+    collect: Collect, given: MapCall, out_dims: Callable[[Any, int], list[int | None]]
 ) -> tuple[Any, Failures]:
     """Run the plain loop, and go on where an example raises."""
     failures = Failures((), ())
     found: dict[int, list[Any]] = {}
     whole: Any = None
-    for index in range(size):
+    for index in range(given.size):
         try:
-            whole = run(_part(operands, in_dims, index, index + 1), 1)
+            whole = _run_part(given, index, index + 1)
         except Exception as error:
             failures[index] = _renumbered(error, 0, index)
         else:
             found[index] = tree.flatten(whole)[0]
     if not found:
-        raise _hopeless(func)
+        raise _hopeless(given.func)
     leaves, structure = tree.flatten(whole)
-    fills = _fills(func, tree.paths(whole, "the result"), leaves, collect.fill, structure)
+    fills = _fills(given.func, tree.paths(whole, "the result"), leaves, collect.fill, structure)
     other = [np.full_like(leaf, fill) for leaf, fill in zip(leaves, fills, strict=True)]
-    rows = [found.get(index, other) for index in range(size)]
+    rows = [found.get(index, other) for index in range(given.size)]
     results = [np.concatenate(column) for column in zip(*rows, strict=True)]
-    dims = out_dims(whole, len(results))
-    moved = [np.moveaxis(x, 0, dim or 0) for x, dim in zip(results, dims, strict=True)]
-    return tree.unflatten(structure, moved), failures
+    return _moved(results, structure, out_dims), failures
 
 
-def _part(operands: Sequence[Any], in_dims: Sequence[int | None], low: int, high: int) -> list[Any]:
-    return [
+def _run_part(given: MapCall, low: int, high: int) -> Any:
+    """Map the function over some of the examples, with the batch in front in all results."""
+    parts = [
         x if axis is None else x[(*(slice(None),) * axis, slice(low, high))]
-        for x, axis in zip(operands, in_dims, strict=True)
+        for x, axis in zip(given.operands, given.in_dims, strict=True)
     ]
+    return given._replace(
+        operands=parts, size=high - low, out_dims=lambda _, count: [0] * count
+    ).run()
+
+
+def _moved(
+    results: list[Any], structure: Any, out_dims: Callable[[Any, int], list[int | None]]
+) -> Any:
+    """Return the tree of results, the batch of each moved to where ``out_dims`` wants it."""
+    dims = out_dims(tree.unflatten(structure, results), len(results))
+    moved = [np.moveaxis(x, 0, dim or 0) for x, dim in zip(results, dims, strict=True)]
+    return tree.unflatten(structure, moved)
 
 
 class _Recorded:
@@ -397,25 +389,18 @@ class _Recorded:
         return result
 
 
-def _in_parts(
-    recorded: _Recorded,
-    operands: Sequence[Any],
-    in_dims: Sequence[int | None],
-    size: int,
-    run: Callable[..., Any],
-    out_dims: Callable[[Any, int], list[int | None]],
-) -> tuple[Any, Failures]:
+def _in_parts(recorded: _Recorded, given: MapCall) -> tuple[Any, Failures]:
     """Run parts of the batch, down to single examples, each of which succeeds or raises."""
     results = [
-        np.full((size, *type.shape), fill, type.dtype)
+        np.full((given.size, *type.shape), fill, type.dtype)
         for type, fill in zip(recorded.types, recorded.fills, strict=True)
     ]
     failures = Failures((), ())
-    todo = [(0, size)]
+    todo: list[tuple[Any, Any]] = [(0, given.size)]
     while todo:
         low, high = todo.pop()
         try:
-            found, _ = tree.flatten(run(_part(operands, in_dims, low, high), high - low))
+            found, _ = tree.flatten(_run_part(given, low, high))
         except MemoryError:
             raise
         except Exception as error:
@@ -427,10 +412,7 @@ def _in_parts(
         else:
             for result, part in zip(results, found, strict=True):
                 result[low:high] = part
-    whole = tree.unflatten(recorded.structure, results)
-    dims = out_dims(whole, len(results))
-    moved = [np.moveaxis(x, 0, dim or 0) for x, dim in zip(results, dims, strict=True)]
-    return tree.unflatten(recorded.structure, moved), failures
+    return _moved(results, recorded.structure, given.out_dims), failures
 
 
 def _renumbered(error: BaseException, old: int, new: int | tuple[int, ...]) -> BaseException:

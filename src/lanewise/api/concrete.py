@@ -30,9 +30,9 @@ from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import OnlyPlain, PlainCall, is_written_through
 from lanewise.errors import CutOffError, UnsupportedError, at
-from lanewise.ir.dims import Dim, DimLike, Shape
+from lanewise.ir.dims import DimLike, Shape
 from lanewise.ir.graph import Graph, Value
-from lanewise.passes.specialize import specialized
+from lanewise.passes.specialize import at_sizes_of
 from lanewise.passes.survive import INTERNAL
 from lanewise.runtime.dispatch import run
 from lanewise.runtime.race import Race
@@ -358,23 +358,15 @@ class ConcreteFunction:
             )
         self._refuse_shared(given)
         graph = trace.with_own_names(self.graph)
-        sizes = {
-            str(dim): size
-            for array, wanted in zip(arrays, self._shapes, strict=True)
-            for size, dim in zip(array.shape, wanted, strict=True)
-            if isinstance(dim, Dim) and size != dim
-        }
-        if sizes:
-            graph = specialized(graph, sizes)
         owners = self._owners or [None] * len(self.captured_inputs)
         captured = [
             x if v is None else self._alive(v).value
             for v, x in zip(owners, self.captured_inputs, strict=True)
         ]
         place = trace.location
-        values = trace.inline(graph, [lift(x) for x in (*arrays, *captured)])
+        arguments = [lift(x) for x in (*arrays, *captured)]
+        found = iter(trace.inline(at_sizes_of(graph, arguments), arguments))
         trace.location = place
-        found = iter(values)
         leaves = [
             output.plain
             if output.value is None

@@ -13,25 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.api.kept import Kept, mapped, with_more_room
-from lanewise.api.outer import (
-    Left,
-    is_stateful,
-    left_by,
-    outer_changes,
-    refuse_iterator,
-    settle,
-)
+from lanewise.api.outer import Left, is_stateful, left_by, outer_changes, refuse_iterator, settle
 from lanewise.api.plain import is_plain, loop, may_repeat
 from lanewise.api.refused import PlainWay
 from lanewise.api.results import assign, check_out_dims, last_of, refuse_varying, uniform
 from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
-from lanewise.ir.dims import Dim, DimLike
+from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Builder, Graph, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.creation import iota
-from lanewise.ops.regions import PARALLEL, SEQUENTIAL, map_
+from lanewise.ops.regions import PARALLEL, SEQUENTIAL, example_type, map_
 from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
@@ -41,15 +34,7 @@ from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.tensor import Tensor, lift, read
-from lanewise.trace.trace import (
-    Stop,
-    Trace,
-    current_trace,
-    plain_array,
-    resolve,
-    state,
-    where,
-)
+from lanewise.trace.trace import Stop, Trace, current_trace, plain_array, resolve, state, where
 from lanewise.trace.variable import Assigned, Variable, taken
 
 #: The size of the outermost map, which is an argument of the executable.
@@ -133,21 +118,10 @@ def close(trace: Trace, outputs: list[Value], count: int) -> Graph:
     return Graph(inputs, trace.operations, outputs)
 
 
-def run_map(
-    func: Callable[..., Any],
-    operands: Sequence[Any],
-    in_dims: Sequence[int | None],
-    size: int | Dim,
-    call: Callable[[list[Tensor]], Any],
-    out_dims: Callable[[Any, int], list[int | None]],
-    options: Options,
-    path: Callable[[int], str],
-    may_loop: bool = True,
-    alike: Hashable | None = None,
-) -> Any:
-    """Map a function over operands: record it, and run it unless a trace around needs it recorded.
+class MapCall(NamedTuple):
+    """A call of a mapped function.
 
-    Parameters
+    Attributes
     ----------
     func
         The user's function, for messages.
@@ -165,64 +139,87 @@ def run_map(
         How the map is run.
     path
         What to call one of the operands in messages.
-    may_loop
-        Whether the plain loop may run if the function is refused.
-    alike
-        What decides the results besides the function, the operands, `in_dims` and `options`; if
-        it is None more does, and no trace is kept.
     """
-    if is_plain() and size != 0:
-        repeats = alike is not None and may_repeat()
-        return loop(operands, in_dims, operator.index(size), call, out_dims, repeats)
-    given = func, operands, in_dims, size, call, out_dims, options, path
-    may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
-    if not may_loop or not size or any([type(x) is not np.ndarray for x in operands]):
-        return _run_traced(*given)
-    shapes = [
-        (x.dtype, x.shape if dim is None else (*x.shape[:dim], *x.shape[dim + 1 :]))
-        for x, dim in zip(operands, in_dims, strict=True)
-    ]
-    asked = options, *in_dims, *shapes
-    way = PlainWay(func, asked)
-    repeats = alike is not None  # what is not given but arrays may be changed
-    plain = partial(loop, operands, in_dims, operator.index(size), call, out_dims, repeats)
-    if not way.is_known():
-        try:
-            if alike is None:
-                return _run_traced(*given)
-            return mapped(func, (alike, asked), operands, plain, partial(_run_traced, *given))
-        except Exception as error:
-            if not way.takes(error):
-                raise
-    # Outside of the handler: what it raises is the user's, with no exception before it.
-    return way.run(plain)
+
+    func: Callable[..., Any]
+    operands: Sequence[Any]
+    in_dims: Sequence[int | None]
+    size: int | Dim
+    call: Callable[[list[Tensor]], Any]
+    out_dims: Callable[[Any, int], list[int | None]]
+    options: Options
+    path: Callable[[int], str]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there surely is no example, so that nothing is assigned or changed outside."""
+        return not isinstance(self.size, Dim) and not self.size
+
+    def run(self, may_loop: bool = True, alike: Hashable | None = None) -> Any:
+        """Return the results: record the map, and run it unless a trace around needs it recorded.
+
+        Parameters
+        ----------
+        may_loop
+            Whether the plain loop may run if the function is refused.
+        alike
+            What decides the results besides the function, the operands, `in_dims` and `options`; if
+            it is None more does, and no trace is kept.
+        """
+        # What is not given but arrays may be changed.
+        repeats = alike is not None
+        if is_plain() and not self.is_empty:
+            return self.loop(repeats and may_repeat())
+        options = self.options
+        may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
+        is_known = may_loop and not self.is_empty
+        if not is_known or any([type(x) is not np.ndarray for x in self.operands]):
+            return _run_traced(self)
+        asked = options, *self.in_dims, *map(_type, self.operands, self.in_dims)
+        way, plain = PlainWay(self.func, asked), partial(self.loop, repeats)
+        if not way.is_known():
+            try:
+                if alike is None:
+                    return _run_traced(self)
+                traced = partial(_run_traced, self)
+                return mapped(self.func, (alike, asked), self.operands, plain, traced)
+            except Exception as error:
+                if not way.takes(error):
+                    raise
+        # Outside of the handler: what it raises is the user's, with no exception before it.
+        return way.run(plain)
+
+    def loop(self, may_repeat: bool = False) -> Any:
+        """Return what the plain loop gives; `may_repeat` as for `lanewise.api.plain.loop`."""
+        if isinstance(self.size, Dim):
+            raise UnsupportedError(
+                f"map_fn of a function that changes what is outside of it{where()} needs a number "
+                "of elements that is known"
+            )
+        size = operator.index(self.size)
+        return loop(self.operands, self.in_dims, size, self.call, self.out_dims, may_repeat)
 
 
 def _run_traced(
-    func: Callable[..., Any], operands: Sequence[Any], in_dims: Sequence[int | None],
-    size: int | Dim, call: Callable[[list[Tensor]], Any],
-    out_dims: Callable[[Any, int], list[int | None]], options: Options, path: Callable[[int], str],
-    limit: float = math.inf, kept: Callable[..., Kept | None] | None = None,
-) -> Any:  # fmt: skip
-    """Map a function as `run_map` does, by its trace; see `lanewise.api.kept.mapped`."""
-    given = func, operands, in_dims, size, call, out_dims, options, path
+    given: MapCall, limit: float = math.inf, kept: Callable[..., Kept | None] | None = None
+) -> Any:
+    """Map a function by its trace; see `lanewise.api.kept.mapped`."""
+    func, operands, in_dims, size, _, _, options, _ = given
     outer = current_trace()
     trace = Watched(func)
     trace.randomness = options.randomness
     try:
         with limited(limit):
-            example = _example(func, trace, operands, in_dims, size, call, out_dims, options, path)
+            example = _example(given, trace)
     except BaseException as error:
         trace.put_back()
-        if options.order == SEQUENTIAL and size != 0 and is_stateful(error, trace):
-            return loop(operands, in_dims, _known(size), call, out_dims)
+        if options.order == SEQUENTIAL and not given.is_empty and is_stateful(error, trace):
+            return given.loop()
         refuse_iterator(func, error)
         raise
     result, structure, outputs, dims, has_stopped, left, assigned = example
     trace.forget()
     assignments = uniform(func, trace, in_dims, assigned) if assigned else []
-    if isinstance(size, int) and not size:  # no example assigns
-        assignments = []
     if any(dims):
         check_out_dims(func, result, outputs, dims)
     if None in dims:
@@ -230,7 +227,10 @@ def _run_traced(
     graph = close(trace, outputs, len(operands))
     sources = [source for source, _ in trace.captures] if trace.captures else []
     has_effects = trace.token is not None
-    belongs = outer is not None and _belongs_to_trace(operands, sources, has_effects)
+    # What uses what the trace around records cannot be run right away.
+    is_around = has_effects or any([isinstance(x, Tensor) for x in operands])
+    is_around = is_around or any([isinstance(source, tuple) for source in sources])
+    belongs = outer is not None and is_around
     if trace.number is not None:
         operands, in_dims = [*operands, _numbers(size, outer if belongs else None)], [*in_dims, 0]
     unmapped = len(graph.inputs) - len(operands)
@@ -238,59 +238,57 @@ def _run_traced(
     # The size is an argument of the executable, if there is an argument to read it off. If not, no
     # example differs from another, and nothing is gained by chunks of them.
     is_read_off = axes.count(None) < len(axes)
-    chunk = options.chunk if is_read_off else None
     out_mapped = tuple([dim is not None for dim in dims])
     if has_effects:
         out_mapped += (False,)
-
     columns = last_of(outputs, dims) if any(dims) else ()
-
-    def params(size: DimLike) -> dict[str, Any]:
-        return {
-            "size": size,
-            "in_dims": axes,
-            "out_mapped": out_mapped,
-            "order": options.order,
-            "chunk": chunk,
-            "fallback": options.fallback,
-            "fastmath": options.fastmath,
-            "columns": columns,
-        }
-
+    params = {
+        "size": BATCH if is_read_off and not belongs else size,
+        "in_dims": axes,
+        "out_mapped": out_mapped,
+        "order": options.order,
+        "chunk": options.chunk if is_read_off else None,
+        "fallback": options.fallback,
+        "fastmath": options.fastmath,
+        "columns": columns,
+    }
     if belongs:
         assert outer is not None
-        results = _record(outer, graph, params(size), operands, sources)
+        results = _record(outer, graph, params, operands, sources)
         if has_stopped:
             raise Stop
+    else:
+        arguments = [*operands, *sources]
+        if has_effects:
+            arguments.append(None)
+        fixed = None if is_read_off else size
+        # Warnings name lines, so equal functions of two places are not one.
+        code = getattr(func, "__code__", None)
+        place = None if code is None else (code.co_filename, code.co_firstlineno)
+        key = (
+            None if has_effects else (graph.key, axes, out_mapped, columns, fixed, place, *options)
+        )
+        make = partial(program, graph, params)
+        made = None
+        if (
+            kept is not None
+            and is_read_off
+            and not (has_effects or trace.number or assigned or left)
+        ):
+            made = kept(key, make, sources, partial(_assemble, structure, dims))
+        try:
+            if made is not None:
+                return made.run(operands, partial(given.loop, True))
+            found = execute(key, make, arguments)
+        except CutOffError as error:
+            if has_effects:  # some of them may have happened
+                raise
+            return with_more_room(error, state.room, partial(_run_traced, given, kept=kept))
+        if has_effects:
+            found.pop()
+        results = own(found, arguments)
+    if not given.is_empty:  # no example assigns
         assign(assignments)
-        _leave(left, results, size)
-        return _assemble(structure, dims[: len(results)], results)
-    arguments = [*operands, *sources]
-    if has_effects:
-        arguments.append(None)
-    fixed = None if is_read_off else size
-    # Warnings name lines, so equal functions of two places are not one.
-    code = getattr(func, "__code__", None)
-    defined = None if code is None else (code.co_filename, code.co_firstlineno)
-    key = None if has_effects else (graph.key, axes, out_mapped, columns, fixed, defined, *options)
-    make = lambda: program(graph, params(BATCH if fixed is None else fixed))  # noqa: E731
-    made = None
-    if kept is not None and is_read_off and not (has_effects or trace.number or assigned or left):
-        made = kept(key, make, sources, partial(_assemble, structure, dims))
-    try:
-        if made is not None:
-            return made.run(
-                operands, partial(loop, operands, in_dims, _known(size), call, out_dims, True)
-            )
-        found = execute(key, make, arguments)
-    except CutOffError as error:
-        if has_effects:  # some of them may have happened
-            raise
-        return with_more_room(error, state.room, partial(_run_traced, *given, kept=kept))
-    if has_effects:
-        found.pop()
-    assign(assignments)
-    results = own(found, arguments)
     _leave(left, results, size)
     return _assemble(structure, dims[: len(results)], results)
 
@@ -323,65 +321,46 @@ class _Example(NamedTuple):
     assigned: Sequence[Assigned]
 
 
-def _example(
-    func: Callable[..., Any], trace: Watched, operands: Sequence[Any],
-    in_dims: Sequence[int | None], size: int | Dim, call: Callable[[list[Tensor]], Any],
-    out_dims: Callable[[Any, int], list[int | None]], options: Options, path: Callable[[int], str],
-) -> _Example:  # fmt: skip
+def _example(given: MapCall, trace: Watched) -> _Example:
     """Trace one example; raise `Stateful` if it takes what the one before has left."""
-    left = None
+    func, left = given.func, None
     with trace:
-        tensors, result, has_stopped = _traced(func, trace, operands, in_dims, call)
+        tensors, result, has_stopped = _traced(given, trace)
         changes = outer_changes(trace, result) if trace.changes else []
-        if changes and size == 0:  # no example changes anything
+        if changes and given.is_empty:
             trace.put_back()
             changes = []
-        if changes and options.order == SEQUENTIAL:
+        if changes and given.options.order == SEQUENTIAL:
             raise Stateful(changes[0].slot.name, changes[0].line)
         if type(result) is Tensor:  # the usual case: no tree to take apart
-            structure, dims = None, out_dims(result, 1)
-            outputs = [output_value(result, 0, result, func)]
+            leaves, structure = [result], None
         else:
             leaves, structure = tree.flatten(result)
-            dims = out_dims(result, len(leaves))
-            if not leaves and not has_stopped:
-                _warn_of_lost_writes(func, trace, tensors, path)
-            outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+        dims = given.out_dims(result, len(leaves))
+        if not leaves and not has_stopped:
+            _warn_of_lost_writes(given, trace, tensors)
+        outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
         assigned = taken(trace) if trace.states else []
         if changes:
             graph = close(trace, outputs, len(tensors))
             first = graph, [source for source, _ in trace.captures]
-            again = partial(_again, func, trace, operands, in_dims, call)
+            again = partial(_again, given, trace)
             name = f"vmap({function_name(func)})"
-            left = left_by(name, func, trace, changes, first, again, size)
+            left = left_by(name, func, trace, changes, first, again, given.size)
             trace.states = None
             outputs += left.outputs
             dims = [*dims, *[0] * len(left.outputs)]
     return _Example(result, structure, outputs, dims, has_stopped, left, assigned)
 
 
-def _known(size: int | Dim) -> int:
-    if isinstance(size, int):
-        return size
-    raise UnsupportedError(
-        f"map_fn of a function that changes what is outside of it{where()} needs a number of "
-        "elements that is known"
-    )
-
-
-def _traced(
-    func: Callable[..., Any], trace: Trace, operands: Sequence[Any],
-    in_dims: Sequence[int | None], call: Callable[[list[Tensor]], Any],
-) -> tuple[list[Tensor], Any, bool]:  # fmt: skip
+def _traced(given: MapCall, trace: Trace) -> tuple[list[Tensor], Any, bool]:
     """Call the function on tensors; return these, its result, and whether it always raises."""
-    new_input = trace.input
-    tensors = [
-        Tensor(trace, new_input(_type(x, axis))) for x, axis in zip(operands, in_dims, strict=True)
-    ]
-    for tensor, x in zip(tensors, operands, strict=True):
+    tensors = []
+    for x, axis in zip(given.operands, given.in_dims, strict=True):
+        tensors.append(Tensor(trace, trace.input(_type(x, axis))))
         if is_mixed(x):
-            tensor._mixed = x._mixed  # each of its rows is of the class of all
-    result, has_stopped = called(func, trace, call, tensors)
+            tensors[-1]._mixed = x._mixed  # each of its rows is of the class of all
+    result, has_stopped = called(given.func, trace, given.call, tensors)
     return tensors, result if type(result) is Tensor else there(result), has_stopped
 
 
@@ -401,16 +380,13 @@ def called(
         return None, True
 
 
-def _again(
-    func: Callable[..., Any], first: Trace, operands: Sequence[Any], in_dims: Sequence[int | None],
-    call: Callable[[list[Tensor]], Any],
-) -> tuple[Watched, Any, Graph, list[Any]]:  # fmt: skip
+def _again(given: MapCall, first: Trace) -> tuple[Watched, Any, Graph, list[Any]]:
     """Trace the function again, within the trace of its first example; see `left_by`."""
-    with Watched(func) as trace:
+    with Watched(given.func) as trace:
         trace.randomness = first.randomness
-        tensors, result, _ = _traced(func, trace, operands, in_dims, call)
-        leaves, _ = tree.flatten(result)
-        outputs = [output_value(leaf, index, result, func) for index, leaf in enumerate(leaves)]
+        tensors, result, _ = _traced(given, trace)
+        leaves = enumerate(tree.flatten(result)[0])
+        outputs = [output_value(leaf, index, result, given.func) for index, leaf in leaves]
         trace.states = None
     graph = close(trace, outputs, len(tensors))
     return trace, result, graph, [source for source, _ in trace.captures]
@@ -418,7 +394,7 @@ def _again(
 
 def _leave(left: Left | None, results: list[Any], size: Any) -> None:
     """Make what the function changed outside of itself what the loop leaves there."""
-    if left is None or (isinstance(size, int) and not size):
+    if left is None:
         return
     first = len(results) - len(left.outputs)
     batches = results[first:]
@@ -426,19 +402,18 @@ def _leave(left: Left | None, results: list[Any], size: Any) -> None:
     settle(left.build(batches, size))
 
 
-def _warn_of_lost_writes(
-    func: Callable[..., Any], trace: Trace, tensors: list[Tensor], path: Callable[[int], str]
-) -> None:
+def _warn_of_lost_writes(given: MapCall, trace: Trace, tensors: list[Tensor]) -> None:
     """Warn that a function writes to an argument, if it returns nothing."""
     for position, (tensor, value) in enumerate(zip(tensors, trace.inputs, strict=False)):
         if tensor._value is value:
             continue
         place = next((op._place for op in trace.operations if tensor._value in op.results), None)
         location = None if place is None else Location(*place)
+        name = f"vmap({function_name(given.func)}): {given.path(position)}"
         warnings.warn_explicit(
-            f"vmap({function_name(func)}): {path(position)} is written to{at(place)}, but each "
-            "example writes to its own copy and nothing is returned: what it wrote is lost. Return "
-            "it, or call lw.function(...) on the whole array, which writes to the caller's",
+            f"{name} is written to{at(place)}, but each example writes to its own copy and "
+            "nothing is returned: what it wrote is lost. Return it, or call lw.function(...) on "
+            "the whole array, which writes to the caller's",
             LostWriteWarning,
             "<unknown>" if location is None else location.file,
             0 if location is None else location.line,
@@ -454,17 +429,7 @@ def _numbers(size: int | Dim, outer: Trace | None) -> Any:
 
 
 def _type(operand: Any, axis: int | None) -> Any:
-    shape = operand.shape
-    if axis is not None:
-        shape = shape[:axis] + shape[axis + 1 :]
-    return array_type(operand.dtype, shape)
-
-
-def _belongs_to_trace(operands: Sequence[Any], sources: list[Any], has_effects: bool) -> bool:
-    """Whether a map uses what the trace around it records, so that it cannot be run right away."""
-    if has_effects or any(isinstance(operand, Tensor) for operand in operands):
-        return True
-    return any(isinstance(source, tuple) for source in sources)
+    return example_type(array_type(operand.dtype, operand.shape), axis)
 
 
 def _assemble(structure: Any, dims: Sequence[int | None], results: list[Any]) -> Any:

@@ -76,7 +76,7 @@ def loop(
     Parameters
     ----------
     operands, in_dims, size, call, out_dims
-        Those of `lanewise.api.mapping.run_map`.
+        Those of `lanewise.api.mapping.MapCall`.
     may_repeat
         Whether nobody sees it if the function is called again on an example.
     """

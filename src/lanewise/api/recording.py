@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from lanewise.api.mapping import as_array, called, close, output_value
 from lanewise.api.results import assign
 from lanewise.autograph.calls import fn
-from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import TOKEN, array_type
 from lanewise.ops.lists import Arena
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
-from lanewise.passes.specialize import specialized
+from lanewise.passes.specialize import at_sizes_of
 from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
@@ -76,9 +75,9 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
         Calls the function it is given, with tensors for the leaves.
     """
     with Trace(func) as trace:
-        tensors = [
-            Tensor(trace, trace.input(array_type(x.dtype, x.shape)), None, _weak(x)) for x in leaves
-        ]
+        weak = [x._weak if type(x) is Tensor else None for x in leaves]
+        inputs = [trace.input(array_type(x.dtype, x.shape)) for x in leaves]
+        tensors = [Tensor(trace, x, None, w) for x, w in zip(inputs, weak, strict=True)]
         result, has_stopped = called(func, trace, call, fn(func), tensors)
         found, structure = tree.flatten(result)
         outputs = [
@@ -99,10 +98,6 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
     return Recorded(graph, [*leaves, *sources], structure, result, variables)
 
 
-def _weak(leaf: Any) -> type | None:
-    return leaf._weak if type(leaf) is Tensor else None
-
-
 def _source(source: Any) -> Any:
     """Return what a trace captured: an array, or a value of the trace around as a tensor."""
     if not isinstance(source, tuple):
@@ -121,15 +116,7 @@ def apply(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
     if trace is not None and (is_effectful or any(isinstance(x, Tensor) for x in arguments)):
         values = [trace.next_token() if x is EFFECT else lift(x) for x in arguments]
         # A pullback that was made for lists of any length has those of its own by now.
-        sizes = {
-            str(dim): size
-            for own, value in zip(graph.inputs, values, strict=True)
-            if own.type != value.type
-            for dim, size in zip(own.type.shape, value.type.shape, strict=True)
-            if isinstance(dim, Dim) and isinstance(size, int)
-        }
-        graph = specialized(graph, sizes) if sizes else graph
-        found = trace.inline(graph, values)
+        found = trace.inline(at_sizes_of(graph, values), values)
         if is_effectful:
             trace.set_token(found.pop())
         return [Tensor(trace, value) for value in found]

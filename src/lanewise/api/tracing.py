@@ -254,11 +254,10 @@ class _Inputs:
 
 
 def _output(leaf: Any, index: int, result: Any, func: Any) -> Output:
-    if type(leaf) is Tensor:
-        is_array = leaf._view is not None  # a scalar shares no memory with anything
-        return Output(read(leaf), weak=leaf._weak, is_array=is_array)
     if isinstance(leaf, Tensor):
-        return Output(read(leaf), is_array=leaf._view is not None)
+        is_array = leaf._view is not None  # a scalar shares no memory with anything
+        weak = leaf._weak if type(leaf) is Tensor else None
+        return Output(read(leaf), weak=weak, is_array=is_array)
     if type(leaf) in _PLAIN:
         return Output(None, leaf)
     path = tree.paths(result, "the result")[index]

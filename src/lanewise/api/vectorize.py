@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.collecting import collect_of, collected
-from lanewise.api.mapping import Options, as_array, refuse_generators
+from lanewise.api.mapping import MapCall, Options, as_array, refuse_generators
 from lanewise.api.plain import is_plain
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import MAKERS, fn
@@ -176,9 +176,8 @@ class vectorize:  # noqa: N801 (the name that NumPy gives it)
 
         if is_plain():
             flat = [np.asarray(x)[()] if d is None else x for x, d in zip(flat, axes, strict=True)]
-        results = collected(
-            self._collect, function, flat, axes, count, call, lambda _, n: [0] * n, Options(), str
-        )
+        given = MapCall(function, flat, axes, count, call, lambda _, n: [0] * n, Options(), str)
+        results = collected(self._collect, given)
         if self._collect is not None:
             results, failures = results
             return _shaped(results, shape), failures.placed(shape)

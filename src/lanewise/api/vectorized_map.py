@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lanewise.api.collecting import Collect, collect_of, collected
-from lanewise.api.mapping import Options, as_array, refuse_generators
+from lanewise.api.mapping import MapCall, Options, as_array, refuse_generators
 from lanewise.autograph.calls import fn as followed
 from lanewise.errors import function_name, shown
 from lanewise.ops.regions import SEQUENTIAL
@@ -159,9 +159,8 @@ def _map_elements(
 
     __tracebackhide__ = True  # of pytest and IPython
     try:
-        return collected(
-            collect, fn, operands, axes, size, call, lambda _, count: [0] * count, options, path
-        )
+        call_ = MapCall(fn, operands, axes, size, call, lambda _, n: [0] * n, options, path)
+        return collected(collect, call_)
     except Exception as error:
         if state.trace is not None:
             raise

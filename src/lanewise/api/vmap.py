@@ -13,7 +13,7 @@ import numpy as np
 from lanewise.api.check import Sides, checked, tolerance_of
 from lanewise.api.collecting import RAISE, Collect, collect_of, collected
 from lanewise.api.elsewhere import answers
-from lanewise.api.mapping import Options, as_array, is_array, refuse_generators, run_map
+from lanewise.api.mapping import MapCall, Options, as_array, is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_plain, loop, may_repeat, plainly
 from lanewise.api.transformed import reduced
@@ -407,11 +407,12 @@ def map_call(
     def name(index: int) -> str:
         return Parameters(func).paths(args, kwargs)[positions[index]]
 
+    given = MapCall(func, operands, axes, size, call, place, options, name)
     if collect is not None:
-        return collected(collect, func, operands, axes, size, call, place, options, name)
+        return collected(collect, given)
     are_arrays = not kwargs and len(operands) == len(args) and not _has_container(args)
     alike = ("vmap", out_dims) if are_arrays and type(out_dims) in (int, NoneType) else None
-    return run_map(func, operands, axes, size, call, place, options, name, alike=alike)
+    return given.run(alike=alike)
 
 
 def _told_not_mapped(args: Any, kwargs: Any, dims: list[int | None], position: int) -> str:

@@ -144,10 +144,16 @@ class Operation:
         op.results = self.results if results is None else results
         return op
 
-    def with_regions(self, regions: tuple[Graph, ...]) -> Operation:
-        """Return the same operation with regions that take and give the same types."""
+    def with_regions(
+        self, regions: tuple[Graph, ...], params: dict[str, Any] | None = None
+    ) -> Operation:
+        """Return the same operation with regions that take and give the same types.
+
+        Other parameters may come with them.
+        """
         known = self.signature
-        signature = Signature(known.primitive, known.params, known.types, regions, False)
+        params = known.params if params is None else params
+        signature = Signature(known.primitive, params, known.types, regions, False)
         return self.with_operands(self.operands, signature)
 
     def map_regions(self, change: Callable[[Graph], Graph]) -> Operation:

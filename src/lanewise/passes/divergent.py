@@ -11,13 +11,11 @@ from itertools import count
 
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Graph, Operation
-from lanewise.ir.types import symbols_in
 from lanewise.ops.control import carry_of
-from lanewise.passes.control import settled
 from lanewise.passes.lanes import Report
 from lanewise.passes.pipeline import DIVERGED
-from lanewise.passes.specialize import symbols_of
-from lanewise.passes.vectorize import Mapper, vectorize
+from lanewise.passes.specialize import symbols_of, symbols_of_values
+from lanewise.passes.vectorize import Mapper, settled, vectorize
 
 
 def batched_region(
@@ -58,6 +56,5 @@ def batched_loop(
 
 def fresh_symbol(graph: Graph) -> Dim:
     """Return a dimension that no type or parameter in a graph or its regions depends on."""
-    types = tuple([value.type for value in graph.inputs])
-    taken = symbols_in(types).union(*map(symbols_of, graph.walk()))
+    taken = symbols_of_values(graph.inputs).union(*map(symbols_of, graph.walk()))
     return Dim.symbol(next(n for i in count() if (n := f"live{i or ''}") not in taken))

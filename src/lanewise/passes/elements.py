@@ -25,33 +25,11 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, concatenate, reshape, slice_, update_slice
 from lanewise.ops.reduction import reduce
 from lanewise.ops.regions import example_type
+from lanewise.passes import rowwise
 from lanewise.passes.edges import shaped, sliced
 from lanewise.passes.lanes import record_map
 from lanewise.passes.numbers import neutral, number
-from lanewise.passes.rowwise import (
-    BINS,
-    LEAST,
-    Makers,
-    along,
-    common,
-    expected,
-    has_rows,
-    is_count,
-    is_elementwise,
-    is_inside,
-    is_large,
-    is_reduction,
-    is_rowwise,
-    is_total,
-    is_unreadable,
-    keeps_rows,
-    leading,
-    outer,
-    repeated,
-    rows,
-    viewed,
-    widest,
-)
+from lanewise.passes.rowwise import BINS, LEAST, Makers, expected
 
 #: An array of which another one's rows are parts, and the views that lead from it.
 _Origin: TypeAlias = tuple[Value, list[Operation]]
@@ -83,11 +61,11 @@ def _in_rows(graph: Graph) -> tuple[Graph, set[Operation]]:
     """
     makers = {value: op for op in graph.operations for value in op.results}
     found: set[Operation] = set()
-    if not any([is_inside(op, makers) for op in graph.operations]):
+    if not any([rowwise.is_inside(op, makers) for op in graph.operations]):
         return graph, found
 
     def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | None:
-        if not is_inside(op, makers):
+        if not rowwise.is_inside(op, makers):
             return None
         base, new = [values[value] for value in op.operands]
         first, *rest = op.params["index"]
@@ -122,35 +100,35 @@ class _Split:
         self.linked: dict[Operation, list[Operation | None]] = {}
         apart: set[Operation] = set()  # what reads views with gaps, or what is made of that
         for op in graph.operations:
-            if not is_rowwise(op) and op not in filled:
+            if not rowwise.is_rowwise(op) and op not in filled:
                 continue
             makers = [self.makers[value] for value in op.operands if value in self.makers]
-            is_apart = any([is_unreadable(value, self.makers) for value in op.operands])
+            is_apart = any([rowwise.is_unreadable(value, self.makers) for value in op.operands])
             if is_apart or any([maker in apart for maker in makers]):
                 apart.add(op)
                 continue
             sources = [self._source(op, place) for place in range(len(op.operands))]
             # A small operation may take the rows that another gives at once.
-            follows = any(sources) and expected(product(rows(op)[:1])) >= LEAST
-            if op in filled or is_large(op) or follows:
+            follows = any(sources) and expected(product(rowwise.rows(op)[:1])) >= LEAST
+            if op in filled or rowwise.is_large(op) or follows:
                 self.linked[op] = sources
 
     def _source(self, op: Operation, place: int) -> Operation | None:
         """Return the member that gives the rows which an operand's are parts of, if any."""
-        if not has_rows(op, place):
+        if not rowwise.has_rows(op, place):
             return None
-        maker = self.makers.get(viewed(op.operands[place], self.makers, True)[0])
-        if maker not in self.linked or (is_total(maker) and leading(maker)):
+        maker = self.makers.get(rowwise.viewed(op.operands[place], self.makers, True)[0])
+        if maker not in self.linked or (rowwise.is_total(maker) and rowwise.leading(maker)):
             return None
         return maker
 
     def _origin(self, op: Operation, place: int, own: set[Operation]) -> _Origin:
         """Return what an operand's rows are parts of, and by which views."""
         value = op.operands[place]
-        number = repeated(value, self.makers)
-        if number is not value or not has_rows(op, place):
+        number = rowwise.repeated(value, self.makers)
+        if number is not value or not rowwise.has_rows(op, place):
             return number, []
-        return viewed(value, self.makers, self.linked[op][place] in own)
+        return rowwise.viewed(value, self.makers, self.linked[op][place] in own)
 
     def steps(self) -> list[Operation | _Group]:
         """Return operations, and groups of them that become maps, in the order to record them."""
@@ -171,11 +149,11 @@ class _Split:
             for source in self.linked[op]:
                 if source is not None and stages[source] == stages[op]:
                     join(source, op)
-            if is_elementwise(op):
+            if rowwise.is_elementwise(op):
                 join(alike.setdefault((stages[op], op.results[0].type.shape), op), op)
             for place, value in enumerate(op.operands):
-                if has_rows(op, place):
-                    source = viewed(value, self.makers, False)[0], rows(op)
+                if rowwise.has_rows(op, place):
+                    source = rowwise.viewed(value, self.makers, False)[0], rowwise.rows(op)
                     join(alike.setdefault((stages[op], source), op), op)
         steps: dict[int, dict[int, Any]] = {}
         for op, stage in stages.items():
@@ -214,7 +192,7 @@ class _Split:
             if op in self.linked:
                 pairs = zip(op.operands, self.linked[op], strict=True)
                 stored.update([value for value, source in pairs if source is None])
-            elif not keeps_rows(op) or outer(op) or op.results[0] in stored:
+            elif not rowwise.keeps_rows(op) or rowwise.outer(op) or op.results[0] in stored:
                 stored.update(op.operands)
 
         def is_stored(op: Operation, but: Operation) -> bool:
@@ -223,7 +201,7 @@ class _Split:
             )
 
         for op in reversed(self.graph.operations):
-            if op not in users or is_reduction(op) or not stored.isdisjoint(op.results):
+            if op not in users or rowwise.is_reduction(op) or not stored.isdisjoint(op.results):
                 continue
             stage = min([stages[user] for user in users[op]])
             sources = {source for source in self.linked[op] if source is not None}
@@ -258,7 +236,7 @@ class _Map:
         self, builder: Builder, values: dict[Value, Value], makers: Makers, group: _Group
     ) -> None:
         self.builder, self.values, self.makers, self.group = builder, values, makers, group
-        shared = common([rows(op) for op in group.members])
+        shared = rowwise.common([rowwise.rows(op) for op in group.members])
         is_viewed = any([views for row in group.origins.values() for _, views in row])
         #: The axes of the map, by their sizes.
         self.shape = shared[:1] if is_viewed else shared
@@ -282,10 +260,10 @@ class _Map:
                     for op, one, two in zip(makers, results, rest, strict=True)
                 ]
         for op, value, result in zip(makers, self.group.given, results, strict=True):
-            if is_count(op):
+            if rowwise.is_count(op):
                 result = reduce(result, fn=np.add, axes=(0,), dtype=value.type.dtype)
                 result = elementwise(np.add)(self._outside(op.operands[0]), result)
-            elif is_total(op):
+            elif rowwise.is_total(op):
                 params = op.params
                 result = reduce(result, fn=params["fn"], axes=(0,), dtype=params["dtype"])
             self.values[value] = shaped(result, value.type.shape)
@@ -301,13 +279,13 @@ class _Map:
 
     def _block(self) -> int | None:
         """Return how many rows a block has; None if no rows are taken together."""
-        totals = [op for op in self.group.members if is_total(op)]
+        totals = [op for op in self.group.members if rowwise.is_total(op)]
         if not totals:
             return None
         size = expected(self.size)
-        row = max([expected(product(widest(op))) for op in self.group.members]) // size
+        row = max([expected(product(rowwise.widest(op))) for op in self.group.members]) // size
         most = min(max(row * size // _BLOCKS, _SHORT), _BLOCK)
-        bins = [expected(op.results[0].type.shape[0]) for op in totals if is_count(op)]
+        bins = [expected(op.results[0].type.shape[0]) for op in totals if rowwise.is_count(op)]
         most = max([most, *[BINS * count for count in bins]])
         most = max(min(most // max(row, 1), size // LEAST), 1)
         if isinstance(self.size, Dim):
@@ -329,7 +307,7 @@ class _Map:
                 operands = tuple([self._read(op, i, size) for i in range(len(op.operands))])
                 self.inner.location = op._place
                 results = self.inner.emit(op.primitive, operands, self._params(op))
-                if is_elementwise(op):  # all elements may be computed of one number
+                if rowwise.is_elementwise(op):  # all elements may be computed of one number
                     results = tuple(map(self._repeated, results, op.results))
                 self.inside.update(zip(op.results, results, strict=True))
         region = self.inner.finish([self.inside[value] for value in self.group.given])
@@ -344,25 +322,25 @@ class _Map:
     def _params(self, op: Operation) -> dict[str, Any]:
         """Return the parameters of an operation on rows, or blocks of rows."""
         gone, lead = len(self.shape), len(self.lead)
-        axis = along(op)
+        axis = rowwise.along(op)
         if axis is not None and isinstance(op.primitive.along, str):
             return {**op.params, op.primitive.along: axis - gone + lead}
         if op.primitive is update_slice:
             return {"index": (*[None] * lead, *op.params["index"][gone:])}
         if op.primitive is reduce:
             axes = [axis - gone + lead for axis in op.params["axes"] if axis >= gone]
-            return {**op.params, "axes": (*range(lead * is_total(op)), *axes)}
+            return {**op.params, "axes": (*range(lead * rowwise.is_total(op)), *axes)}
         return op.params
 
     def _read(self, op: Operation, place: int, size: DimLike) -> Value:
         """Return an operand within the map."""
-        if is_count(op) and place == 0:
+        if rowwise.is_count(op) and place == 0:
             # The whole array, to which numbers are added, comes in behind.
             dtype, shape = op.results[0].type.dtype, op.results[0].type.shape
             return broadcast_to(number(neutral(np.add, dtype), dtype), shape=shape)
         source, views = self.group.origins[op][place]
         is_number = product(source.type.shape) == 1
-        if is_number or not has_rows(op, place):
+        if is_number or not rowwise.has_rows(op, place):
             found = self._whole(op, place, source)
         else:
             found = self.inside.get(source)
@@ -370,7 +348,7 @@ class _Map:
         for view in views:
             self.inner.location = view._place
             found = self._viewed(view, found)
-        if is_number and not is_elementwise(op):
+        if is_number and not rowwise.is_elementwise(op):
             return self._repeated(found, op.operands[place])
         return found
 
@@ -390,7 +368,7 @@ class _Map:
 
     def _part(self, source: Value, views: Sequence[Operation], size: DimLike) -> Value:
         """Return the rows that the map has of an array, some of which views take."""
-        cuts = tuple([cut for view in views if (cut := outer(view)) is not None])
+        cuts = tuple([cut for view in views if (cut := rowwise.outer(view)) is not None])
 
         def made() -> Value:
             x = self.values[source]
@@ -410,8 +388,7 @@ class _Map:
             with building(self.builder):
                 value = made()
             self.taken.append((value, axis))
-            type_ = value.type if axis is None else example_type(value.type, 0)
-            known = self.parts[key] = self.inner.input(type_)
+            known = self.parts[key] = self.inner.input(example_type(value.type, axis))
         return known
 
     def _viewed(self, view: Operation, x: Value) -> Value:
@@ -424,7 +401,7 @@ class _Map:
 
 def _flat(op: Operation, result: Value) -> Value:
     """Return blocks of rows as rows; a total of each block is one row."""
-    if is_total(op):
+    if rowwise.is_total(op):
         return result
     lead, block, *rest = result.type.shape
     return shaped(result, (lead * block, *rest))

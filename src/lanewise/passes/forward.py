@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
-import numpy as np
-
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import is_elementwise, may_fail
 from lanewise.ops.movement import reshape
 from lanewise.ops.paths import integers_of, step_shape, update_view
+from lanewise.passes.numbers import literal
 from lanewise.passes.paths import Ends, Masks, View, target_of, view_through
 from lanewise.passes.prune import substituted
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
@@ -70,12 +68,11 @@ def _read(graph: Graph) -> Graph:
 
 def _is_there(op: Operation, views: dict[Value, View], before: Operation | None) -> bool:
     """Whether what an operation writes to an array is what that holds there already."""
-    view = views.get(op.operands[1])
-    if view is not None and view[0] is op.operands[0] and view[1:] == target_of(op):
+    target, values, *_ = op.operands
+    view = views.get(values)
+    if view is not None and view[0] is target and view[1:] == target_of(op):
         return True
-    return (
-        before is not None and _is_same_place(before, op) and before.operands[1] is op.operands[1]
-    )
+    return before is not None and _is_same_place(before, op) and before.operands[1] is values
 
 
 def _is_same_place(before: Operation, op: Operation) -> bool:
@@ -156,9 +153,9 @@ def _checked(graph: Graph) -> set[tuple[Value, DimLike]]:
             found.add((index, size))
 
     for op in graph.operations:
-        if op.primitive is constant and not op.results[0].type.shape:
-            data = np.frombuffer(op.params["data"], op.results[0].type.dtype)
-            known[op.results[0]] = int(data[0]) if data.dtype.kind in "iu" else -1
+        data = literal(op)
+        if data is not None and not data.ndim and data.dtype.kind in "iu":
+            known[op.results[0]] = int(data)
         elif op.primitive.indices is not None:
             sizes = op.operands[0].type.shape[op.params["axis"] :]
             indices = op.operands[op.primitive.indices :]

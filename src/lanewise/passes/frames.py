@@ -13,7 +13,7 @@ from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import LOOPS
 from lanewise.ops.regions import example_type
-from lanewise.passes.numbers import INT, integer
+from lanewise.passes.numbers import INTEGER, integer
 
 #: Where a source of a turn lies outside of it; see `Frame.source`.
 Key: TypeAlias = tuple[Any, ...]
@@ -120,7 +120,7 @@ class Frame:
     def _type_of(self, key: Key) -> Any:
         """Return the type of one turn's entry of a source."""
         if key[0] == "turn":
-            return array_type(INT, ())
+            return INTEGER
         if key[0] == "along":
             return example_type(key[1].type, key[2])
         if key[0] != "cell":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
@@ -111,14 +111,3 @@ class OpenRegion:
                 for lane, want in zip(self.outputs, wanted, strict=True)
             ]
         return self.builder.finish(outputs)
-
-
-class Pushing(Protocol):
-    """A map that is being pushed into operations, as the lowering of control flow sees it."""
-
-    size: DimLike
-    fallback: bool
-
-    def region(self, graph: Graph, mapped: Sequence[bool]) -> OpenRegion:
-        """Return a region with the map pushed into it, its inputs `mapped` or not."""
-        ...

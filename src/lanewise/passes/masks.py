@@ -7,8 +7,7 @@ pays for what costs little; else only the elements are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,15 @@ from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import symbols_in
 from lanewise.ops.checks import checked
 from lanewise.ops.creation import dimension, iota
-from lanewise.ops.elementwise import elementwise, loop_dtypes, where
-from lanewise.ops.facts import is_elementwise, is_quiet, may_fail
+from lanewise.ops.elementwise import elementwise, where
+from lanewise.ops.facts import ask, is_elementwise, is_quiet, may_fail
 from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import broadcast_to, cast, reshape, slice_
 from lanewise.ops.reduction import reduce
 from lanewise.ops.searching import flatnonzero
-from lanewise.ops.ufuncs import instructions
 from lanewise.passes.numbers import neutral, number
 from lanewise.passes.paths import is_by_ones
-from lanewise.passes.specialize import all_symbols_of, replaced
+from lanewise.passes.specialize import all_symbols_of, replaced, symbols_of_values
 
 #: What costs more for an element is computed of those that are chosen alone.
 MOST_INSTRUCTIONS = 8
@@ -37,13 +35,10 @@ _INTP = np.dtype(np.intp)
 def under_masks(graph: Graph) -> Graph:
     """Return the graph with sums and writes of what masks choose taken of whole arrays."""
     operations = [op.map_regions(under_masks) for op in graph.operations]
-    if any([new is not op for new, op in zip(operations, graph.operations, strict=True)]):
-        graph = Graph(graph.inputs, operations, graph.outputs)
-    for op in graph.operations:
-        if op.primitive.is_definition:
-            part = _Part.of(graph, op)
-            if part is not None:
-                graph = part.whole()
+    graph = Graph(graph.inputs, operations, graph.outputs)
+    for size in [op.params["size"] for op in operations if op.primitive.is_definition]:
+        part = _Part.of(graph, size)
+        graph = graph if part is None else part.whole()
     return graph
 
 
@@ -59,18 +54,14 @@ class _Part:
         (self.size,) = self.mask.type.shape
         members = [op for op in graph.operations if self.name in all_symbols_of(op)]
         self.values: dict[Value, Value] = {}
-        #: The methods that record what has the size of whole arrays. (Bound ones would be a cycle.)
-        self.rules = {
-            op: self._rule(op) for op in members if op is not definition and op not in places
-        }
+        self.members = {op for op in members if op is not definition and op not in places}
         self.is_quiet = all([is_quiet(op) for op in members if is_elementwise(op)])
 
     @classmethod
-    def of(cls, graph: Graph, definition: Operation) -> _Part | None:
-        """Return what a definition is of, None unless all that has the size can be rewritten."""
-        size = definition.params["size"]
-        types = tuple([value.type for value in graph.outputs])
-        if not isinstance(size, Dim) or not symbols_in(types).isdisjoint(symbols(size)):
+    def of(cls, graph: Graph, size: DimLike) -> _Part | None:
+        """Return what has a size that the graph defines, None unless all of it can be rewritten."""
+        given = symbols_of_values(graph.outputs)
+        if not isinstance(size, Dim) or not given.isdisjoint(symbols(size)):
             return None
         places = [
             op
@@ -79,8 +70,10 @@ class _Part:
         ]
         if not places or len({op.operands[0] for op in places}) != 1:
             return None
+        definitions = [op for op in graph.operations if op.primitive.is_definition]
+        definition = next(op for op in definitions if op.params["size"] == size)
         part = cls(graph, definition, places)
-        return part if part.rules and None not in part.rules.values() else None
+        return part if part.members and all(map(part._may_be_whole, part.members)) else None
 
     def _axis(self, value: Value) -> int | None:
         """Return which axis of a value has the size: -1 for none, None where it is no plain one."""
@@ -90,30 +83,24 @@ class _Part:
             return None
         return own[0] if own else -1
 
-    def _rule(self, op: Operation) -> Callable[..., Value] | None:
-        """Return what records an operation of whole arrays, given its operands; None if nothing."""
+    def _may_be_whole(self, op: Operation) -> bool:
+        """Whether an operation of whole arrays gives what stands for its results."""
         axes = list(map(self._axis, op.operands))
         if op.regions or None in (*axes, *map(self._axis, op.results)):
-            return None
+            return False
         reads = [value in self.places for value in op.operands]
         if op.primitive is dimension:
-            return _Part._count if op.params["size"] == self.definition.params["size"] else None
+            return op.params["size"] == self.definition.params["size"]
         if op.primitive is gather or op.primitive is scatter:
-            axis, is_gather = op.params["axis"], op.primitive is gather
-            is_along = axes[0] == -1 and op.operands[0].type.shape[axis] == self.size
-            if not is_along or op.params.get("fn") is not None:
-                return None
-            if reads != ([False, True] if is_gather else [False, False, True]):
-                return None
-            return partial(_Part._read if is_gather else _Part._written, axis=axis)
+            is_whole = axes[0] == -1 and op.operands[0].type.shape[op.params["axis"]] == self.size
+            wanted = [False, True] if op.primitive is gather else [False, False, True]
+            return is_whole and op.params.get("fn") is None and reads == wanted
         if is_elementwise(op) and any(reads) and not is_quiet(op):
-            return None
+            return False
         if op.primitive is reduce:
-            dtype, fn = op.operands[0].type.dtype, op.params["fn"]
-            is_known = dtype.kind in "biuf" and neutral(fn, dtype) is not None
-            is_total = axes[0] != -1 and axes[0] in op.params["axes"]
-            return partial(_Part._total if is_total else _Part._same, op=op) if is_known else None
-        return partial(_Part._same, op=op) if self._is_same(op) else None
+            dtype = op.operands[0].type.dtype
+            return dtype.kind in "biuf" and neutral(op.params["fn"], dtype) is not None
+        return self._is_same(op)
 
     def _is_same(self, op: Operation) -> bool:
         """Whether an operation does to whole arrays what it does to the part."""
@@ -132,7 +119,9 @@ class _Part:
             return False
         if op.primitive is broadcast_to:
             return True
-        return is_elementwise(op) and not may_fail(op) and _cost(op) <= MOST_INSTRUCTIONS
+        if not is_elementwise(op) or may_fail(op):
+            return False
+        return ask(op.primitive.instructions, op) <= MOST_INSTRUCTIONS
 
     def _is_repeated(self, value: Value, result: Value) -> bool:
         """Whether an operand has the size where its result has it, or is one for all of that.
@@ -150,7 +139,7 @@ class _Part:
         """Return the graph with whole arrays in the place of the parts."""
         are_read = any(
             not self.places.isdisjoint(op.operands)
-            for op in self.rules
+            for op in self.members
             if op.primitive is not gather and op.primitive is not scatter
         )
 
@@ -161,22 +150,23 @@ class _Part:
             if not self.places.isdisjoint(op.results):
                 # Where nobody reads the places, anything stands for them.
                 return [iota(length=self.size, dtype=_INTP) if are_read else values[self.mask]]
-            if op not in self.rules:
-                return None
-            record = self.rules[op]
-            assert record is not None
-            return [record(self, *[values[value] for value in op.operands])]
+            return [self._recorded(op)] if op in self.members else None
 
         return self.graph.rewritten(rule)
 
-    def _same(self, *operands: Value, op: Operation) -> Value:
+    def _recorded(self, op: Operation) -> Value:
+        """Record an operation on whole arrays."""
+        operands = [self.values[value] for value in op.operands]
+        if op.primitive is dimension:
+            return self._count()
+        if op.primitive is gather:
+            return operands[0] if self.is_quiet else self._filled(operands[0], op.params["axis"])
+        if op.primitive is scatter:
+            x, values, _ = operands
+            return where(self._aligned(op.params["axis"], x), values, x)
+        if op.primitive is reduce and self._axis(op.operands[0]) in op.params["axes"]:
+            return self._total(operands[0], op)
         return op.primitive(*operands, **replaced(op.params, {self.name: self.size}))
-
-    def _read(self, x: Value, _: Value, axis: int) -> Value:
-        return x if self.is_quiet else self._filled(x, axis)
-
-    def _written(self, x: Value, values: Value, _: Value, axis: int) -> Value:
-        return where(self._aligned(axis, x), values, x)
 
     def _count(self) -> Value:
         return cast(self.values[self.definition.operands[0]], dtype=_INTP)
@@ -212,12 +202,3 @@ class _Part:
         if fn is np.add and of_none.kind == "f":  # adding -0.0 changes nothing; of none it is 0.0
             return where(self._is_any(), result, number(0, of_none))
         return result
-
-
-def _cost(op: Operation) -> int:
-    """Return about how many instructions an elementwise operation takes for an element."""
-    fn = op.primitive.ufunc
-    if fn is None:
-        return 1
-    given = tuple([value.type.dtype for value in op.operands])
-    return instructions(fn, loop_dtypes(fn, given, op.params.get("dtype")))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from lanewise.ir.dims import symbols
-from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import symbols_in
-from lanewise.passes.specialize import symbols_of
+from lanewise.ir.graph import Graph, Operation
+from lanewise.passes.specialize import symbols_of, symbols_of_values
 
 
 def order_by_sizes(graph: Graph) -> Graph:
@@ -14,7 +13,7 @@ def order_by_sizes(graph: Graph) -> Graph:
     Of a stacked list only running it tells how long it is. Nothing but its place in the recorded
     order says that zeros of that length come later, and gathering kernels may move them.
     """
-    known = _symbols(graph.inputs)
+    known = symbols_of_values(graph.inputs)
     if all([symbols_of(op) <= known for op in graph.operations]):
         return graph
     makers: dict[str, Operation] = {}
@@ -23,7 +22,7 @@ def order_by_sizes(graph: Graph) -> Graph:
         if op.primitive.is_definition:
             makers |= dict.fromkeys(symbols(op.params["size"]), op)
         elif not op.regions and "size" in op.params:
-            for name in _symbols(op.results) - _symbols(op.operands) - known:
+            for name in symbols_of_values(op.results) - symbols_of_values(op.operands) - known:
                 makers.setdefault(name, op)
     of_value = {value: op for op in graph.operations for value in op.results}
     done: dict[Operation, None] = {}
@@ -41,8 +40,3 @@ def order_by_sizes(graph: Graph) -> Graph:
         else:
             done[stack.pop()] = None
     return Graph(graph.inputs, list(done), graph.outputs)
-
-
-def _symbols(values: tuple[Value, ...]) -> frozenset[str]:
-    """Return the symbols of the dimensions of values."""
-    return symbols_in(tuple([value.type for value in values]))

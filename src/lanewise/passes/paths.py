@@ -9,26 +9,29 @@ with an n that is data, become ends: loops over what they let through run betwee
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import ArrayType
-from lanewise.ops.creation import constant, iota
+from lanewise.ir.types import ArrayType, array_type
+from lanewise.ops.creation import iota
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import USUAL
 from lanewise.ops.movement import reshape, transpose, update_slice
 from lanewise.ops.paths import Path, Step, between, update_view
-from lanewise.passes.numbers import integer
+from lanewise.passes.numbers import INT, integer, literal
 from lanewise.passes.simplify import eliminate_dead
 
 #: Views of views of views are followed for so many steps, so that long chains take no longer.
 MOST_STEPS = 8
 #: An array, and how to get from it to a view: steps, and the integers that they take.
 View = tuple[Value, Path, tuple[Value, ...]]
+#: Records another form of an operation on what its operands have become; None where it has none.
+Recorder: TypeAlias = Callable[[Operation, Mapping[Value, Value]], Value | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def direct(graph: Graph, most: int) -> Graph:
 
     Arrays of at most so many elements are left as they are.
     """
-    return _rewritten(graph, most, _Chains)
+    return _rewritten(graph, most, lambda graph: _Chains(graph).recorded)
 
 
 def bounded(graph: Graph, most: int) -> Graph:
@@ -75,15 +78,15 @@ def bounded(graph: Graph, most: int) -> Graph:
 
     Arrays of at most so many elements are left as they are.
     """
-    return _rewritten(graph, most, _Bounds)
+    return _rewritten(graph, most, _bounds_of)
 
 
-def _rewritten(graph: Graph, most: int, known: type[_Chains | _Bounds]) -> Graph:
-    """Return the graph with large arrays as what is known of it records them, where it does."""
-    recorded = known(graph).recorded
+def _rewritten(graph: Graph, most: int, recorder: Callable[[Graph], Recorder]) -> Graph:
+    """Return the graph with large arrays as a recorder for it records them, where it does."""
+    recorded = recorder(graph)
 
     def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
-        op, found = op.map_regions(lambda region: _rewritten(region, most, known)), None
+        op, found = op.map_regions(lambda region: _rewritten(region, most, recorder)), None
         # What is written may be of an unknown size: then it is not kept in registers either.
         if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
             found = recorded(op, values)
@@ -159,28 +162,24 @@ class Masks:
 
 def _is_integer(made: Operation | None, value: int) -> bool:
     """Whether an operation gives a certain integer of 64 bits."""
-    if made is None or made.primitive is not constant or made.results[0].type.dtype != np.int64:
-        return False
-    return made.params["data"] == np.array(value, np.int64).tobytes()
+    found = literal(made)
+    return found is not None and found.dtype == INT and not found.ndim and found == value
 
 
-class _Bounds:
-    """Which choices of a graph take what lies between two numbers."""
+def _bounds_of(graph: Graph) -> Recorder:
+    """Return what records choices that take what lies between two numbers."""
+    masks = Masks(graph)
 
-    def __init__(self, graph: Graph) -> None:
-        self.masks = Masks(graph)
-
-    def recorded(self, op: Operation, values: Mapping[Value, Value]) -> Value | None:
-        """Record a choice as such; None where it is none."""
+    def recorded(op: Operation, values: Mapping[Value, Value]) -> Value | None:
         if op.primitive is not where:
             return None
         condition, x, fill = op.operands
-        ends = self.masks.on(condition, op.results[0])
-        if ends is None or x.type is not op.results[0].type or fill.type.shape:
-            return None
-        if fill.type.dtype != x.type.dtype:
+        ends, type_ = masks.on(condition, op.results[0]), op.results[0].type
+        if ends is None or x.type is not type_ or fill.type is not array_type(type_.dtype, ()):
             return None
         return between(values[x], *ends.recorded(values), values[fill], axis=ends.axis)
+
+    return recorded
 
 
 class _Chains:
@@ -252,29 +251,15 @@ class _Chains:
         )
 
 
-def step_of_view(op: Operation) -> Step | None:
-    """Return the step that an operation takes from its first operand to a view of it, if it does.
-
-    The other operands are the integers that the step takes.
-    """
-    if op.primitive.step is None:
-        return None
-    if any([value.type.shape for value in op.operands[1:]]):
-        return None
-    if op.primitive is reshape and not is_by_ones(op):
-        return None
-    return _step(op)
-
-
 def view_through(op: Operation, views: Mapping[Value, View]) -> View | None:
     """Return the view that an operation gives, where others are known: None where it gives none."""
-    step = step_of_view(op)
-    if step is None:
+    is_view = op.primitive.step is not None and (op.primitive is not reshape or is_by_ones(op))
+    if not is_view or any([value.type.shape for value in op.operands[1:]]):
         return None
     base, path, integers = views.get(op.operands[0], (op.operands[0], (), ()))
     if len(path) >= MOST_STEPS:
         base, path, integers = op.operands[0], (), ()
-    return base, (*path, step), (*integers, *op.operands[1:])
+    return base, (*path, _step(op)), (*integers, *op.operands[1:])
 
 
 def target_of(op: Operation) -> tuple[Path, tuple[Value, ...]] | None:

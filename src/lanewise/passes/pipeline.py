@@ -71,11 +71,7 @@ def partition(graph: Graph, into_kernels: Rewrite) -> Graph:
     return into_kernels(graph)
 
 
-RECORDED = Pipeline(
-    "recorded",
-    Step(inline),
-    Step(write_parts),
-)
+RECORDED = Pipeline("recorded", Step(inline), Step(write_parts))
 INTERPRETED = Pipeline(
     "interpreted",
     Step(inline),
@@ -94,39 +90,23 @@ TIDIED = Pipeline(
     Step(under_masks),
     Step(reshape_late),
 )
-MANY = Pipeline(
-    "many",
-    Step(spread_batches, ("runs_in_lanes",)),
-)
-ONE_BY_ONE = Pipeline(
-    "one_by_one",
-    Step(one_by_one),
-)
+MANY = Pipeline("many", Step(spread_batches, ("runs_in_lanes",)))
+ONE_BY_ONE = Pipeline("one_by_one", Step(one_by_one))
 EXAMPLE = Pipeline(
     "example",
     Step(spread, ("fastmath",)),
     Step(over_elements, ("fastmath",)),
     Step(interchanged),
 )
-OUTLINED = Pipeline(
-    "outlined",
-    Step(as_maps),
-    Step(partition, ("into_kernels",)),
-)
+OUTLINED = Pipeline("outlined", Step(as_maps), Step(partition, ("into_kernels",)))
 KERNEL = Pipeline(
     "kernel",
-    Step(eliminate_dead),
     Step(direct, ("most",)),
     Step(forwarded),
     Step(scalar_replaced),
     Step(bounded, ("most",)),
 )
-DIVERGED = Pipeline(
-    "diverged",
-    Step(inline_left),
-    Step(merge_repeated),
-    Step(eliminate_dead),
-)
+DIVERGED = Pipeline("diverged", Step(inline_left), Step(merge_repeated), Step(eliminate_dead))
 PIPELINES = (
     RECORDED, INTERPRETED, TIDIED, MANY, ONE_BY_ONE, EXAMPLE, OUTLINED, KERNEL, DIVERGED,
 )  # fmt: skip

@@ -9,18 +9,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from lanewise.ir.graph import Graph, Operation, Signature, Value
 from lanewise.ir.types import TokenType
-from lanewise.ops.control import BRANCHES, scan, while_
+from lanewise.ops.control import BRANCHES, LOOPS, carry_of, scan, while_
 from lanewise.ops.movement import broadcast_to
 from lanewise.ops.regions import DIVERGENT, PARALLEL, map_
 
 
-@dataclass(slots=True)
 class _Form:
     """How operands, the inputs and outputs of regions, and results belong together.
 
@@ -30,28 +28,13 @@ class _Form:
     outputs of ``tests`` are not the results; those of ``regions`` are.
     """
 
-    given: tuple[Value, ...]
-    operands: tuple[Value, ...]
-    carry: range
-    slices: range
-    tests: list[Graph]
-    regions: list[Graph]
-
-    @staticmethod
-    def of(op: Operation) -> _Form:
-        given = int(op.primitive in BRANCHES)
-        operands = op.operands[given:]
-        first = op.params.get("captures", len(operands))
-        last = first + op.params.get("carry", len(operands) - first)
-        tests = int(op.primitive is while_)
-        return _Form(
-            op.operands[:given],
-            operands,
-            range(first, last),
-            range(last, len(operands)),
-            list(op.regions[:tests]),
-            list(op.regions[tests:]),
-        )
+    def __init__(self, op: Operation) -> None:
+        given, tests = int(op.primitive in BRANCHES), int(op.primitive is while_)
+        self.given, self.operands = op.operands[:given], op.operands[given:]
+        count = len(self.operands)
+        place = carry_of(op) if op.primitive in LOOPS else slice(count, count)
+        self.carry, self.slices = range(place.start, place.stop), range(place.stop, count)
+        self.tests, self.regions = list(op.regions[:tests]), list(op.regions[tests:])
 
     def rewrite(self, change: Callable[[Graph], Graph]) -> None:
         self.tests = [change(region) for region in self.tests]
@@ -69,7 +52,7 @@ def prune(
     if op.primitive is map_ and op.params["order"] == PARALLEL:
         # It will be lowered, and the size of a chunk is read off the operands.
         return [op.with_regions((simplify(op.regions[0]),))], {}
-    form = _Form.of(op)
+    form = _Form(op)
     form.rewrite(simplify)
     needed = [result in used or isinstance(result.type, TokenType) for result in op.results]
     fixed = _merge_operands(op, form)

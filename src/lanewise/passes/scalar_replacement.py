@@ -18,23 +18,17 @@ import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, never_below, substitute, symbols
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
-from lanewise.ir.types import array_type
 from lanewise.ops.control import LOOPS, carry_of, cond, scan
-from lanewise.ops.creation import constant, iota
 from lanewise.ops.elementwise import elementwise
-from lanewise.ops.exact import exact
 from lanewise.ops.indexing import gather
-from lanewise.ops.movement import slice_
 from lanewise.ops.paths import Path
-from lanewise.passes.numbers import INT, integer, number
+from lanewise.passes.numbers import INTEGER, arithmetic, counted, integer, number
 from lanewise.passes.paths import View, target_of, view_through
 from lanewise.passes.simplify import eliminate_dead
 
-#: What integers that lead to places are.
-INTEGER = array_type(INT, ())
 #: So many numbers are handed on beside an array: more would not stay in registers.
 MOST = 4
-#: A sum of more terms is taken as a whole, so that long ones take no longer.
+#: A sum of more terms is taken as a whole, so that long ones take no longer, and so is a product.
 FEW = 8
 
 
@@ -59,31 +53,22 @@ def scalar_replaced(graph: Graph) -> Graph:
 
     Its writes are those that `direct` gives.
     """
-    found = _replaced(graph)
-    return graph if found is graph else eliminate_dead(found)
-
-
-def _replaced(graph: Graph) -> Graph:
-    """Return the graph so, with what nobody needs any more; itself where nothing is carried."""
     makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
-    is_changed = False
 
-    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | Operation | None:
-        nonlocal is_changed
-        regions = tuple([_replaced(region) for region in op.regions])
-        if any([new is not old for new, old in zip(regions, op.regions, strict=True)]):
-            op, is_changed = op.with_regions(regions), True
+    def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | Operation:
+        op = op.map_regions(scalar_replaced)
         if op.primitive not in LOOPS or op.must_run:
             return op
-        reads = list(_Turns(op, makers).reads())
-        firsts = [_alone(op, read.value) for read in reads]
-        if not reads or any([each.must_run for first in firsts for each in first.operations]):
+        reads, body = list(_Turns(op, makers).reads()), op.regions[-1]
+        first = Graph(body.inputs, body.operations, [read.value for read in reads])
+        first = eliminate_dead(first, is_within=True)
+        if not reads or any([each.must_run for each in first.operations]):
             return op
-        is_changed = True
-        return _recorded(op, reads, firsts, [values[value] for value in op.operands])
+        return _recorded(op, reads, first, [values[value] for value in op.operands])
 
-    found = graph.rewritten(rule) if any([op.regions for op in graph.operations]) else graph
-    return found if is_changed else graph
+    if not any([op.primitive in LOOPS for op in graph.walk()]):
+        return graph
+    return eliminate_dead(graph.rewritten(rule))
 
 
 class _Turns:
@@ -110,9 +95,9 @@ class _Turns:
         for value, given in zip(
             inputs[self.carry.stop :], op.operands[self.carry.stop :], strict=True
         ):
-            by = _step(given, makers)
-            if by is not None:
-                self.next[_name(value)] = self.integer(value) + by * step
+            count = counted(given, makers)
+            if count is not None:
+                self.next[_name(value)] = self.integer(value) + count[0] * step
         stays = {*inputs[: self.carry.start]}
         for each in self.body.operations:
             if stays.issuperset(each.operands) and not each.must_run:
@@ -124,21 +109,11 @@ class _Turns:
         return self._integers.get(value, Dim.symbol(_name(value)))
 
     def _polynomial(self, value: Value, made: Operation) -> DimLike:
-        itself = Dim.symbol(_name(value))
-        if any([each.type is not INTEGER for each in (value, *made.operands)]):
-            return itself
-        if made.primitive is constant:
-            return int(np.frombuffer(made.params["data"], INT)[0])
-        fn = made.params["fn"] if made.primitive is exact else made.primitive.ufunc
-        operands = [self.integer(operand) for operand in made.operands]
-        found: DimLike = itself
-        if fn is np.add:
-            found = operands[0] + operands[1]
-        elif fn is np.subtract:
-            found = operands[0] - operands[1]
-        elif fn is np.multiply and not all([isinstance(x, Dim) for x in operands]):
-            found = operands[0] * operands[1]
-        return itself if isinstance(found, Dim) and len(found.terms) > FEW else found
+        found = arithmetic(made, [self.integer(operand) for operand in made.operands])
+        is_long = isinstance(found, Dim) and (
+            len(found.terms) > FEW or any([len(factors) > 1 for factors, _ in found.terms])
+        )
+        return Dim.symbol(_name(value)) if found is None or is_long else found
 
     def reads(self) -> Iterator[_Read]:
         """Give what turns read that is known from the turn before."""
@@ -208,34 +183,13 @@ def _name(value: Value) -> str:
     return f"%{value.index}"
 
 
-def _step(value: Value, makers: dict[Value, Operation]) -> int | None:
-    """Return by how much the integers of an array grow, if by as much from each to the next."""
-    made = makers.get(value)
-    if made is None or value.type.ndim != 1:
-        return None
-    if made.primitive is iota:
-        return 1
-    if made.primitive is slice_:
-        inner = _step(made.operands[0], makers)
-        (part,) = made.params["index"]
-        return inner if inner is None or part is None else inner * part[2]
-    return None
-
-
-def _alone(op: Operation, value: Value) -> Graph:
-    """Return of a loop's body what computes one value."""
-    body = op.regions[-1]
-    return eliminate_dead(Graph(body.inputs, body.operations, [value]), is_within=True)
-
-
 def _recorded(
-    op: Operation, reads: Sequence[_Read], firsts: Sequence[Graph], operands: Sequence[Value]
+    op: Operation, reads: Sequence[_Read], first: Graph, operands: Sequence[Value]
 ) -> Sequence[Value]:
     """Record a loop that carries what is read, on what its operands have become."""
     carry, outer = carry_of(op), current_builder()
     count = carry.stop - carry.start
-    first = _first(op, firsts, operands)
-    given = (*operands[: carry.stop], *first, *operands[carry.stop :])
+    given = (*operands[: carry.stop], *_first(op, first, operands), *operands[carry.stop :])
     *tests, body = op.regions
     regions = [_region(test, carry, reads, is_body=False) for test in tests]
     regions.append(_region(body, carry, reads, is_body=True))
@@ -249,15 +203,9 @@ def _recorded(
 
 def _region(region: Graph, carry: slice, reads: Sequence[_Read], *, is_body: bool) -> Graph:
     """Return the body of a loop, or its test, where the loop carries what is read."""
-    builder = Builder()
-    values: dict[Value, Value] = {}
-
-    def take(inputs: Sequence[Value]) -> None:
-        values.update({value: builder.input(value.type) for value in inputs})
-
-    take(region.inputs[: carry.stop])
-    take([read.value for read in reads])
-    take(region.inputs[carry.stop :])
+    builder, inputs = Builder(), list(region.inputs)
+    inputs[carry.stop : carry.stop] = [read.value for read in reads]
+    values = {value: builder.input(value.type) for value in inputs}
     for op in region.operations:
         if values.keys().isdisjoint(op.results):
             builder.copy(op, values)
@@ -268,15 +216,14 @@ def _region(region: Graph, carry: slice, reads: Sequence[_Read], *, is_body: boo
     return builder.finish(outputs)
 
 
-def _first(op: Operation, firsts: Sequence[Graph], operands: Sequence[Value]) -> Sequence[Value]:
+def _first(op: Operation, first: Graph, operands: Sequence[Value]) -> Sequence[Value]:
     """Record what the first turn reads; where there may be none, only if there is one."""
     carry = carry_of(op)
 
     def read(*given: Value) -> list[Value]:
         place = op.params["length"] - 1 if op.params.get("reverse") else 0
         slices = [gather(x, integer(place), axis=0) for x in given[carry.stop :]]
-        taken = [*given[: carry.stop], *slices]
-        return [current_builder().inline(first, taken)[0] for first in firsts]
+        return current_builder().inline(first, [*given[: carry.stop], *slices])
 
     if op.primitive is scan:
         length = op.params["length"]
@@ -286,7 +233,7 @@ def _first(op: Operation, firsts: Sequence[Graph], operands: Sequence[Value]) ->
     else:
         (takes,) = current_builder().inline(op.regions[0], operands)
     regions = []
-    for rule in (read, lambda *_: [number(0, first.outputs[0].type.dtype) for first in firsts]):
+    for rule in (read, lambda *_: [number(0, value.type.dtype) for value in first.outputs]):
         inner = Builder()
         inner.location = op._place
         given = [inner.input(value.type) for value in operands]

@@ -24,6 +24,7 @@ from lanewise.ops.creation import constant
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.ops.facts import is_quiet
 from lanewise.ops.movement import cast
+from lanewise.passes.numbers import literal
 
 #: How many operations a branch may have, and how many results may be numbers, chosen by `where`.
 MOST_OPERATIONS = 8
@@ -73,9 +74,9 @@ def _choose(op: Operation, operands: Sequence[Value]) -> list[Value]:
     builder = current_builder()
     found = [builder.inline(region.rewritten(_chosen_within), rest) for region in op.regions]
     truths = {
-        made.results[0]: bool(_data(made))
+        made.results[0]: bool(data)
         for made in builder.operations
-        if made.primitive is constant and made.results[0].type.dtype.kind == "b"
+        if (data := literal(made)) is not None and data.dtype.kind == "b"
     }
     builder.location = op._place
     return [_chosen(pred, a, b, truths) for a, b in zip(*found, strict=True)]
@@ -114,10 +115,6 @@ def _call(fn: np.ufunc, *operands: Value) -> Value:
     return elementwise(fn)(*operands, dtype=None)
 
 
-def _data(op: Operation) -> np.ndarray:
-    return op.primitive.numpy(**op.params)
-
-
 # --- what is quiet --------------------------------------------------------------------------------
 
 
@@ -126,8 +123,8 @@ def _is_quiet(graph: Graph, varying: set[Value]) -> bool:
     varying = set(varying)
     constants: dict[Value, np.ndarray] = {}
     for op in graph.operations:
-        if op.primitive is constant:
-            constants[op.results[0]] = _data(op)
+        if (data := literal(op)) is not None:
+            constants[op.results[0]] = data
             continue
         varies = not varying.isdisjoint(op.operands)
         if not all(_is_number(value.type) for value in (*op.operands, *op.results)):

@@ -9,10 +9,9 @@ from collections.abc import Hashable
 from functools import partial
 
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ir.types import symbols_in
 from lanewise.ops.custom import WHOLE
 from lanewise.passes.prune import prune, substituted
-from lanewise.passes.specialize import all_symbols_of, defined_sizes
+from lanewise.passes.specialize import all_symbols_of, defined_sizes, symbols_of_values
 
 
 def merge_repeated(graph: Graph) -> Graph:
@@ -71,8 +70,4 @@ def _used_sizes(graph: Graph) -> frozenset[str]:
     if not sizes:
         return sizes
     others = [op for op in graph.operations if not op.primitive.is_definition]
-    return sizes.intersection(
-        symbols_in(tuple([value.type for value in graph.outputs])).union(
-            *map(all_symbols_of, others)
-        )
-    )
+    return sizes & symbols_of_values(graph.outputs).union(*map(all_symbols_of, others))

@@ -8,6 +8,7 @@ finds kernels in maps finds them here. The interpreter runs the graph as it was 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from itertools import groupby
 
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, symbols_in
@@ -19,7 +20,7 @@ from lanewise.passes.batches import count_maps
 from lanewise.passes.lanes import isolated, record_map
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.rowwise import FEWEST
-from lanewise.passes.specialize import defined_sizes, symbols_of, unknown_sizes
+from lanewise.passes.specialize import symbols_of, unknown_sizes
 
 #: Arrays of more elements than this are large.
 LARGE = 1024
@@ -32,7 +33,7 @@ def as_maps(graph: Graph) -> Graph:
     those of sizes that the graph defines. Of the sizes of its inputs, kernels are told.
     """
     known = unknown_sizes(Graph(graph.inputs, (), ()))
-    graph = order_by_sizes(graph) if defined_sizes(graph) else graph
+    graph = order_by_sizes(graph)
     stages = _stages(graph, known)
     if not any(number % 2 for number in stages.values()):
         return graph
@@ -40,14 +41,30 @@ def as_maps(graph: Graph) -> Graph:
     values = {value: builder.input(value.type) for value in graph.inputs}
     makers = {result: op for op in graph.operations for result in op.results}
     needed = set(graph.outputs)  # what is taken by another stage than made it
-    members_of: dict[int, list[Operation]] = {}
     for op in graph.operations:
-        members_of.setdefault(stages[op], []).append(op)
         needed.update([v for v in op.operands if v in makers and stages[makers[v]] != stages[op]])
+
+    def record(members: Sequence[Operation]) -> None:
+        """Record operations as a map of one example, and enter those results that are needed."""
+        own = {result for op in members for result in op.results}
+        group: dict[Operation, None] = {}
+        for op in members:
+            for value in op.operands:
+                if value not in own:
+                    group.update(dict.fromkeys(_made_of_nothing(value, makers)))
+            group[op] = None
+        given = [result for op in members for result in op.results if result in needed]
+        region, taken = isolated(list(group), given)
+        builder.location = members[0]._place
+        results = record_map(region, [(values[value], None) for value in taken], size=1)
+        for value, result in zip(given, results, strict=True):
+            values[value] = reshape(result, shape=value.type.shape)
+
+    stage_of = stages.__getitem__
     with building(builder):
-        for number, members in sorted(members_of.items()):
+        for number, members in groupby(sorted(graph.operations, key=stage_of), stage_of):
             if number % 2:
-                _recorded(builder, values, makers, needed, members)
+                record(list(members))
                 continue
             for op in members:
                 builder.copy(op, values)
@@ -97,7 +114,9 @@ def _is_gathered(op: Operation, known: Set[str]) -> bool:
     if op.primitive.is_definition or (op.must_run and op.has_effect):
         return False
     alone = Graph((), [op], ())
-    return not count_maps(alone) and _is_of_arrays(op) and unknown_sizes(alone) <= known
+    values = [value for inner in alone.walk() for value in (*inner.operands, *inner.results)]
+    is_of_arrays = all([isinstance(value.type, ArrayType) for value in values])
+    return is_of_arrays and not count_maps(alone) and unknown_sizes(alone) <= known
 
 
 def _moves_much(op: Operation) -> bool:
@@ -120,12 +139,6 @@ def _is_of_large(op: Operation) -> bool:
     return any([count(value) > LARGE for value in (*op.operands, *op.results)])
 
 
-def _is_of_arrays(op: Operation) -> bool:
-    """Whether all that an operation and its regions compute with are arrays."""
-    members = Graph((), [op], ()).walk()
-    return all(isinstance(v.type, ArrayType) for m in members for v in (*m.operands, *m.results))
-
-
 def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Operation]:
     """Return the operations that make a constant, a range, or a slice of a range; else none.
 
@@ -138,29 +151,3 @@ def _made_of_nothing(value: Value, makers: Mapping[Value, Operation]) -> list[Op
         return [maker] if is_made_anew(maker) else []
     before = _made_of_nothing(maker.operands[0], makers)
     return [*before, maker] if before and before[0].primitive is iota else []
-
-
-def _recorded(
-    builder: Builder,
-    values: dict[Value, Value],
-    makers: Mapping[Value, Operation],
-    needed: Set[Value],
-    members: Sequence[Operation],
-) -> None:
-    """Record operations as a map of one example, and enter those of their results that are needed.
-
-    ``makers`` tells which operation made a value.
-    """
-    own = {result for op in members for result in op.results}
-    group: dict[Operation, None] = {}
-    for op in members:
-        for value in op.operands:
-            if value not in own:
-                group.update(dict.fromkeys(_made_of_nothing(value, makers)))
-        group[op] = None
-    given = [result for op in members for result in op.results if result in needed]
-    region, taken = isolated(list(group), given)
-    builder.location = members[0]._place
-    results = record_map(region, [(values[value], None) for value in taken], size=1)
-    for value, result in zip(given, results, strict=True):
-        values[value] = reshape(result, shape=value.type.shape)

@@ -52,6 +52,19 @@ def specialized(graph: Graph, sizes: Mapping[str, DimLike]) -> Graph:
     return builder.finish(_Writer(builder, sizes).write(graph, inputs))
 
 
+def at_sizes_of(graph: Graph, arguments: Sequence[Value]) -> Graph:
+    """Return a graph for the sizes of the arguments that it is to be recorded on."""
+    types = [(own.type, x.type) for own, x in zip(graph.inputs, arguments, strict=True)]
+    pairs = [
+        pair
+        for own, type in types
+        if own != type
+        for pair in zip(own.shape, type.shape, strict=True)
+    ]
+    sizes = {str(dim): size for dim, size in pairs if isinstance(dim, Dim) and dim != size}
+    return specialized(graph, sizes) if sizes else graph
+
+
 class _Writer:
     """Records a graph for certain sizes; what only depends on sizes is computed at once.
 
@@ -132,7 +145,7 @@ def unknown_sizes(graph: Graph) -> frozenset[str]:
     >>> sorted(unknown_sizes(builder.finish([x])))
     ['n']
     """
-    found = frozenset().union(*[symbols_in(value.type) for value in graph.inputs])
+    found = symbols_of_values(graph.inputs)
     defined: frozenset[str] = frozenset()
     for op in graph.operations:
         if op.primitive.is_definition:
@@ -177,6 +190,11 @@ def symbols_of(op: Operation) -> frozenset[str]:
     """Return the symbols in types and parameters of an operation, not of its regions."""
     operands = [value.type for value in op.operands]
     return symbols_in((*op.params.values(), *operands, *op.signature.types))
+
+
+def symbols_of_values(values: Sequence[Value]) -> frozenset[str]:
+    """Return the symbols of the dimensions of values."""
+    return symbols_in(tuple([value.type for value in values]))
 
 
 def all_symbols_of(op: Operation) -> frozenset[str]:

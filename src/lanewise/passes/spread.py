@@ -28,20 +28,14 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
 from lanewise.ops.facts import is_update
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import (
-    concatenate,
-    reshape,
-    slice_,
-    transpose,
-    update_slice,
-)
+from lanewise.ops.movement import concatenate, reshape, transpose, update_slice
 from lanewise.ops.reduction import accumulate, reduce
 from lanewise.ops.regions import map_
 from lanewise.ops.shapes import shape_of
 from lanewise.passes.edges import along, edge, is_total, sliced
 from lanewise.passes.frames import Again, Dependent, Key, Kind, Own, Part, Running, Same, Turn
 from lanewise.passes.lanes import record_map
-from lanewise.passes.numbers import INT, integer
+from lanewise.passes.numbers import INT, counted, integer
 from lanewise.passes.points import pointed
 from lanewise.passes.rowwise import expected, is_found
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
@@ -176,9 +170,8 @@ class _Loop:
             part = Part(carry, tuple(range(rank)), ("carry", carry), None)
             kinds.append(Running(carry) if is_total else part)
         for value in self.xs:
-            counted = self._counted(value)
-            along = ("along", value, 0, 1, 0)
-            kinds.append(Own(self.turns.frame.source(along)) if counted is None else counted)
+            count, along = counted(value, self.makers), ("along", value, 0, 1, 0)
+            kinds.append(Turn(*count) if count else Own(self.turns.frame.source(along)))
         return kinds
 
     def _same(self, value: Value) -> Same | Turn:
@@ -186,21 +179,6 @@ class _Loop:
         made = self.makers.get(value)
         is_size = made is not None and made.primitive is dimension
         return Turn(0, made.params["size"]) if is_size else Same(value)
-
-    def _counted(self, value: Value) -> Turn | None:
-        """Return what integers are that a loop goes through, if they count with its turns."""
-        made = self.makers.get(value)
-        if made is None:
-            return None
-        if made.primitive is iota:
-            return Turn(1, 0) if made.params["dtype"] == INT else None
-        if made.primitive is slice_:
-            whole = self._counted(made.operands[0])
-            (part,) = made.params["index"] if whole is not None else (None,)
-            if whole is None or part is None:
-                return whole
-            return Turn(whole.step * part[2], whole.step * part[0] + whole.start)
-        return None
 
     def _check(self, found: Sequence[Kind]) -> None:
         """Make sure that what is carried is not read, or kept, written in own cells, or summed."""

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import DimLike, never_below, symbols
+from lanewise.ir.dims import Dim, DimLike, never_below, substitute, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building
-from lanewise.ir.types import ArrayType, array_type
+from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, LOOPS, carry_of
 from lanewise.ops.creation import constant, dimension, iota
 from lanewise.ops.elementwise import elementwise
@@ -45,13 +45,15 @@ from lanewise.passes.frames import (
     Same,
     Turn,
 )
-from lanewise.passes.numbers import INT, NEUTRAL, integer, neutral, number
+from lanewise.passes.numbers import INTEGER, NEUTRAL, arithmetic, integer, neutral, number
 from lanewise.passes.specialize import has_sizes
 
 #: Integers that count with the turns stay below this, so that none overflows.
 MOST = 2**62
 #: A symbol of sizes is less, so that sums of a few fit as well: kernels are not told of more.
 MOST_SYMBOL = 2**48
+#: The number of the turn.
+_TURN = Dim.symbol("%turn")
 #: Constants of at most so many elements are written into the turns that need them.
 FEW = 64
 
@@ -129,9 +131,9 @@ class Turns:
         return [Own(value) for value in frame.builder.emit(primitive, operands, params, op.regions)]
 
     def _constant(self, frame: Frame, op: Operation) -> Kind:
-        type_, data = op.params["type"], op.params["data"]
-        if type_ == array_type(INT, ()):
-            return Turn(0, int(np.frombuffer(data, INT)[0]))
+        type_ = op.params["type"]
+        if type_ is INTEGER:
+            return Turn(0, int(op.primitive.numpy(**op.params)))
         if type_.nbytes <= FEW * type_.dtype.itemsize:
             return Own(frame.builder.emit(constant, (), op.params)[0])
         return Same(self.outside.emit(constant, (), op.params)[0])
@@ -419,25 +421,14 @@ def _is_same_part(part: Part, kind: Kind) -> bool:
 
 def _counted(op: Operation, kinds: Sequence[Kind]) -> Turn | None:
     """Return what an operation makes of integers that count with the turns, if that counts too."""
-    fn = op.params["fn"] if op.primitive is exact else op.primitive.ufunc
-    types = [value.type for value in op.results]
-    if types != [array_type(INT, ())] or op.params.get("dtype") is not None:
+    found = arithmetic(
+        op, [kind.start + kind.step * _TURN for kind in kinds if isinstance(kind, Turn)]
+    )
+    if found is None:
         return None
-    pairs = [(kind.step, kind.start) for kind in kinds if isinstance(kind, Turn)]
-    if fn is np.negative:
-        ((step, start),) = pairs
-        return Turn(-step, -start)
-    if len(pairs) != 2:
-        return None
-    (step, start), (other, offset) = pairs
-    if fn is np.add:
-        return Turn(step + other, start + offset)
-    if fn is np.subtract:
-        return Turn(step - other, start - offset)
-    if fn is np.multiply and not (step and other):
-        each = step * offset + other * start
-        return Turn(each, start * offset) if isinstance(each, int) else None
-    return None
+    start, after = [substitute(found, {"%turn": number}) for number in (0, 1)]
+    step = after - start
+    return Turn(step, start) if isinstance(step, int) and found == start + step * _TURN else None
 
 
 def at_most(size: DimLike) -> int:

@@ -3,8 +3,12 @@
 Operations whose operands do not vary are hoisted as they stand; the others are batched by their own
 rules; what has no rule runs one example at a time, as a sequential map around that operation. Host
 code runs example by example too, with whatever lies between two calls of it, so that each example
-finishes before the next begins, just as in a loop. For control flow see passes/control.py and
-select.py.
+finishes before the next begins, just as in a loop.
+
+Of control flow, branches and loops of which all examples go the same way stay. Where the predicate
+varies from example to example, the cheapest branches become straight-line code (passes/select.py);
+others become a *divergent* map around the operation, for the runtime to run those examples together
+that go the same way. A divergent map under another map is one over all pairs of examples.
 """
 
 from __future__ import annotations
@@ -14,18 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lanewise.errors import at
-from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import (
-    Builder,
-    Graph,
-    Operation,
-    Signature,
-    Value,
-    building,
-    current_builder,
-)
+from lanewise.ir.dims import DimLike, product
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ir.types import TokenType
-from lanewise.ops.control import CONTROL
+from lanewise.ops.control import BRANCHES, CONTROL, carry_of
+from lanewise.ops.movement import broadcast_to, reshape
 from lanewise.ops.regions import (
     CHUNKED,
     DIVERGENT,
@@ -36,7 +33,7 @@ from lanewise.ops.regions import (
     map_,
 )
 from lanewise.ops.registry import Absent, Batch
-from lanewise.passes.control import diverge, push_into_control, push_into_divergent
+from lanewise.ops.shapes import shape_of
 from lanewise.passes.lanes import (
     BATCHED,
     DIVERGED,
@@ -70,10 +67,9 @@ def vectorize(graph: Graph, report: Report | None = None) -> Graph:
             return None
         operands = tuple([values[value] for value in op.operands])
         regions = tuple([vectorize(region, report) for region in op.regions])
-        params = op.params
-        if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
-            return _lower_map(params, operands, regions[0], report)
-        return current_builder().emit(op.primitive, operands, params, regions)
+        if _is_parallel(op):
+            return _lower_map(op.params, operands, regions[0], report)
+        return current_builder().emit(op.primitive, operands, op.params, regions)
 
     return graph.rewritten(rule)
 
@@ -94,12 +90,13 @@ def _in_turn(op: Operation) -> Operation:
         raise NotImplementedError("host code takes the whole batch")
     if not op.regions or op.params.get("order") in (NATIVE, CHUNKED):
         return op
-    params, regions = op.params, tuple([in_turn(region) for region in op.regions])
-    if op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None:
-        params = {**params, "order": SEQUENTIAL}
-    known = op.signature
-    signature = Signature(known.primitive, params, known.types, regions, False)
-    return op.with_operands(op.operands, signature)
+    params = {**op.params, "order": SEQUENTIAL} if _is_parallel(op) else op.params
+    return op.with_regions(tuple(map(in_turn, op.regions)), params)
+
+
+def _is_parallel(op: Operation) -> bool:
+    params = op.params
+    return op.primitive is map_ and params["order"] == PARALLEL and params["chunk"] is None
 
 
 def _lower_map(
@@ -195,7 +192,7 @@ class Mapper:
         elif op.primitive in CONTROL:
             found = None
             if not op.has_effect or _takes_whole_batch(op):
-                found = push_into_control(self, op, lanes)
+                found = _push_into_control(self, op, lanes)
             if found is None and not op.has_effect:
                 plain = selected(op, [lane.mapped for lane in lanes])
                 found = None if plain is None else self.run(plain, lanes)
@@ -245,12 +242,12 @@ class Mapper:
             read = {*body.outputs, *[value for other in others for value in other.operands]}
             results = [r for r in results if r in read or isinstance(r.type, TokenType)]
         tokens = [r for r in results if isinstance(r.type, TokenType)]
-        outputs = [*tokens[-1:], *[r for r in results if not isinstance(r.type, TokenType)]]
+        outputs = [*tokens[-1:], *[r for r in results if r not in tokens]]
         region, taken = isolated(group, outputs)
         builder = current_builder()
         builder.location = op.location
         first = len(builder.operations)
-        mapped = tuple([not isinstance(value.type, TokenType) for value in outputs])
+        mapped = tuple([value not in tokens for value in outputs])
         operands = [self.lanes[value].operand for value in taken]
         recorded = record_map(region, operands, size=self.size, out_mapped=mapped, order=SEQUENTIAL)
         self.lanes.update(zip(outputs, map(Lane, recorded, mapped), strict=True))
@@ -267,7 +264,7 @@ class Mapper:
         if op.has_effect:
             return None
         if op.params["order"] == DIVERGENT:
-            return push_into_divergent(self, op, lanes)
+            return _push_into_divergent(self, op, lanes)
         region = self.region(op.regions[0], [lane.mapped for lane in lanes])
         taken = [
             (lane.value, None if axis is None else axis + lane.mapped)
@@ -284,12 +281,106 @@ class Mapper:
             self.report(op, fate, current_builder().operations[first:])
 
 
+# --- control flow ---------------------------------------------------------------------------------
+
+
+def _push_into_control(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane] | None:
+    """Record control flow for all examples at once; None where they go different ways.
+
+    Branches and bodies run once for all examples. Of a loop's carry, what is the same for all of
+    them stays so.
+    """
+    if op.primitive not in BRANCHES:
+        return _push_into_loop(mapper, op, lanes)
+    return None if lanes[0].mapped else _push_into_branches(mapper, op, lanes)
+
+
+def _push_into_branches(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane]:
+    taken = [lane.mapped for lane in lanes[1:]]
+    branches = [mapper.region(region, taken) for region in op.regions]
+    mapped = [any(which) for which in zip(*(branch.mapped for branch in branches), strict=True)]
+    regions = tuple([branch.finish(mapped) for branch in branches])
+    operands = tuple([lane.value for lane in lanes])
+    results = current_builder().emit(op.primitive, operands, op.params, regions)
+    return list(map(Lane, results, mapped))
+
+
+def _push_into_loop(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane] | None:
+    *tests, body = op.regions
+    carry = carry_of(op)
+    count, last = carry.stop - carry.start, carry.stop
+    turn, taken = settled(mapper, body, [lane.mapped for lane in lanes], carry)
+    questions = [mapper.region(test, taken) for test in tests]
+    if any([question.mapped[0] for question in questions]):
+        return None
+    operands = [
+        # The slices are along axis 0, so the batch goes behind it.
+        with_axis_first(repeated(lane, mapper.size), int(place >= last)) if varies else lane.value
+        for place, (lane, varies) in enumerate(zip(lanes, taken, strict=True))
+    ]
+    mapped = [*taken[carry], *turn.mapped[count:]]
+    regions = (*[question.finish() for question in questions], turn.finish(mapped))
+    results = current_builder().emit(op.primitive, tuple(operands), op.params, regions)
+    return [
+        Lane(with_axis_first(value, int(varies and place >= count)), varies)
+        for place, (value, varies) in enumerate(zip(results, mapped, strict=True))
+    ]
+
+
+def settled(
+    mapper: Mapper, body: Graph, mapped: Sequence[bool], carry: slice
+) -> tuple[OpenRegion, list[bool]]:
+    """Push a map into the body of a loop.
+
+    Returns the body and which of its inputs vary: those `mapped`, and of the `carry` also what
+    varies after some turns.
+    """
+    taken = list(mapped)
+    while True:
+        turn = mapper.region(body, taken)
+        after = [a or b for a, b in zip(taken[carry], turn.mapped, strict=False)]
+        if after == taken[carry]:
+            return turn, taken
+        taken[carry] = after
+
+
+def diverge(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane]:
+    """Record control flow that varies, as a divergent map around the operation."""
+    region, taken = isolated([op], op.results)
+    lane_of = dict(zip(op.operands, lanes, strict=True))
+    operands = [lane_of[value].operand for value in taken]
+    params = {"size": mapper.size, "order": DIVERGENT, "fallback": mapper.fallback}
+    return [Lane(value, True) for value in record_map(region, operands, **params)]
+
+
+def _push_into_divergent(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane]:
+    """Record a divergent map under another map: one over all pairs of examples, as one axis."""
+    pairs = mapper.size, op.params["size"]
+    size = product(pairs)
+    taken: list[tuple[Value, int | None]] = []
+    for lane, axis in zip(lanes, op.params["in_dims"], strict=True):
+        value = lane.value
+        if axis is None and not lane.mapped:
+            taken.append((value, None))
+            continue
+        if axis is None:  # the same for all inner examples
+            _, *rest = shape_of(value)
+            value = reshape(value, shape=(mapper.size, 1, *rest))
+            value = broadcast_to(value, shape=(*pairs, *rest))
+        else:
+            value = repeated(lane, mapper.size)
+        taken.append((reshape(value, shape=(size, *shape_of(value)[2:])), 0))
+    results = record_map(op.regions[0], taken, **{**op.params, "size": size})
+    return [Lane(reshape(x, shape=(*pairs, *shape_of(x)[1:])), True) for x in results]
+
+
+# --- what goes together ---------------------------------------------------------------------------
+
+
 def _host_call(op: Operation) -> Operation:
     """Return the host call for the sake of which an operation has an effect, else the operation."""
-    while op.has_effect and op.regions:
-        inner = [other for region in op.regions for other in region.operations]
-        op = next(other for other in inner if other.has_effect)
-    return op
+    calls = [x for x in Graph((), [op], ()).walk() if x.has_effect and not x.regions]
+    return calls[0] if calls else op
 
 
 def _takes_whole_batch(op: Operation) -> bool:
@@ -329,16 +420,16 @@ def _of_own_sizes(operations: Sequence[Operation]) -> list[Operation]:
     That is all that has arrays of the size, and what leads from one of these to another.
     """
     has = {op: all_symbols_of(op) for op in operations}
-    defined = _union([has[op] for op in operations if op.primitive.is_definition])
+    defined = frozenset().union(*[has[op] for op in operations if op.primitive.is_definition])
     names = has[operations[0]] & defined
     while True:
         members = {op for op in operations if not names.isdisjoint(has[op])}
         later, needed = _reached(operations, members), _reached(operations, members, back=True)
         members = later & needed
-        found = _union([has[op] for op in members]) & defined
+        found = frozenset().union(*[has[op] for op in members]) & defined
         # What must come first, and goes with something that comes later, goes with it as well.
-        before = _union([has[op] for op in needed - members]) & defined
-        after = _union([has[op] for op in later - members])
+        before = frozenset().union(*[has[op] for op in needed - members]) & defined
+        after = frozenset().union(*[has[op] for op in later - members])
         found |= before & after
         if found == names:
             return [op for op in operations if op in members]
@@ -351,16 +442,12 @@ def _needed_by(operations: Sequence[Operation], group: Sequence[Operation]) -> s
     found = set(group)
     while found != needed:
         needed = _reached(operations, found, back=True)
-        names = _union([all_symbols_of(op) for op in needed])
+        names = frozenset().union(*[all_symbols_of(op) for op in needed])
         found = needed | {
             op for op in operations
             if op.primitive.is_definition and not names.isdisjoint(op.signature.defines)
         }  # fmt: skip
     return needed
-
-
-def _union(sets: Sequence[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*sets)
 
 
 def _reached(
