@@ -94,7 +94,6 @@ def of_function(
     """Measure a function on some arguments."""
     import lanewise as lw
     from lanewise.codegen import work
-    from lanewise.codegen.kernel_cache import count_lines
     from lanewise.runtime.dispatch import observing
     from lanewise.runtime.few import estimate
     from lanewise.runtime.pool import get_threads
@@ -124,6 +123,21 @@ def of_function(
         took = quickest(lambda: traced(*args))
         note(KERNELS, estimate(executable.settled.graph, {}, get_threads()), took)
     return found
+
+
+def count_lines(graph: Any) -> int:
+    """Return how many lines the kernels of a graph have, which are written for that."""
+    from lanewise.codegen.kernel_cache import kernel_for
+    from lanewise.ops.regions import NATIVE
+
+    lines = 0
+    for op in graph.operations:
+        if op.params.get("order") == NATIVE:
+            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
+            lines += kernel.text.count("\n")
+        else:
+            lines += sum(map(count_lines, op.regions))
+    return lines
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def test_neighbours_are_loaded_at_once(step, name):
     """Of rows of three numbers each, an element of each row is gathered."""
     e = emitter()
     index = Affine(e, e.constant("i64", 0), 1)
-    x = Given(e, FLOAT, (), "%x", (index,), (step,), lambda: None)
+    x = Given(Writing(e), FLOAT, (), "%x", (index,), (step,))
     assert x.varies and x.shape == ()
     vecs(x.at())
     assert name in e.finish("f", "void", [])
@@ -115,7 +115,7 @@ def test_rows_are_transposed_in_registers_where_they_are_short():
     e = emitter()
     k = Writing(e)
     index = Affine(e, e.constant("i64", 0), 1)
-    rows = [Given(e, FLOAT, (n,), "%x", (index,), (8 * n, 8), lambda: None) for n in (1, 3, 400)]
+    rows = [Given(k, FLOAT, (n,), "%x", (index,), (8 * n, 8)) for n in (1, 3, 400)]
     assert [fits(k, x) for x in rows] == [True, True, False]
 
 

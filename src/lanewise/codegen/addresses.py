@@ -55,11 +55,7 @@ class Affine(Vec):
     __radd__ = __add__
 
     def __sub__(self, other: Vec | float | bool) -> Vec:
-        if isinstance(other, Dim):
-            other = self._other(other)
-        if isinstance(other, Vec) and other.varying:
-            return Vec.__sub__(self, other)
-        return Affine(self.e, self.base - other, self.step)
+        return self + -other
 
     def __mul__(self, other: Vec | float | bool) -> Vec:
         other = self._other(other)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
@@ -32,7 +32,6 @@ from lanewise.codegen.addresses import (
     times,
 )
 from lanewise.codegen.addresses import load as load_at
-from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
 from lanewise.codegen.sizes import spaced
 from lanewise.codegen.vector import Vec, select
@@ -137,19 +136,17 @@ class Lazy(Array):
         dtype: np.dtype,
         shape: Shape,
         at: Callable[..., Number],
-        *,
-        of: Iterable[Array] = (),
+        of: tuple[Array, ...] = (),
         ready: bool = False,
         fails: bool = False,
         work: int = 1,
     ) -> None:
-        self.dtype, self.shape, self._at = dtype, shape, at
+        #: The arrays that it reads are `of`.
+        self.dtype, self.shape, self._at, self.of = dtype, shape, at, of
         #: Where it is known to be one number but between two ends.
         self.within: Within | None = None
         #: About how many operations an element takes.
-        self.work = work
-        #: The arrays that it reads.
-        self.of = of = tuple(of)
+        self.work = work + sum([x.work for x in of if isinstance(x, Lazy) and not x.is_ready])
         #: Through how many others an element is computed.
         self.depth = 1 + max([x.depth for x in of if isinstance(x, Lazy)], default=0)
         self.may_fail = fails or any([x.may_fail for x in of])
@@ -233,25 +230,18 @@ def _variable(k: Any, type_: str, first: str) -> str:
 
 
 class Stored(Array):
-    """Elements in a buffer, row-major; `strides` count elements."""
+    """Elements in a buffer of the kernel `k`, row-major; `strides` count elements."""
 
-    __slots__ = ("active", "buffer", "buffers", "e", "strides", "varies")
+    __slots__ = ("buffer", "buffers", "k", "strides", "varies")
 
-    def __init__(
-        self,
-        e: Emitter,
-        dtype: np.dtype,
-        shape: Shape,
-        buffer: Buffer,
-        active: Callable[[], Vec | None],
-    ) -> None:
-        self.e, self.dtype, self.shape, self.buffer, self.active = e, dtype, shape, buffer, active
-        self.strides = row_major(spaced(shape, e.counted))
+    def __init__(self, k: Any, dtype: np.dtype, shape: Shape, buffer: Buffer) -> None:
+        self.k, self.dtype, self.shape, self.buffer = k, dtype, shape, buffer
+        self.strides = row_major(spaced(shape, k.e.counted))
         self.varies, self.buffers = buffer.wide, frozenset((buffer,))
 
     def _offset(self, place: Index, kind: str) -> Index:
         """Return the byte offset of the element at a place of the row-major order."""
-        e, size = self.e, size_of(kind) * self.buffer.beside
+        e, size = self.k.e, size_of(kind) * self.buffer.beside
         if not self.buffer.wide:
             return times(place, size)
         row = times(place, e.lanes * size)
@@ -264,9 +254,9 @@ class Stored(Array):
     def _masked(self, place: Index, mask: Vec | None) -> tuple[Index, Vec | None]:
         """Return a place, and a mask if lanes that are not active may ask for any."""
         if isinstance(place, Dim):
-            place = as_index(self.e, place)
+            place = as_index(self.k.e, place)
         is_data = isinstance(place, Vec) and place.varying
-        return place, self.active() if is_data and mask is None else mask
+        return place, self.k.mask if is_data and mask is None else mask
 
     def load(self, place: Index, mask: Vec | None = None) -> Number:
         """Return the element at a place of the row-major order, which must be within bounds."""
@@ -274,10 +264,10 @@ class Stored(Array):
         place, mask = self._masked(place, mask)
         if buffer.beside > 1:  # as NumPy has them
             where = self._offset(place, buffer.kinds[0])
-            return load_number(self.e, buffer.pointers[0], where, self.dtype, mask)
+            return load_number(self.k.e, buffer.pointers[0], where, self.dtype, mask)
         return of_vecs(
             [
-                load_at(self.e, pointer, self._offset(place, kind), kind, mask)
+                load_at(self.k.e, pointer, self._offset(place, kind), kind, mask)
                 for pointer, kind in zip(buffer.pointers, buffer.kinds, strict=True)
             ]
         )
@@ -292,50 +282,45 @@ class Stored(Array):
         place, mask = self._masked(place, mask)
         if buffer.beside > 1:
             where = self._offset(place, buffer.kinds[0])
-            store_number(self.e, buffer.pointers[0], where, value, mask)
+            store_number(self.k.e, buffer.pointers[0], where, value, mask)
             return
         rows = zip(buffer.pointers, buffer.kinds, vecs(value), strict=True)
         for pointer, kind, piece in rows:
-            store(self.e, pointer, self._offset(place, kind), piece, mask)
+            store(self.k.e, pointer, self._offset(place, kind), piece, mask)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Given(Array):
-    """An array that a kernel is called with: a pointer, and strides in bytes.
+    """An array that the kernel `k` is called with: a pointer, and strides in bytes.
 
     It stands at the indices `lead` of axes that the kernel runs over, whose strides come first.
-    `active` gives the mask under which lanes may be read.
     """
 
-    __slots__ = ("active", "e", "lead", "pointer", "strides", "varies")
+    k: Any
+    dtype: np.dtype
+    shape: Shape
+    pointer: str
+    lead: tuple[Index, ...]
+    strides: tuple[Index, ...]
+    varies: bool = field(init=False)
 
-    def __init__(
-        self,
-        e: Emitter,
-        dtype: np.dtype,
-        shape: Shape,
-        pointer: str,
-        lead: tuple[Index, ...],
-        strides: tuple[Index, ...],
-        active: Callable[[], Vec | None],
-    ) -> None:
-        self.e, self.dtype, self.shape = e, dtype, shape
-        self.pointer, self.lead, self.strides, self.active = pointer, lead, strides, active
-        self.varies = any([isinstance(i, Vec) and i.varying for i in lead])
+    def __post_init__(self) -> None:
+        self.varies = any([isinstance(i, Vec) and i.varying for i in self.lead])
 
     def offset(self, *index: Index) -> Index:
-        indices = [as_index(self.e, i) if isinstance(i, int) and i else i for i in self.lead]
+        indices = [as_index(self.k.e, i) if isinstance(i, int) and i else i for i in self.lead]
         return linear((*indices, *index), self.strides)
 
     def at(self, *index: Index) -> Number:
         place, ahead = self.offset(*index), AHEAD if self.lead else 0
-        return load_number(self.e, self.pointer, place, self.dtype, self.active(), ahead)
+        return load_number(self.k.e, self.pointer, place, self.dtype, self.k.mask, ahead)
 
     def store(self, index: tuple[Index, ...], value: Number, mask: Vec | None) -> None:
-        store_number(self.e, self.pointer, self.offset(*index), value, mask)
+        store_number(self.k.e, self.pointer, self.offset(*index), value, mask)
 
     def stream(self, index: tuple[Index, ...], value: Number, aligned: Vec) -> None:
         """Write an element past the caches, if the memory is `aligned`: nobody reads it soon."""
-        e, offset = self.e, self.offset(*index)
+        e, offset = self.k.e, self.offset(*index)
         (number,) = vecs(value)
         assert isinstance(offset, Affine)
         assert offset.step == size_of(number.kind)

@@ -62,7 +62,7 @@ def packed(k: Lowering, x: Given, row: Affine, stop: Vec, uses: int = 2) -> Arra
         ahead = 0 if k.is_small(x.shape) else AHEAD
 
         def at(*i: Index) -> Number:
-            return load_number(k.e, x.pointer, x.offset(*i), x.dtype, x.active(), ahead)
+            return load_number(k.e, x.pointer, x.offset(*i), x.dtype, k.mask, ahead)
 
         return k.settled(k.lazy(x.dtype, x.shape, at, (x,)), uses)
     if rows.fits(k, x):

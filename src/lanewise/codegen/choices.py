@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.costs import each_ns
@@ -189,15 +190,14 @@ def shape_of_lanes(
     body: Graph,
     in_dims: Sequence[int | None],
     in_lanes: bool,
-    lanes: int | None = None,
     columns: Sequence[bool] = (),
 ) -> tuple[int, int]:
     """Return how many lanes a vector has, and how many vectors are in flight.
 
-    ``lanes`` or LANEWISE_LANES overrule the choice of how many there are in all.
+    LANEWISE_LANES overrules the choice of how many lanes there are in all.
     """
     group = _group(body, in_dims)
-    if lanes := lanes or _forced_lanes():
+    if lanes := _forced_lanes():
         return group, max(lanes // group, 1)
     if in_lanes:
         numbers = {
@@ -294,27 +294,22 @@ def pressure(body: Graph, numbers: Collection[Value] = ()) -> int:
     Of the inputs, `numbers` do not count: each is one number that all examples share, which
     instructions can read where it lies.
     """
-    last: dict[Value, int] = {}
-    for place, op in enumerate(body.operations):
-        for value in op.operands:
-            last[value] = place
-    for value in body.outputs:
-        last[value] = len(body.operations)
+    last = {value: place for place, op in enumerate(body.operations) for value in op.operands}
+    last |= dict.fromkeys(body.outputs, len(body.operations))
     # What a scan takes apart lies in memory.
     scans = [op for op in body.operations if op.primitive is scan]
     for value in (*numbers, *[v for op in scans for v in op.operands[carry_of(op).stop :]]):
         last.pop(value, None)
-    live = sum([_weight(v) for v in body.inputs if v in last])
-    most = live
-    ends: dict[int, list[Value]] = {}
+    live = most = sum([_weight(v) for v in body.inputs if v in last])
+    ends: Counter[int] = Counter()
     for value, place in last.items():
-        ends.setdefault(place, []).append(value)
+        ends[place] += _weight(value)
     for place, op in enumerate(body.operations):
         live += sum([_weight(v) for v in op.results if v in last])
         taken = _captured(op, numbers)
         inner = [pressure(region, [region.inputs[i] for i in taken]) for region in op.regions]
         most = max(most, live, *inner)
-        live -= sum([_weight(v) for v in ends.get(place, ())])
+        live -= ends[place]
     return most
 
 

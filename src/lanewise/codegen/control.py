@@ -13,16 +13,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
 from lanewise.codegen.choices import is_indexed, is_sliced
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
-from lanewise.codegen.loops import UNROLLED, Variable
-from lanewise.codegen.lowering import Lowering
+from lanewise.codegen.loops import UNROLLED
+from lanewise.codegen.lowering import Lowering, Variables
 from lanewise.codegen.numbers import choose, vecs
 from lanewise.codegen.sizes import check_sizes, is_unknown
 from lanewise.codegen.together import in_order
@@ -210,66 +208,53 @@ def _joined(
     if all(_is_same(side, first) for side in sides):
         return (lambda side, mask: None), (lambda: first)
     if k.is_small(shape):
-        variables = [k.variable(dtype, varying) for _ in range(first.size)]
-
-        def set_each(side: Array, mask: Vec | None) -> None:
-            for variable, item in zip(variables, k.items(side), strict=True):
-                variable.set(item if mask is None else choose(mask, item, variable.get()))
-
-        return set_each, lambda: k.elements(dtype, shape, [v.get() for v in variables])
+        variables = Variables(k, first, varying)
+        return (lambda side, mask: variables.set(k.items(side), mask)), variables.get
     memory = k.local(dtype, shape)
 
     def store(side: Array, mask: Vec | None) -> None:
-        def each(*i: Index) -> None:
-            memory.store(linear(i, memory.strides), side.at(*i), mask or k.tail(memory))
-
-        k.each(shape, each)
+        k.each(shape, lambda *i: memory.put(i, side.at(*i), mask or k.tail(memory)))
 
     return store, lambda: memory
 
 
 def _is_same(a: Array, b: Array) -> bool:
-    if a is b:
-        return True
     if isinstance(a, Stored) and isinstance(b, Stored):
         return a.buffer is b.buffer
     if isinstance(a, Elements) and isinstance(b, Elements):
         return all(x is y for x, y in zip(a.items, b.items, strict=True))
-    return False
+    return a is b
 
 
 def _sides(k: Lowering, condition: Vec, makes: Sequence[Callable[[], list[Array]]]) -> list[Array]:
     """Write two branches, of which each is written by a function, and join what they give."""
     e = k.e
     masks = (condition, ~condition) if condition.varying else (None, None)
-    found: list[list[Array]] = []
-    texts: list[tuple[list[str], Vec | None]] = []
+    sides: list[tuple[list[str], Vec | None, list[Array]]] = []
     for make, mask in zip(makes, masks, strict=True):
         active = k.mask if mask is None else k.both(mask)
         with e.aside() as lines, k.masked(active), k.scope():
             # What is not yet computed must be, before the masks change.
-            found.append([k.ready(x) for x in make()])
-        texts.append((lines, active))
+            sides.append((lines, active, [k.ready(x) for x in make()]))
     with k.memory.withheld():  # what one side is done with, another may still write to
         joined = [
-            _joined(k, sides, condition.varying or any(varies(k, side) for side in sides))
-            for sides in zip(*found, strict=True)
+            _joined(k, found, condition.varying or any(varies(k, x) for x in found))
+            for found in zip(*[found for _, _, found in sides], strict=True)
         ]
 
-        def put(number: int) -> None:
-            lines, active = texts[number]
+        def put(lines: list[str], active: Vec | None, found: Sequence[Array]) -> None:
             e.lines += lines
             with k.masked(active):
-                for (take, _), side in zip(joined, found[number], strict=True):
-                    take(side, active if condition.varying else None)
+                for (take, _), x in zip(joined, found, strict=True):
+                    take(x, active if condition.varying else None)
 
         if condition.varying:
-            for number, (_, active) in enumerate(texts):
+            for lines, active, found in sides:
                 assert active is not None
                 with e.when(e.any(active)):
-                    put(number)
+                    put(lines, active, found)
         else:
-            e.fork(condition, partial(put, 0), partial(put, 1))
+            e.fork(condition, *[partial(put, *side) for side in sides])
     return [get() for _, get in joined]
 
 
@@ -296,18 +281,9 @@ def _switch(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
 class Carried:
     """What passes from one turn of a loop to the next: in variables, or in memory.
 
-    Parameters
-    ----------
-    varying
-        Whether lanes in the loop may differ.
-    parts
-        Whether lanes leave the loop at different turns.
-    is_used
-        Whether anybody reads what is left after the loop.
-    others
-        What else is carried, as far as it is there.
-    moves
-        Whether parts of it are read of which a turn decides how large.
+    Lanes in the loop may differ if it is `varying`; they leave it at different turns if it `parts`.
+    `is_used` says whether anybody reads what is left after the loop, `moves` whether parts are read
+    of which a turn decides how large. `others` are carried, too, as far as they are there.
     """
 
     def __init__(
@@ -324,8 +300,7 @@ class Carried:
         self.others = others
         self.keeps = parts and is_used
         self.memory: Stored | None = None
-        self.variables: list[Variable] = []
-        self.last: list[Variable] = []
+        self.last: Variables | None = None
         # What is read at the places of a turn would go from registers to memory in each.
         moves &= varying or not k.in_lanes
         if not k.is_small(x.shape) or (moves and x.size > UNROLLED):
@@ -335,17 +310,15 @@ class Carried:
             # Lanes that are not in the loop may hold what somebody else reads.
             self.keeps = self.keeps or self.memory.buffer.mask is not k.mask
             return
-        for item in k.items(x):
-            self.variables.append(k.variable(x.dtype, varying, item))
-            if self.keeps and not varying:
-                self.last.append(k.variable(x.dtype, True, item))
+        items, self.variables = k.items(x), Variables(k, x, varying)
+        self.variables.set(items)
+        if self.keeps and not varying:
+            self.last = Variables(k, x, True)
+            self.last.set(items)
 
     def get(self) -> Array:
         """Return it as a turn begins."""
-        if self.memory is not None:
-            return self.memory
-        items = [variable.get() for variable in self.variables]
-        return self.k.elements(self.dtype, self.shape, items)
+        return self.variables.get() if self.memory is None else self.memory
 
     def temporary(self, new: Array) -> Array:
         """Return the next value, computed as far as it must be before any of the carry changes."""
@@ -357,35 +330,24 @@ class Carried:
         changes = any(x.memory is not None and x.memory.buffer in new.buffers for x in self.others)
         return new if isinstance(new, (Stored, Elements)) and not changes else k.materialized(new)
 
-    def set(self, old: Array, new: Array) -> None:
+    def set(self, new: Array) -> None:
         """Set it for the next turn, in the lanes that are in the loop."""
         k, memory = self.k, self.memory
         if memory is None:
-            assert isinstance(old, Elements)
-            assert isinstance(new, Elements)
-            for i, (variable, item) in enumerate(zip(self.variables, new.items, strict=True)):
-                if self.last:
-                    assert k.mask is not None
-                    self.last[i].set(choose(k.mask, item, self.last[i].get()))
-                elif self.keeps and k.mask is not None:
-                    item = choose(k.mask, item, old.items[i])
-                variable.set(item)
+            items = k.items(new)
+            if self.last is not None:
+                self.last.set(items, k.mask)
+            self.variables.set(items, k.mask if self.keeps and self.last is None else None)
             return
         if isinstance(new, Stored) and new.buffer is memory.buffer:
             return
 
-        def keep(*i: Index) -> None:
-            mask = k.mask if self.keeps or not memory.buffer.wide else None
-            memory.store(linear(i, memory.strides), new.at(*i), mask)
-
-        k.each(self.shape, keep)
+        is_masked = self.keeps or not memory.buffer.wide
+        k.each(self.shape, lambda *i: memory.put(i, new.at(*i), k.mask if is_masked else None))
 
     def result(self) -> Array:
         """Return what is left after the loop."""
-        if self.memory is not None:
-            return self.memory
-        items = [variable.get() for variable in self.last or self.variables]
-        return self.k.elements(self.dtype, self.shape, items)
+        return (self.last or self.variables).get() if self.memory is None else self.memory
 
 
 def _while(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool]) -> list[Array]:
@@ -439,8 +401,8 @@ def turns(
         with k.masked(mask):
             new = run(k, body, [*captures, *old])
             new = [x.temporary(y) for x, y in zip(state, new, strict=True)]
-            for x, before, after in zip(state, old, new, strict=True):
-                x.set(before, after)
+            for x, after in zip(state, new, strict=True):
+                x.set(after)
         k.poll()
 
 
@@ -459,9 +421,9 @@ def _scan(k: Lowering, op: Operation, operands: list[Array], used: Sequence[bool
             found = run(k, body, [*captures, *old, *[taken(k, x, 0, i) for x in xs]])
             new = [x.temporary(y) for x, y in zip(state, found, strict=False)]
             for stack, y in zip(stacks, found[len(state) :], strict=True):
-                _put(k, stack, i, y)
-            for x, before, after in zip(state, old, new, strict=True):
-                x.set(before, after)
+                _put(k, stack, (i,), y)
+            for x, after in zip(state, new, strict=True):
+                x.set(after)
     return [*[x.result() for x in state], *stacks]
 
 
@@ -495,11 +457,7 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
             ]
             outputs = run(k, body, inner)
             for result, output, mapped in zip(results, outputs, out_mapped, strict=True):
-                if mapped:
-                    _put(k, result, j, output)
-                else:
-                    for i in np.ndindex(*result.shape):
-                        result.store(linear(i, result.strides), output.at(*i), k.tail(result))
+                _put(k, result, (j,) if mapped else (), output)
 
         if runs_in_lanes:
             with k.lane_loop(0, size) as j:
@@ -531,9 +489,9 @@ def taken(k: Lowering, x: Array, axis: int, index: Index) -> Array:
     return k.settled(part, 1)
 
 
-def _put(k: Lowering, stack: Stored, i: Index, y: Array) -> None:
-    """Write an array as the part of a larger one at an index of its first axis."""
-    k.each(y.shape, lambda *j: k.write(stack, linear((i, *j), stack.strides), y.at(*j)))
+def _put(k: Lowering, stack: Stored, lead: tuple[Index, ...], y: Array) -> None:
+    """Write an array as the part of a larger one at an index of its first axes."""
+    k.each(y.shape, lambda *i: k.write(stack, linear((*lead, *i), stack.strides), y.at(*i)))
 
 
 def captured(k: Lowering, regions: Sequence[Graph], number: int, x: Array) -> Array:

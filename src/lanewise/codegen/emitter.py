@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from lanewise.codegen.errors import CannotCompile, TooLong
 from lanewise.codegen.sizes import Counted, computed, is_counted
 from lanewise.codegen.vector import LLVM, Number, Vec, is_float, select
 from lanewise.ir.dims import DimLike
-
-T = TypeVar("T")
 
 #: Where functions have their stack begin, in bytes. LLVM by itself does not see to it that vectors
 #: which do not find a register are kept within lines of the cache.
@@ -70,7 +68,6 @@ class Emitter:
         self.entry: list[str] = []
         self.prologue: list[str] = []
         self.lines: list[str] = []
-        self.block = "entry"
         self._count = 0
         #: Where the sizes lie that the function is told when it is called; see `size`.
         self.table: str | None = None
@@ -93,8 +90,7 @@ class Emitter:
 
     def write(self, instruction: str) -> str:
         """Write an instruction that gives a value; return the value's name."""
-        self._count += 1
-        name = f"%v{self._count}"
+        name = self.name()
         self.lines.append(f"  {name} = {instruction}")
         return name
 
@@ -137,7 +133,6 @@ class Emitter:
     def begin(self, label: str) -> None:
         """Begin a block; the one before must have ended with a branch."""
         self.lines.append(f"{label}:")
-        self.block = label
 
     def jump(self, label: str) -> None:
         """End a block."""
@@ -201,11 +196,13 @@ class Emitter:
 
     def lane_index(self, kind: str = "i64") -> Vec:
         """Return the number of each lane: 0, 1, 2, ..."""
-        group, scalar = self.group, LLVM[kind]
-        parts = [
-            f"<{', '.join(f'{scalar} {part * group + lane}' for lane in range(group))}>"
-            for part in range(self.parts)
-        ]
+        return self.each_lane(kind, range(self.lanes))
+
+    def each_lane(self, kind: str, numbers: Sequence[Number]) -> Vec:
+        """Return a known number for each lane."""
+        texts = [f"{LLVM[kind]} {literal(kind, number)}" for number in numbers]
+        starts = range(0, len(texts), self.group)
+        parts = [f"<{', '.join(texts[start : start + self.group])}>" for start in starts]
         return Vec(self, kind, True, tuple(parts))
 
     def slot(self, kind: str, varying: bool, first: Vec | None = None) -> Slot:
@@ -319,50 +316,30 @@ class Emitter:
         self.jump(after)
         self.begin(after)
 
-    def fork(
-        self, condition: Vec, then: Callable[[], T], otherwise: Callable[[], T]
-    ) -> list[tuple[T, str]]:
-        """Write both sides of a branch; return what each gives, and the block where it ends."""
+    def fork(self, condition: Vec, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """Write both sides of a branch."""
         labels, after = (self.label("then"), self.label("else")), self.label("after")
         self.branch(condition, *labels)
-        found = []
-        for label, make in zip(labels, (then, otherwise), strict=True):
+        for label, write in zip(labels, (then, otherwise), strict=True):
             self.begin(label)
-            found.append((make(), self.block))
+            write()
             self.jump(after)
         self.begin(after)
-        return found
-
-    def choose(self, condition: Vec, then: Callable[[], Vec], otherwise: Callable[[], Vec]) -> Vec:
-        """Return one of two values by a uniform condition; only that one is computed."""
-        (left, end), (right, other_end) = self.fork(condition, then, otherwise)
-        if left.varying != right.varying:
-            raise ValueError("both sides must be uniform, or both varying")
-        type_ = self.type(left.kind, left.varying)
-        parts = [
-            self.write(f"phi {type_} [ {a}, %{end} ], [ {b}, %{other_end} ]")
-            for a, b in zip(left.parts, right.parts, strict=True)
-        ]
-        return Vec(self, left.kind, left.varying, tuple(parts))
 
     def patched(self, usual: Vec, mask: Vec, rare: Callable[[], Vec]) -> Vec:
         """Return `usual`, but where `mask` holds what `rare` gives; computed if a lane needs it."""
-        if not usual.varying:
-            return self.choose(mask, rare, lambda: usual)
-        return self.choose(
-            self.any(mask), lambda: select(mask, rare().spread(), usual), lambda: usual
-        )
+        return self.all_patched((usual,), mask, lambda: (rare(),))[0]
 
-    def patched_pair(
-        self, usual: tuple[Vec, Vec], mask: Vec, rare: Callable[[], Sequence[Vec]]
-    ) -> tuple[Vec, Vec]:
-        """Do what `patched` does for two Vecs, which vary if the mask does."""
-        slots = [self.slot(vec.kind, mask.varying, vec) for vec in usual]
+    def all_patched(
+        self, usual: Sequence[Vec], mask: Vec, rare: Callable[[], Sequence[Vec]]
+    ) -> list[Vec]:
+        """Do what `patched` does for several Vecs, of which all vary or none."""
+        varying = mask.varying or usual[0].varying
+        slots = [self.slot(vec.kind, varying, vec) for vec in usual]
         with self.when(self.any(mask)):
             for slot, vec, other in zip(slots, usual, rare(), strict=True):
-                slot.set(select(mask, other, vec) if mask.varying else other)
-        first, second = (slot.get() for slot in slots)
-        return first, second
+                slot.set(select(mask, other, vec) if varying else other)
+        return [slot.get() for slot in slots]
 
     @contextmanager
     def loop(self, *, rolled: bool = False) -> Generator[Callable[[Vec], None]]:
@@ -451,18 +428,16 @@ class Emitter:
             left = e.slot("u64", False, e.bits(mask))
             found = e.slot(operands[0].kind, True, operands[0])
 
-            def turn() -> None:
+            with e.loop() as goes_on:
                 lanes = left.get()
+                goes_on(lanes.ne(0))
                 given = ("i64", lanes.parts[0]), ("i1", "true")  # there is one
                 index = e.external("i64", "llvm.cttz.i64", *given)
-
                 one = e.call(name, function, *[e.lane(x, f"i64 {index}") for x in operands])
                 type_, before = e.type(one.kind, True), found.get().parts[0]
                 new = f"insertelement {type_} {before}, {LLVM[one.kind]} {one.parts[0]}"
                 found.set(Vec(e, one.kind, True, (e.write(f"{new}, i64 {index}"),)))
                 left.set(lanes & (lanes - 1))
-
-            e.repeat(lambda: left.get().ne(0), turn)
             return found.get()
 
         return self.call(f"{name}.each", each, mask, *operands)

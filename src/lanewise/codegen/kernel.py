@@ -92,7 +92,6 @@ class Kernel:
 def write(
     body: Graph,
     in_dims: Sequence[int | None],
-    lanes: int | None = None,
     fastmath: bool = False,
     columns: Sequence[bool] = (),
     shared: Shared = (),
@@ -103,14 +102,9 @@ def write(
 
     Parameters
     ----------
-    body
-        The map's region.
-    in_dims
-        Which inputs are mapped. Each mapped operand has the batch as its first axis and, like all
-        others, no gaps, if it is not among `columns`.
-    lanes
-        How many examples run together, to overrule the choice and LANEWISE_LANES; a multiple of
-        what a vector holds, at least one vector.
+    body, in_dims
+        The map's region, and which of its inputs are mapped. Each mapped operand has the batch as
+        its first axis and, like all others, no gaps, if it is not among `columns`.
     fastmath
         Whether arithmetic may be rounded otherwise than IEEE 754 says.
     columns
@@ -125,7 +119,7 @@ def write(
     CannotCompile
         If something in the region has no native form.
     """
-    wanted = _Wanted(body, in_dims, lanes, fastmath, columns, shared)
+    wanted = _Wanted(body, in_dims, fastmath, columns, shared)
     try:
         if has_writes(body):
             try:
@@ -149,7 +143,6 @@ class _Wanted:
 
     body: Graph
     in_dims: Sequence[int | None]
-    lanes: int | None
     fastmath: bool
     columns: Sequence[bool]
     shared: Shared
@@ -206,7 +199,7 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
     columns = tuple(wanted.columns)
     if is_told or not in_lanes:
         columns = (False,) * (len(body.inputs) + len(body.outputs))
-    group, parts = shape_of_lanes(usual, in_dims, in_lanes, wanted.lanes, columns)
+    group, parts = shape_of_lanes(usual, in_dims, in_lanes, columns)
     module = Module()
     e = Emitter(module, group, parts, FAST if wanted.fastmath else "")
     k = Algorithms(e)
@@ -221,7 +214,7 @@ def _in_form(wanted: _Wanted, usual: Graph, in_lanes: bool) -> Kernel:
     k.refills = plan is not None
     if plan is not None:
         k.first = begin
-        k.note = refill.write(k, plan, examples.operand, in_dims, begin, end)
+        k.note = refill.write(k, plan, examples.operand, examples.store, in_dims, begin, end)
     elif in_lanes:
         with k.lane_loop(begin, end) as example:
             k.first = example.base
@@ -304,15 +297,8 @@ class _Examples:
         size = type_.dtype.itemsize
         apart = self._strides.get(number)
         strides = [s * size for s in row_major(shape)] if apart is None else [size, *apart]
-        return Given(
-            self.k.e,
-            type_.dtype,
-            type_.shape,
-            self._pointers[number],
-            lead,
-            tuple(strides),
-            lambda: self.k.mask,
-        )
+        pointer = self._pointers[number]
+        return Given(self.k, type_.dtype, type_.shape, pointer, lead, tuple(strides))
 
     def run(self, example: Index) -> None:
         """Write what is done for an example, or for a block of them in lanes."""
@@ -337,27 +323,25 @@ class _Examples:
                 if value not in read and self.body.outputs.count(value) == 1
             }
         if len(self.body.outputs) > MANY_RESULTS and not lent.operands:
-            places: dict[Value, list[int]] = {}
-            for number, value in enumerate(self.body.outputs):
-                places.setdefault(value, []).append(number)
 
             def store(value: Value, found: Array) -> None:
-                for number in places.get(value, ()):
-                    self._store(number, found, example)
+                for number, output in enumerate(self.body.outputs):
+                    if output is value:
+                        self.store(number, found, example)
 
             control.run(k, self.body, arguments, store)
             return
         for number, value in lent.in_order(control.run(k, self.body, arguments)):
-            self._store(number, value, example)
+            self.store(number, value, example)
 
-    def _store(self, number: int, value: Array, example: Index) -> None:
+    def store(self, number: int, value: Array, example: Index) -> None:
         """Write a result of an example, or of a block of them in lanes, to where it belongs."""
         k = self.k
         target = self._given(len(self.in_dims) + number, example)
         if isinstance(value, Given) and value.pointer == target.pointer:
             return  # it was written there at once
-        if self.in_lanes and not is_few(value.shape, 1) and not is_unknown(value.shape):
-            assert isinstance(example, Affine)
+        in_order = isinstance(example, Affine) and not is_unknown(value.shape)
+        if in_order and not is_few(value.shape, 1):
             unpack(k, value, target, example, self.end)
         elif isinstance(value, Elements):
             for place, item in zip(np.ndindex(*target.shape), value.items, strict=True):

@@ -10,7 +10,6 @@ from lanewise.codegen.background import held_at_fork
 from lanewise.codegen.kernel import Kernel, write
 from lanewise.codegen.overwriting import Shared
 from lanewise.ir.graph import Graph
-from lanewise.ops.regions import NATIVE
 
 #: Kernels by what decides them, those that were used last at the end.
 KERNELS: dict[Any, Kernel] = {}
@@ -49,7 +48,7 @@ def kernel_for(
     """
     with _lock:
         key = kernel_key(body, in_dims, fastmath, columns, shared)
-        kernel = KERNELS.pop(key, None) or write(body, in_dims, None, fastmath, columns, shared)
+        kernel = KERNELS.pop(key, None) or write(body, in_dims, fastmath, columns, shared)
         excess = sum(len(known.text) for known in list(KERNELS.values())) - MOST_TEXT
         while KERNELS and (excess > 0 or len(KERNELS) >= MOST_KERNELS):
             excess -= len(KERNELS.pop(next(iter(KERNELS))).text)
@@ -63,15 +62,3 @@ def kernels_of(body: Graph, in_dims: Sequence[int | None], fastmath: bool) -> li
     with _lock:
         found = [kernel for key, kernel in KERNELS.items() if list(key[:-1]) == wanted]
     return found[::-1]
-
-
-def count_lines(graph: Graph) -> int:
-    """Return how many lines the kernels of a graph have, which are written for that."""
-    lines = 0
-    for op in graph.operations:
-        if op.params.get("order") == NATIVE:
-            kernel = kernel_for(op.regions[0], op.params["in_dims"], op.params["fastmath"])
-            lines += kernel.text.count("\n")
-        else:
-            lines += sum(map(count_lines, op.regions))
-    return lines

@@ -57,7 +57,7 @@ class Arena(Array):
             self._heap = Heap(k, dtype, self._wide)
         if self.element != (dtype, tuple(shape)):
             raise CannotCompile("elements of a list differ in dtype or shape")
-        return Stored(k.e, dtype, (1 << 62, *shape), self._heap.buffer(), lambda: k.mask)
+        return Stored(k, dtype, (1 << 62, *shape), self._heap.buffer())
 
     def _check(self, size: Vec, place: Vec | None = None) -> None:
         """Fail where a number cannot be a list of this arena's, or a place in one."""

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -255,21 +256,13 @@ class Loops:
         self, first: Index, last: Index, step: int, span: Span | None, rolled: bool = False
     ) -> Generator[Vec]:
         """Write a loop over a counter, which is known to stay within a span."""
-        with self._counting(first, last, step, rolled) as (at, _):
-            at.span = span
-            yield at
-
-    @contextmanager
-    def _counting(
-        self, first: Index, last: Index, step: int, rolled: bool = False
-    ) -> Generator[tuple[Vec, Vec]]:
-        """Write a loop over a counter, in which the block stands; give the counter and its end."""
         counter = self.e.slot("i64", False, self.index(first))
         with self.e.loop(rolled=rolled) as goes_on:
             at, bound = counter.get(), self.index(last)
             goes_on(at < bound if step > 0 else at > bound)
+            at.span = span
             with self.scope():
-                yield at, bound
+                yield at
             counter.set(self.e.uniform("i64", at.parts[0]) + step)
 
     def indices(
@@ -440,13 +433,11 @@ class Loops:
         return numbers.across(self.e, found, combine) if in_lanes and combine is not None else found
 
 
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A number that is set and read."""
 
-    __slots__ = ("slots",)
-
-    def __init__(self, slots: Sequence[Slot]) -> None:
-        self.slots = slots
+    slots: Sequence[Slot]
 
     def get(self) -> Number:
         return of_vecs([slot.get() for slot in self.slots])

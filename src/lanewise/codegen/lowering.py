@@ -14,14 +14,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lanewise.codegen import numbers
-from lanewise.codegen.addresses import Index, linear
+from lanewise.codegen.addresses import Index
 from lanewise.codegen.arrays import Array, Buffer, Elements, Given, Heap, Lazy, Shape, Stored
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.errors import CannotCompile
 from lanewise.codegen.loops import FAR, NOWHERE, UNROLLED, Ends, Loops
 from lanewise.codegen.memory import Memory
-from lanewise.codegen.numbers import Number, convert, kinds_of, vecs
+from lanewise.codegen.numbers import Number, choose, convert, kinds_of, vecs
 from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
 from lanewise.codegen.vector import Vec, is_within, known_span
 from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
@@ -88,6 +88,8 @@ class Lowering(Loops):
     # --- numbers ------------------------------------------------------------------------------
 
     usual = staticmethod(usual)
+    #: About how many operations a ufunc's loop takes for an element.
+    loop_cost = staticmethod(instructions)
 
     def constant(self, dtype: Any, value: Any) -> Number:
         return numbers.constant(self.e, np.dtype(dtype), value)
@@ -114,10 +116,6 @@ class Lowering(Loops):
             return found(*[convert(x, d) for x, d in zip(operands, given, strict=True)], **extra)
 
         return call
-
-    def loop_cost(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> int:
-        """Return about how many operations a ufunc's loop takes for an element."""
-        return instructions(fn, loop)
 
     def loop_fails(self, fn: np.ufunc, loop: tuple[np.dtype, ...]) -> bool:
         """Return whether a ufunc's loop may end the run."""
@@ -170,9 +168,7 @@ class Lowering(Loops):
         `fails` that it may end the run, as `fail` does, and `work` about how many operations an
         element takes, beside those of `of`.
         """
-        of = tuple(of)
-        work += sum([x.work for x in of if isinstance(x, Lazy) and not x.is_ready])
-        found = Lazy(dtype, tuple(shape), at, of=of, ready=ready, fails=fails, work=work)
+        found = Lazy(dtype, tuple(shape), at, tuple(of), ready, fails, work)
         return found if found.depth <= DEEPEST else self._computed(found)
 
     def scalar(self, number: Number) -> Elements:
@@ -193,10 +189,9 @@ class Lowering(Loops):
             is_last_reader = bool(x.buffers) and not any(buffer.readers for buffer in x.buffers)
             if uses == 1 and x.size > UNROLLED and is_last_reader:
                 return x  # what is in memory need not go through registers to a loop
-            return self.elements(x.dtype, x.shape, self.items(x))
-        if uses == 1 or x.is_ready:
+        elif uses == 1 or x.is_ready:
             return x
-        return self.materialized(x)
+        return self._computed(x)
 
     def _is_wide(self, x: Array) -> bool:
         """Whether elements differ between lanes. What does not is in registers, as is analysed."""
@@ -259,7 +254,7 @@ class Lowering(Loops):
         self.prepare_loops(x, x.shape, work)
         self.each(
             x.shape,
-            lambda *i: result.store(linear(i, result.strides), x.at(*i), self.tail(result)),
+            lambda *i: result.put(i, x.at(*i), self.tail(result)),
             within=within,
             work=work,
         )
@@ -307,7 +302,7 @@ class Lowering(Loops):
                 raise
             heap = Heap(self, dtype, wide)
             heap.reserve(self.index(shape[0]), shape[1:])
-            return Stored(self.e, dtype, tuple(shape), heap.buffer(), lambda: self.mask)
+            return Stored(self, dtype, tuple(shape), heap.buffer())
         count = len(kinds) if beside else 1
         bytes_of_part = size * (dtype.itemsize * count // len(kinds))
         bytes_of_part *= self.e.lanes if wide else 1
@@ -317,7 +312,7 @@ class Lowering(Loops):
         if not self._is_ahead:
             buffer.places = tuple([place for _, place in rows if place is not None])
             self._made.append(buffer)
-        return Stored(self.e, dtype, tuple(shape), buffer, lambda: self.mask)
+        return Stored(self, dtype, tuple(shape), buffer)
 
     def _allocate(self, size: DimLike) -> tuple[str, tuple[DimLike, DimLike] | None]:
         """Return a pointer to local memory, and which it is for who hands it on."""
@@ -375,3 +370,29 @@ class Lowering(Loops):
         """Write an element of `owned` memory, in the active lanes."""
         same = x.buffer.mask is self.mask
         x.store(place, value, None if same else self.mask)
+
+
+class Variables:
+    """What is set to and read as a small array like another one: a variable for each element.
+
+    If it is `wide` each lane has its own.
+    """
+
+    __slots__ = ("_each", "dtype", "k", "shape")
+
+    def __init__(self, k: Lowering, like: Array, wide: bool) -> None:
+        self.k, self.dtype, self.shape = k, like.dtype, like.shape
+        self._each = [k.variable(like.dtype, wide) for _ in range(like.size)]
+
+    def get(self) -> Elements:
+        items = [variable.get() for variable in self._each]
+        return self.k.elements(self.dtype, self.shape, items)
+
+    def set(self, items: Iterable[Number], mask: Vec | None = None) -> None:
+        """Set all elements, in the lanes in which a mask holds."""
+        for variable, item in zip(self._each, items, strict=True):
+            variable.set(item if mask is None else choose(mask, item, variable.get()))
+
+    def clear(self) -> None:
+        """Set all elements to zero."""
+        self.set([self.k.constant(self.dtype, 0)] * len(self._each))

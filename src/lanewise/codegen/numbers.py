@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -97,13 +98,8 @@ def constant(e: Emitter, dtype: np.dtype, value: Any) -> Number:
 def convert(number: Number, dtype: np.dtype) -> Number:
     """Return a number as another dtype, as ``ndarray.astype`` gives it on this kind of machine.
 
-    Parameters
-    ----------
-    number
-        Real or complex.
-    dtype
-        Any that `is_supported`. Complex numbers become real by dropping the imaginary part, and
-        truth values by asking whether either part is not zero.
+    Complex numbers become real by dropping the imaginary part, and truth values by asking whether
+    either part is not zero.
 
     Examples
     --------
@@ -142,14 +138,12 @@ def across(e: Emitter, found: Sequence[Number], combine: Callable[..., Any]) -> 
         [of_vecs([Vec(e, v.kind, True, (v.parts[part],)) for v in x]) for x in wide]
         for part in range(parts)
     ]
-    joined = rows[0]
-    for row in rows[1:]:
-        joined = list(combine(joined, row))
+    joined = reduce(combine, rows)
     half = e.group // 2
     while half:
         order = [lane ^ half for lane in range(e.group)]
         moved = [of_vecs([with_lanes(v, order) for v in vecs(x)]) for x in joined]
-        joined = list(combine(joined, moved))
+        joined = combine(joined, moved)
         half //= 2
     e.parts = parts
     return [of_vecs([e.lane(v, "i32 0") for v in vecs(x)]) for x in joined]

@@ -53,7 +53,7 @@ class Overwriting:
             raise CannotCompile("an operand of this form is not written to in place")
         pointer = address(k.e, given.pointer, given.offset(*(0,) * given.ndim))
         buffer = self._memory[number] = Buffer((pointer,), kinds, False, k.mask)
-        return Stored(k.e, given.dtype, given.shape, buffer, lambda: k.mask)
+        return Stored(k, given.dtype, given.shape, buffer)
 
     def in_order(self, found: Sequence[Array]) -> Iterator[tuple[int, Array]]:
         """Give the results that are still to be written, in an order in which that can be done."""

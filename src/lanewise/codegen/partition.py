@@ -124,16 +124,12 @@ def _with_batch(builder: Builder, value: Value, whole: dict[Value, Value]) -> Va
 class _Group:
     """Operations of a map that become a map of their own."""
 
-    #: When it is run: those that become kernels have even ones.
-    stage: int
+    #: Whether it is to be a kernel.
+    is_native: bool
     members: Sequence[Operation]
     #: The values that it takes from outside, and those that others take of it.
     taken: Sequence[Value]
     given: Sequence[Value]
-
-    @property
-    def is_native(self) -> bool:
-        return self.stage % 2 == 0
 
 
 class _Split:
@@ -323,8 +319,7 @@ def _culprits(split: _Split, groups: Sequence[_Group]) -> list[Refused]:
             raise AssertionError(f"a kernel without operations: {error}") from error
         # What is computed where it is read is found out there to have no native form.
         if culprit is None or (culprit in members and not _refusal(split, culprit)):
-            alone = [(member, _refusal(split, member)) for member in members]
-            found = [Refused(m, reason, m) for m, reason in alone if reason]
+            found = [Refused(m, reason, m) for m in members if (reason := _refusal(split, m))]
             if found:
                 return found
         if culprit is not None:
@@ -362,7 +357,7 @@ def _refusal(split: _Split, member: Operation) -> str:
     once: what it takes from others does not matter.
     """
     if member not in split.alone:
-        group = _Group(0, [member], _taken(split, [member]), member.results)
+        group = _Group(True, [member], _taken(split, [member]), member.results)
         error, _ = _refused(split, group, write)
         split.alone[member] = error.reason if error else ""
     return split.alone[member]
@@ -380,22 +375,15 @@ def _groups(split: _Split) -> list[_Group]:
     groups = []
     for (number, _), members in sorted(pieces.items(), key=lambda piece: piece[0]):
         given = [v for member in members for v in member.results if v in leaving]
-        groups.append(_Group(number, members, _taken(split, members), given))
+        groups.append(_Group(number % 2 == 0, members, _taken(split, members), given))
     # Results that no operation of the map gives have a group of their own: a kernel copies what
     # examples have, and what is the same for all of them is broadcast.
-    for parity in (0, 1):
-        passed = [
-            value
-            for value, mapped in zip(body.outputs, split.op.params["out_mapped"], strict=True)
-            if mapped
-            and split.maker.get(value) not in stage
-            and (value in split.varies and _is_plain(value)) != parity
-        ]
-        if passed:
-            last = groups[-1].stage if groups else -1
-            number = last + 1 + int((last + 1) % 2 != parity)
-            passed = list(dict.fromkeys(passed))
-            groups.append(_Group(number, [], _taken(split, [], passed), passed))
+    outputs = zip(body.outputs, split.op.params["out_mapped"], strict=True)
+    passed = [v for v, mapped in outputs if mapped and split.maker.get(v) not in stage]
+    for is_native in (True, False):
+        given = [v for v in passed if (v in split.varies and _is_plain(v)) == is_native]
+        if given := list(dict.fromkeys(given)):
+            groups.append(_Group(is_native, [], _taken(split, [], given), given))
     return groups
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, plus, times
-from lanewise.codegen.arrays import Array, Lazy, Stored
+from lanewise.codegen.arrays import Array, Lazy, Stored, Within
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.loops import NOWHERE, Ends
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.sizes import is_empty, is_long, is_unknown
@@ -46,7 +46,7 @@ class _Fold:
     inner: Sequence[Any]
     element: Callable[[Sequence[Index], Sequence[Index]], Number]
     first: Any
-    ends: Mapping[int, tuple[Index, Index]]
+    ends: Ends
     work: int
 
     @property
@@ -122,7 +122,9 @@ class Reductions(Lowering):
     def _fold_of(self, dtype: np.dtype, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> _Fold:
         order = (*[axis for axis in range(x.ndim) if axis not in axes], *axes)
         first = _neutral(fn, dtype)
-        part, ends = self._within(x, axes, first)
+        known, part, ends = _filled(x, first), x, NOWHERE
+        if known is not None and known.axis in axes:  # elsewhere it is neutral
+            part, ends = known.of, {axes.index(known.axis): (known.low, known.high)}
 
         def element(i: Sequence[Index], j: Sequence[Index]) -> Number:
             return self.at(part, order, (*i, *j))
@@ -130,19 +132,6 @@ class Reductions(Lowering):
         work = 1 + (x.work if isinstance(x, Lazy) and not x.is_ready else 0)
         inner = [x.shape[axis] for axis in axes]
         return _Fold(fn, dtype, part, inner, element, first, ends, work)
-
-    @staticmethod
-    def _within(x: Array, axes: Sequence[int], neutral: Any) -> tuple[Array, dict[int, Any]]:
-        """Return what is reduced, and between which ends of which of the axes: elsewhere it is
-        neutral.
-        """
-        known = x.within if isinstance(x, Lazy) else None
-        if known is None or known.axis not in axes or neutral is None:
-            return x, {}
-        (fill,) = numbers.vecs(known.fill) if not isinstance(known.fill, Complex) else (None,)
-        if fill is None or fill.value is None or fill.value != neutral:
-            return x, {}
-        return known.of, {list(axes).index(known.axis): (known.low, known.high)}
 
     def _totals(self, folds: Sequence[_Fold], i: Sequence[Index]) -> Sequence[Number]:
         """Return an element of each of several reductions over axes of the same sizes."""
@@ -184,7 +173,7 @@ class Reductions(Lowering):
         start: Sequence[Number],
         element: Callable[[Sequence[Index]], Sequence[Number]],
         in_order: bool = False,
-        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        within: Ends = NOWHERE,
         work: int = 1,
     ) -> list[Number]:
         """Return what elements at all indices of a shape combine to; see `fold`."""
@@ -215,7 +204,7 @@ class Reductions(Lowering):
         inner: Sequence[int],
         element: Any,
         add: Step,
-        ends: Mapping[int, tuple[Index, Index]],
+        ends: Ends,
     ) -> list[Number]:
         """Return sums in runs, so that rounding errors do not pile up.
 
@@ -223,23 +212,24 @@ class Reductions(Lowering):
         """
         axis = max([k for k in range(len(inner)) if is_long(product(inner[k:]), 2 * RUN + 1)])
         outer, size, short = inner[:axis], inner[axis], inner[axis + 1 :]
-        if axis in ends and not short:
-            return self._sum_between(start, inner, element, add, *ends[axis])
-        if axis in ends:
-            return self._folded(add, inner, start, element, within=ends)
         each = max(RUN // usual(short), 1)
         runs, rest = size // each, size % each
         around = {k: end for k, end in ends.items() if k < axis}
         within = {k - axis: end for k, end in ends.items() if k > axis}
+        low, high = ends.get(axis, (0, None))
+        if high is not None:
+            runs, rest = -(-size // each), 0
+            around[axis] = 0, (self.index(high) - low + (each - 1)).greatest(0).quotient(each)
 
         def run(lead: Sequence[Index], first: Index, count: int) -> list[Number]:
             def item(j: Sequence[Index]) -> Sequence[Number]:
                 return element((*lead, plus(j[0], first), *j[1:]))
 
-            return self._folded(add, [count, *short], start, item, within=within)
+            own = {} if high is None else {0: (0, (self.index(high) - first).least(each))}
+            return self._folded(add, [count, *short], start, item, within=within | own)
 
         def row(i: Sequence[Index]) -> list[Number]:
-            return run(i[:-1], times(i[-1], each), each)
+            return run(i[:-1], plus(low, times(i[-1], each)), each)
 
         total = self._folded(add, [*outer, runs], start, row, True, around, each * usual(short))
         if isinstance(rest, Dim) or rest:
@@ -247,23 +237,6 @@ class Reductions(Lowering):
                 add, outer, total, lambda i: run(i, runs * each, rest), True, around
             )
         return total
-
-    def _sum_between(
-        self, start: Sequence[Number], inner: Sequence[int], element: Any, add: Step,
-        low: Index, high: Index,
-    ) -> list[Number]:  # fmt: skip
-        """Return sums in runs of what lies between two ends of the last axis."""
-        *outer, size = inner
-        count = (self.index(high) - low + (RUN - 1)).greatest(0).quotient(RUN)
-
-        def row(i: Sequence[Index]) -> list[Number]:
-            lead, first = i[:-1], plus(low, times(i[-1], RUN))
-            ends = {0: (first, (self.index(first) + RUN).least(high))}
-            return self._folded(add, [RUN], start, lambda j: element((*lead, *j)), within=ends)
-
-        return self._folded(
-            add, [*outer, -(-size // RUN)], start, row, True, {len(outer): (0, count)}, RUN
-        )
 
     def accumulated(self, type_: Any, x: Array, fn: np.ufunc, axis: int) -> Array:
         """Return the running reduction of an array by a ufunc along an axis."""
@@ -319,7 +292,7 @@ class Reductions(Lowering):
         inner: Sequence[int],
         left: Callable[..., Number],
         right: Callable[..., Number],
-        within: Mapping[int, tuple[Index, Index]] = MappingProxyType({}),
+        within: Ends = NOWHERE,
     ) -> Number:
         """Return the sum of ``left(*j) * right(*j)`` over all indices `j` of a shape.
 
@@ -340,7 +313,7 @@ class Reductions(Lowering):
         def step(j: Sequence[Index], total: Number) -> list[Number]:
             return [_added_product(total, *factors(j))]
 
-        def combine(a: Any, b: Any) -> list[Number]:
+        def combine(a: Sequence[Number], b: Sequence[Number]) -> list[Number]:
             return [self.ufunc(np.add, a[0], b[0])]
 
         work = 8 if wide.kind == "c" else 2
@@ -353,12 +326,9 @@ class Reductions(Lowering):
 
         Both must be zeros beyond: what one holds there may be infinite where the other is zero.
         """
-        a, b = (v.within if isinstance(v, Lazy) else None for v in (x, y))
+        a, b = _filled(x, 0), _filled(y, 0)
         if a is None or b is None or (a.axis, b.axis) not in contract:
             return x, y, {}
-        for known in (a, b):
-            if any(part.value is None or part.value != 0 for part in numbers.vecs(known.fill)):
-                return x, y, {}
         ends = a.low.greatest(b.low), a.high.least(b.high)
         return a.of, b.of, {list(contract).index((a.axis, b.axis)): ends}
 
@@ -392,24 +362,26 @@ class Reductions(Lowering):
                 item = self.convert(total.get(), dtype)
                 result.put((plus(i, r), plus(j, c)), item, self.tail(result))
 
-        breadth = BLOCK if rows > 1 else 2 * BLOCK
-
         def strip(j: Index, width: int) -> None:
             height = BLOCK if self.in_lanes and columns > 1 else 2 * BLOCK
-            for i in self.range(0, rows - rows % height, height, unroll=False):
-                block(i, height, j, width)
-            if rows % height:
-                block(rows - rows % height, rows % height, j, width)
+            for i, count in self._in_blocks(rows, height):
+                block(i, count, j, width)
 
         if not self.in_lanes and columns >= self.e.group:
             with self.lane_loop(0, columns) as j:
                 strip(j, 1)
             return result
-        for j in self.range(0, columns - columns % breadth, breadth, unroll=False):
-            strip(j, breadth)
-        if columns % breadth:
-            strip(columns - columns % breadth, columns % breadth)
+        for j, width in self._in_blocks(columns, BLOCK if rows > 1 else 2 * BLOCK):
+            strip(j, width)
         return result
+
+    def _in_blocks(self, count: int, size: int) -> Iterator[tuple[Index, int]]:
+        """Write loops over so many places in blocks: where each begins, and its size."""
+        rest = count % size
+        for first in self.range(0, count - rest, size, unroll=False):
+            yield first, size
+        if rest:
+            yield count - rest, rest
 
     def correlated(self, type_: Any, x: Array, v: Array, before: int) -> Array:
         """Return sliding dot products; see `correlate` among the operations."""
@@ -456,6 +428,14 @@ def _added_product(total: Any, a: Any, b: Any) -> Number:
     if total.kind[0] == "f":
         return a.fma(b, total)
     return total + a * b
+
+
+def _filled(x: Array, number: Any) -> Within | None:
+    """Return between which ends an array may be other than a number, if that is known."""
+    known = x.within if isinstance(x, Lazy) else None
+    if known is None or number is None:
+        return None
+    return known if all([part.value == number for part in numbers.vecs(known.fill)]) else None
 
 
 def _neutral(fn: np.ufunc, dtype: np.dtype) -> Any:

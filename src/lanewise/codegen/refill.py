@@ -20,22 +20,20 @@ examples leave together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from lanewise.codegen import control
 from lanewise.codegen.addresses import Affine, Index
 from lanewise.codegen.arrays import Array, Given
-from lanewise.codegen.blocks import packed, unpack
+from lanewise.codegen.blocks import packed
 from lanewise.codegen.choices import instructions, only_indexed, turn_of
 from lanewise.codegen.emitter import Slot
-from lanewise.codegen.loops import TURNS, Variable
-from lanewise.codegen.lowering import Lowering
-from lanewise.codegen.numbers import Number, choose, vecs
+from lanewise.codegen.loops import TURNS
+from lanewise.codegen.lowering import Lowering, Variables
+from lanewise.codegen.numbers import vecs
 from lanewise.codegen.sizes import Counted, is_few, is_unknown
 from lanewise.codegen.uniformity import (
     IN_REGISTERS,
@@ -134,21 +132,16 @@ def write(
     k: Lowering,
     plan: Plan,
     given: Callable[[int, Index | None], Any],
+    store: Callable[[int, Array, Index], None],
     in_dims: Sequence[int | None],
     begin: Vec,
     end: Vec,
 ) -> Callable[[], tuple[Vec, Vec]]:
     """Write a kernel that refills its lanes.
 
-    The result writes, where an example failed, which examples the lanes have that are not done, -1
-    for none, and from which one on none has begun.
-
-    Parameters
-    ----------
-    given
-        Gives an operand or a result of the kernel by its number: of examples, or for None whole.
-    begin, end
-        The first example, and the one behind the last.
+    The examples are those from `begin` to before `end`; `given` is as `_Rows` has it, and `store`
+    writes a result by its number. What is returned writes, where an example failed, which examples
+    the lanes have that are not done, -1 for none, and from which one on none has begun.
     """
     e, loop = k.e, plan.loop
     k.in_lanes = True
@@ -172,7 +165,7 @@ def write(
     with k.scope():
         rows = _Rows(k, plan, given, in_dims, end)
         first_loads = rows.variables(plan.before)
-        started = [variable for x in state for variable in x.variables]
+        started = [x.variables for x in state]
         with e.aside() as lines:  # what has to be zero first is known when this is written
             new, at = entering.get(), example.get()
             held.set(active.get() | new)
@@ -181,7 +174,7 @@ def write(
                 found = control.run(k, plan.before, arguments)
                 made = dict(zip(plan.before.outputs, found, strict=True))
                 for x, value in zip(state, loop.operands[captures:], strict=True):
-                    _enter(new, x.variables, k.items(made[value]))
+                    x.variables.set(k.items(made[value]), new)
                 for value in dict.fromkeys([*loop.operands[:captures], *plan.kept]):
                     made[value], variables = _kept(k, new, made[value])
                     started += variables
@@ -201,8 +194,8 @@ def write(
             entering.set(e.lane_index() < end - first)
             example.set(row)
             upcoming.set((first + e.lanes).least(end))
-            for slot in [slot for variable in started for slot in variable.slots]:
-                slot.set(e.constant(slot.kind, 0))
+            for variables in started:
+                variables.clear()
             load(row)
 
         def apart() -> None:
@@ -239,7 +232,12 @@ def write(
             results = [x.result() for x in state]
             outputs = control.run(k, plan.after, [*rows.arrays(loads, at), *kept, *results])
             outputs = [k.ready(x) for x in outputs]
-            rows.either(in_order, row, at, partial(rows.store, outputs))
+
+            def keep(at: Vec) -> None:
+                for number, x in enumerate(outputs):
+                    store(number, x, at)
+
+            rows.either(in_order, row, at, keep)
         k.poll(TURNS // 16)
     e.branch((upcoming.get() < end) | is_left, fill, done)
     e.begin(done)
@@ -262,44 +260,30 @@ class _Rows:
     #: The number behind the last example.
     stop: Vec
 
-    def variables(self, graph: Graph) -> dict[int, list[Variable]]:
+    def variables(self, graph: Graph) -> dict[int, Variables]:
         """Return what the inputs of the map's region that a part of it reads are loaded to."""
         read, found = _read(graph), {}
         for number, (value, axis) in enumerate(zip(graph.inputs, self.in_dims, strict=False)):
             if axis is not None and value in read and value not in self.plan.indexed:
-                dtype = value.type.dtype
-                found[number] = [self.k.variable(dtype, True) for _ in range(count(value))]
+                found[number] = Variables(self.k, self.given(number, None), True)
         return found
 
-    def load(self, loaded: Mapping[int, list[Variable]], at: Vec) -> None:
+    def load(self, loaded: Mapping[int, Variables], at: Vec) -> None:
         """Load inputs of the active lanes."""
         for number, variables in loaded.items():
             x: Array = self.given(number, at)
             if x.size > 1 and isinstance(at, Affine):
                 x = packed(self.k, x, at, self.stop)
-            for variable, item in zip(variables, self.k.items(x), strict=True):
-                variable.set(item)
+            variables.set(self.k.items(x))
 
-    def arrays(self, loaded: Mapping[int, list[Variable]], example: Vec) -> list[Array]:
+    def arrays(self, loaded: Mapping[int, Variables], example: Vec) -> list[Array]:
         """Return all inputs, those that are loaded and those that are read where they lie."""
-        found: list[Array] = []
-        for number, axis in enumerate(self.in_dims):
-            x = self.given(number, None if axis is None else example)
-            if number in loaded:
-                items = [variable.get() for variable in loaded[number]]
-                x = self.k.elements(x.dtype, x.shape, items)
-            found.append(x)
-        return found
-
-    def store(self, outputs: Sequence[Array], at: Vec) -> None:
-        """Write the results of the active lanes."""
-        for number, x in enumerate(outputs, len(self.in_dims)):
-            target = self.given(number, at)
-            if x.size > 1 and isinstance(at, Affine):
-                unpack(self.k, x, target, at, self.stop)
-                continue
-            for i in np.ndindex(*x.shape):
-                target.store(i, x.at(*i), self.k.mask)
+        return [
+            loaded[number].get()
+            if number in loaded
+            else self.given(number, None if axis is None else example)
+            for number, axis in enumerate(self.in_dims)
+        ]
 
     def either(self, in_order: Vec, row: Affine, at: Vec, access: Callable[[Vec], None]) -> None:
         """Write accesses to rows that stand in order, and for when they do not, anywhere."""
@@ -315,10 +299,7 @@ def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     """Write that free lanes take the next examples, in order; return the lanes that do."""
     e = free.e
     bits, first = e.bits(free), upcoming.get()
-    lower = [f"i64 {(1 << lane) - 1}" for lane in range(e.lanes)]
-    groups = range(0, e.lanes, e.group)
-    parts = [f"<{', '.join(lower[start : start + e.group])}>" for start in groups]
-    before = Vec(e, "u64", True, tuple(parts))
+    before = e.each_lane("u64", [(1 << lane) - 1 for lane in range(e.lanes)])
     number = first + _population(bits & before)
     new = free & (number < end)
     example.set(select(new, number, example.get()))
@@ -331,22 +312,16 @@ def _population(bits: Vec) -> Vec:
     return bits.e.intrinsic("ctpop", bits).as_kind("i64")
 
 
-def _enter(new: Vec, variables: Iterable[Variable], items: Iterable[Number]) -> None:
-    """Write that lanes with new examples begin with these numbers."""
-    for variable, item in zip(variables, items, strict=True):
-        variable.set(choose(new, item, variable.get()))
-
-
-def _kept(k: Lowering, new: Vec, x: Array) -> tuple[Array, list[Variable]]:
+def _kept(k: Lowering, new: Vec, x: Array) -> tuple[Array, list[Variables]]:
     """Return an array that was made for new lanes, as all lanes have it until they are refilled.
 
-    The second result are the variables that it is kept in.
+    The second result is what it is kept in, if it is not the same for all.
     """
     if isinstance(x, Given) or not k.is_small(x.shape):
         return x, []  # it stays in memory, or is the same for all examples
-    items, variables = k.items(x), []
-    if any(item.varying for item in items):
-        variables = [k.variable(x.dtype, True) for _ in items]
-        _enter(new, variables, items)
-        items = [variable.get() for variable in variables]
-    return k.elements(x.dtype, x.shape, items), variables
+    items = k.items(x)
+    if not any(item.varying for item in items):
+        return k.elements(x.dtype, x.shape, items), []
+    variables = Variables(k, x, True)
+    variables.set(items, new)
+    return variables.get(), [variables]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from lanewise.codegen import numbers
 from lanewise.codegen.addresses import Index, linear, plus, times
 from lanewise.codegen.arrays import Array, Elements, Given, Lazy, Stored, Within, row_major
 from lanewise.codegen.errors import CannotCompile
+from lanewise.codegen.loops import NOWHERE, Ends
 from lanewise.codegen.numbers import Complex, Number
 from lanewise.codegen.reductions import Reductions
 from lanewise.codegen.sizes import is_empty, is_few, is_unknown, varies
@@ -22,9 +23,6 @@ from lanewise.ops.paths import step_shape
 
 #: Numbers are picked from at most so many by comparing; from more in memory.
 COMPARED = 64
-
-#: An array that is a part of another one, and where its elements stand in that.
-_Piece: TypeAlias = tuple[Array, Callable[[Sequence[Index]], tuple[Index, ...]]]
 
 
 class Rules(Reductions):
@@ -66,11 +64,11 @@ class Rules(Reductions):
                 self.leave("the lanes have rows of different sizes")
             return self.view(x, shape, lambda *i: _through_ones(x.shape, shape, i))
         if isinstance(x, Stored):
-            return Stored(self.e, x.dtype, shape, x.buffer, x.active)
+            return Stored(self, x.dtype, shape, x.buffer)
         if isinstance(x, Given) and not any([isinstance(s, Vec) for s in x.strides]):
             strides = tuple([s * x.dtype.itemsize for s in row_major(shape)])
             lead = x.strides[: len(x.lead)]
-            return Given(self.e, x.dtype, shape, x.pointer, x.lead, (*lead, *strides), x.active)
+            return Given(self, x.dtype, shape, x.pointer, x.lead, (*lead, *strides))
         if is_unknown((*x.shape, *shape)):
             if not is_alike:
                 return self.reshaped(self.materialized(x), shape)
@@ -96,43 +94,41 @@ class Rules(Reductions):
 
     def concatenated(self, type_: Any, operands: Sequence[Array], axis: int) -> Array:
         """Return arrays joined along an axis."""
-        pieces: list[_Piece] = []
-        first = 0
+        pieces, corner = [], [0] * len(type_.shape)
         for x in operands:
-            pieces.append((x, lambda i, n=first: (*i[:axis], plus(i[axis], n), *i[axis + 1 :])))
-            first += x.shape[axis]
+            pieces.append((x, tuple(corner)))
+            corner[axis] += x.shape[axis]
         return self._assembled(type_, pieces)
 
     def padded(self, type_: Any, x: Array, value: Number, before: Sequence[int]) -> Array:
         """Return an array within a border of a number."""
-
-        def place(i: Sequence[Index]) -> tuple[Index, ...]:
-            return tuple([plus(a, b) for a, b in zip(i, before, strict=True)])
-
-        return self._assembled(type_, [(x, place)], value)
+        return self._assembled(type_, [(x, before)], value)
 
     def _assembled(
-        self, type_: Any, pieces: Sequence[_Piece], border: Number | None = None
+        self,
+        type_: Any,
+        pieces: Sequence[tuple[Array, Sequence[int]]],
+        border: Number | None = None,
     ) -> Array:
-        """Return an array of others, each at its place; what none of them has is the border."""
+        """Return an array of others, by where each begins; what none has is the border."""
         dtype, shape = type_.dtype, type_.shape
         if self.is_small(shape):
             items: dict[tuple[Index, ...], Any] = {}
-            for x, place in pieces:
+            for x, corner in pieces:
                 for i, item in zip(np.ndindex(*x.shape), self.items(x), strict=True):
-                    items[place(i)] = item
+                    items[tuple(map(plus, i, corner))] = item
             found = [items.get(i, border) for i in np.ndindex(*shape)]
             return self.elements(dtype, shape, [self.convert(item, dtype) for item in found])
         result = self.local(dtype, shape)
         if border is not None:
             self.each(shape, lambda *i: result.put(i, border, self.tail(result)))
-        for x, place in pieces:
+        for x, corner in pieces:
 
-            def body(*i: Index, x: Array = x, place: Any = place) -> None:
+            def body(*i: Index, x: Array = x, corner: Any = corner) -> None:
                 # What stands behind the last element of a lane may be there already.
                 is_whole = result.buffer.mask is self.mask
                 mask = self.tail(result) if is_whole else self.mask
-                result.put(place(i), self.convert(x.at(*i), dtype), mask)
+                result.put([*map(plus, i, corner)], self.convert(x.at(*i), dtype), mask)
 
             self.each(x.shape, body)
         return result
@@ -184,15 +180,11 @@ class Rules(Reductions):
         """End the run if an element does not hold."""
         if is_empty(ok.shape):
             return
-
-        def both(a: Number, b: Number) -> Number:
-            return self.truth(a) & self.truth(b)
-
         (found,) = self.fold(
             ok.shape,
             [self.e.constant("b", True)],
-            lambda i, known: [both(known, ok.at(*i))],
-            lambda a, b: [both(a[0], b[0])],
+            lambda i, known: [known & self.truth(ok.at(*i))],
+            lambda a, b: [a[0] & b[0]],
         )
         self.fail(~self.truth(found))
 
@@ -241,10 +233,9 @@ class Rules(Reductions):
         raise CannotCompile(f"exact {fn.__name__} has no native form")
 
     def _with_overflow(self, fn: np.ufunc, a: Vec, b: Vec) -> Vec:
+        neutral = {np.add: 0, np.multiply: 1}.get(fn)
         for one, other in ((a, b), (b, a)):
-            if fn is np.multiply and one.value == 1:
-                return other
-            if fn is not np.subtract and one.value == 0 and fn is np.add:
+            if neutral is not None and one.value == neutral:
                 return other
         verb = {np.add: "add", np.subtract: "sub"}.get(fn, "mul")
         span = span_of(verb, a, b)
@@ -278,40 +269,45 @@ class Rules(Reductions):
         self,
         x: Array,
         values: Array,
-        shape: Sequence[int],
-        place: Callable[[Sequence[Index]], tuple[Sequence[Index], Any]],
+        place: Callable[[Sequence[Index]], Sequence[Index]],
         *,
-        index: Any = None,
+        is_known: bool = False,
         fn: np.ufunc | None = None,
         of: Sequence[Array] = (),
+        within: Ends = NOWHERE,
+        is_written: Callable[[Sequence[Index]], Vec] | None = None,
     ) -> Array:
         """Return `x` with values written, or combined by a ufunc, at places.
 
-        ``place(i)[0]`` is where the value at index `i` goes. With `index` all places are known.
+        ``place(i)`` is where the value at index `i` goes, and `is_known` whether all are numbers.
+        Only those `within` ends are written, for which ``is_written(i)`` holds.
         """
-        is_known = index is not None and not is_unknown(shape)
-        is_known = is_known and all([s is None or type(s[0]) is int for s in index])
-        if self.is_small(x.shape) and (is_known or is_few((*x.shape, *shape), COMPARED)):
+        shape, is_whole = values.shape, not within and is_written is None
+        is_known &= not is_unknown(shape)
+        is_compared = is_known or is_few((*x.shape, *shape), COMPARED)
+        if is_whole and is_compared and self.is_small(x.shape):
             items, strides = list(self.items(x)), row_major(x.shape)
             for i, value in zip(np.ndindex(*shape), self.items(values), strict=True):
-                where = linear(place(i)[0], strides)
+                where = linear(place(i), strides)
                 self._set(items, self.index(where) if isinstance(where, Dim) else where, value, fn)
             return self.elements(x.dtype, x.shape, items)
         if is_empty(shape):
             return x
-        if isinstance(x, Stored) and x.buffer in values.buffers:
-            values = self.materialized(values)
+        if isinstance(x, Stored) and x.buffer in values.buffers:  # it is read while it is written
+            values = self.materialized(values, within=within)
         result = self.owned(x, values, *of)
 
         def body(*i: Index) -> None:
-            where = linear(place(i)[0], result.strides)
+            where = linear(place(i), result.strides)
             value = values.at(*i)
             if fn is not None:
                 value = self._combined(fn, result.load(where, self.mask), value, x.dtype)
+            if is_written is not None:
+                value = numbers.choose(is_written(i), value, result.load(where, self.mask))
             self.write(result, where, value)
 
         if fn is None or self.in_lanes:
-            self.each(shape, body)
+            self.each(shape, body, within=within)
         else:  # places may repeat: one after the other
             for index in self.indices(shape):
                 body(*index)
@@ -342,34 +338,21 @@ class Rules(Reductions):
         ends: Sequence[Number],
     ) -> Array:
         """Return `x` with values written to a view; see `update_view` among the operations."""
-        place = self._place_of_view(x.shape, path, integers)
-        within: dict[int, tuple[Index, Index]] = {}
-        choice = None
-        if span is not None:
-            size = values.shape[span]
-            low, high = (v for number in ends for v in numbers.vecs(number))
-            if low.varying or high.varying:
-                choice = span, low, high
-            else:
-                within[span] = low.greatest(0), high.least(size)
-        if x.buffers & values.buffers:  # it is read while it is written
-            values = self.materialized(values, within=within)
-        result = self.owned(x, values)
+        place = self.place_of_view(x.shape, path, integers)
+        if span is None:
+            return self.updated(x, values, place)
+        low, high = (v for number in ends for v in numbers.vecs(number))
+        if not (low.varying or high.varying):
+            inside = low.greatest(0), high.least(values.shape[span])
+            return self.updated(x, values, place, within={span: inside})
 
-        def body(*i: Index) -> None:
-            where = linear(place(i), result.strides)
-            value = values.at(*i)
-            if choice is not None:
-                axis, first, last = choice
-                at = self.index(i[axis])
-                inside = (at >= first) & (at < last)
-                value = numbers.choose(inside, value, result.load(where, self.mask))
-            self.write(result, where, value)
+        def is_written(i: Sequence[Index]) -> Vec:
+            at = self.index(i[span])
+            return (at >= low) & (at < high)
 
-        self.each(values.shape, body, within=within)
-        return result
+        return self.updated(x, values, place, is_written=is_written)
 
-    def _place_of_view(
+    def place_of_view(
         self, shape: Sequence[int], path: Sequence[Any], integers: Sequence[Number]
     ) -> Callable[[Sequence[Index]], Sequence[Index]]:
         """Return the function from an index of a view to that of the array it is a view of."""

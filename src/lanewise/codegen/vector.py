@@ -81,23 +81,12 @@ def _comparison(order: str, real: str) -> _Method:
 
 
 class Vec:
-    """A number in each lane, or one for all. See the module's docstring.
+    """A number of a `kind` in each lane, or one for all. See the module's docstring.
 
-    Parameters
-    ----------
-    e
-        Where operations on it are written: an `Emitter` (of a module that imports this one).
-    kind
-        What it is: ``f64``, ``i32``, ``b`` and so on.
-    varying
-        Whether lanes may differ.
-    parts
-        LLVM's names of its parts; one if it is uniform.
-    value
-        The number, if it is known; only of uniform ones.
-    span
-        The least and the greatest that an integer may be, if that is known: numbers, or sizes that
-        the kernel is told of.
+    Operations on it are written to `e`, an `Emitter` (of a module that imports this one). `parts`
+    are LLVM's names of its parts, one if it is not `varying`; then its `value` may be known. The
+    `span` of an integer is the least and the greatest that it may be, if that is known: numbers, or
+    sizes that the kernel is told of.
     """
 
     __slots__ = ("e", "kind", "parts", "span", "value", "varying")

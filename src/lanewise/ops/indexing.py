@@ -207,9 +207,9 @@ class scatter:
         def place(i):
             own = i[axis : axis + rank]
             found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
-            return [*i[:axis], *found, *i[axis + rank :]], None
+            return [*i[:axis], *found, *i[axis + rank :]]
 
-        return k.updated(x, values, values.shape, place, fn=fn, of=indices)
+        return k.updated(x, values, place, fn=fn, of=indices)
 
     def jvp(d, tangents, y, x, values, *indices, axis, fn):
         t, u = (

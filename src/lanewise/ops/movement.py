@@ -193,9 +193,8 @@ class update_slice:
         return update_slice(x, values, index=(None, *index))
 
     def lanes(k, types, x, values, *, index):
-        return k.updated(
-            x, values, values.shape, lambda i: (k.sliced_at(index, i), None), index=index
-        )
+        is_known = all([part is None or type(part[0]) is int for part in index])
+        return k.updated(x, values, lambda i: k.sliced_at(index, i), is_known=is_known)
 
     jvp = linear(0, 1)
 

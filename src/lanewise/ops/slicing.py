@@ -96,13 +96,9 @@ class take_slice:
         return gather.batch(Batch(b.size, mapped), x, at, axis=axis)  # ty: ignore[not-callable]
 
     def lanes(k, types, x, start, stop, *, axis, step, length):
-        x = k.addressable(x)
-        first = k.slice_start(start.at(), stop.at(), x.shape[axis], step, length)
-        return k.view(
-            x,
-            types[0].shape,
-            lambda *i: [*i[:axis], k.plus(first, k.times(i[axis], step)), *i[axis + 1 :]],
-        )
+        x, path = k.addressable(x), (("window", axis, step, length),)
+        place = k.place_of_view(x.shape, path, [start.at(), stop.at()])
+        return k.view(x, types[0].shape, lambda *i: place(i))
 
     jvp = linear(0)
 
@@ -165,12 +161,8 @@ class put_slice:
         return scatter.batch(every, x, values, at, axis=axis, fn=None)  # ty: ignore[not-callable]
 
     def lanes(k, types, x, values, start, stop, *, axis, step, length):
-        first = k.slice_start(start.at(), stop.at(), x.shape[axis], step, length)
-
-        def place(i):
-            return [*i[:axis], k.plus(first, k.times(i[axis], step)), *i[axis + 1 :]], None
-
-        return k.updated(x, values, values.shape, place)
+        path = (("window", axis, step, length),)
+        return k.updated(x, values, k.place_of_view(x.shape, path, [start.at(), stop.at()]))
 
     jvp = linear(0, 1)
 

@@ -80,7 +80,7 @@ def _memory(k: Lowering, kind: str, shape: tuple[DimLike, ...]) -> Stored:
     """Return memory with room behind the last row."""
     size = product(room(shape, k.e.counted)) + quicksort.PADDING
     memory = k.local(NUMPY[kind], (size,), False)
-    return Stored(k.e, memory.dtype, shape, memory.buffer, memory.active)
+    return Stored(k, memory.dtype, shape, memory.buffer)
 
 
 def _of_lanes(k: Lowering, lane: Index, lanes: int, numbers: Sequence[DimLike]) -> Stored:

@@ -195,7 +195,9 @@ class _Sort:
                 rows = [_median(*rows[i : i + 3]) for i in range(0, len(rows), 3)]
             return rows[0]
 
-        found = e.choose(end - begin < LONG, lambda: median(3), lambda: median(9))
+        chosen = e.slot(self.kinds[0], True)
+        e.fork(end - begin < LONG, lambda: chosen.set(median(3)), lambda: chosen.set(median(9)))
+        found = chosen.get()
         for step in (1, 3):
             found = _median(*[rotated(found, step * i) for i in range(3)])
         return e.lane(found, "i32 0")

@@ -127,7 +127,7 @@ def patched(
 ) -> Complex:
     """Return `usual`, but where `rare` holds what a function of x gives, which is out of line."""
     pair = usual.re.spread_if(x.varying), usual.im.spread_if(x.varying)
-    return Complex(*x.e.patched_pair(pair, rare, lambda: vecs(called(name, function, x))))
+    return Complex(*x.e.all_patched(pair, rare, lambda: vecs(called(name, function, x))))
 
 
 def called(name: str, function: Callable[..., Complex], *operands: Complex) -> Complex:

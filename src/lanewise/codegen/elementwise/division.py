@@ -15,6 +15,8 @@ addition gives it exactly. Where n has too many bits, a loop takes away some of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from lanewise.codegen.mathlib.arithmetic import BIAS, MANTISSA, SHIFT, TINY, two_to
@@ -135,7 +137,7 @@ def remainder(a: Vec, b: Vec) -> Vec:
     return divmod_(a, b)[1]
 
 
-def divmod_(a: Vec, b: Vec) -> tuple[Vec, Vec]:
+def divmod_(a: Vec, b: Vec) -> Sequence[Vec]:
     """Return ``a // b`` and ``a % b`` of floats."""
     assert is_float(a.kind)
     quotient = (a / b).floor()
@@ -148,7 +150,7 @@ def divmod_(a: Vec, b: Vec) -> tuple[Vec, Vec]:
     # NumPy's formula gives the exact quotient as long as its roundings stay below a half.
     usual = (quotient.abs() < 2.0 ** (MANTISSA[a.kind] - 2)) & (b.abs() < np.inf)
     found = quotient, rest
-    return a.e.patched_pair(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
+    return a.e.all_patched(found, ~usual, lambda: a.e.called("divmod", _divmod_rare, a, b))
 
 
 def _divmod_rare(a: Vec, b: Vec) -> tuple[Vec, Vec]:
