@@ -20,6 +20,7 @@ import lanewise as lw
 from lanewise import PlainLoopWarning
 from lanewise.api import refused
 from lanewise.errors import UnsupportedError
+from lanewise.runtime.race import Race
 
 XS = np.array([[3.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [5.0, -1.0, 2.0, 2.0]])
 
@@ -452,6 +453,24 @@ def test_what_some_data_refuse():
     assert not refused._known.get(ends.__code__)
     with pytest.raises(UnsupportedError):
         lw.vmap(ends)(np.array([0, 7]))
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_what_no_array_holds_raises_alike_whichever_way_is_faster(monkeypatch):
+    table = np.arange(9.0)
+
+    def ends(i):
+        return table[i : i + 4]
+
+    made = lw.function(lw.vmap(ends))
+    for call in (lambda x: lw.vmap(ends)(x), made):
+        for numbers in ([0, 1], [2, 1], [0, 1]):
+            call(np.array(numbers))
+        for is_plain in (True, False):
+            monkeypatch.setattr(Race, "is_plain", lambda *_, answer=is_plain: answer)
+            with pytest.raises(UnsupportedError):
+                call(np.array([0, 7]))
+            monkeypatch.undo()
 
 
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")

@@ -25,6 +25,7 @@ from lanewise.api.keys import (
     type_text,
 )
 from lanewise.api.parameters import Parameters
+from lanewise.api.plain import NoBatchError
 from lanewise.api.refused import may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
@@ -155,8 +156,13 @@ class ConcreteFunction:
         if race.is_plain(arrays):
             positions = self.writes.positions
             if func is not None and race.limit == math.inf:
-                return run_itself(func, arrays, {}, arrays, positions, race.note)
-            call = FasterPlain(positions, race.note, race.limit, race.note_exceeded)
+                try:
+                    return run_itself(func, arrays, {}, arrays, positions, race.note)
+                except NoBatchError:
+                    self._settle()
+                return self.run_traced(arrays)
+            exceeded = race.note_exceeded
+            call = FasterPlain(positions, race.note, race.limit, exceeded, self._settle)
             if func is None:
                 raise call
             return call.run(func, arrays, {}, arrays, partial(self.run, arrays, func))
@@ -164,8 +170,12 @@ class ConcreteFunction:
         result = self.run_traced(arrays)
         race.note_traced(perf_counter_ns() - start)
         if race.is_over():
-            self.race = None
+            self._settle()
         return result
+
+    def _settle(self) -> None:
+        """Have all calls run what was traced."""
+        self.race = None
 
     def run_traced(self, arrays: Sequence[Any]) -> Any:
         """Run what was traced, whatever is faster.

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lanewise.api.plain import NoBatchError
 from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
@@ -46,6 +47,9 @@ class FasterPlain(PlainCall):
         The nanoseconds after which the plain loop of a map is given up, and the call made anew.
     exceeded
         Is told of it.
+    no_batch
+        Is told that no array holds what examples return, of which the trace says so its way: the
+        call is made anew, too.
     """
 
     def __init__(
@@ -54,9 +58,10 @@ class FasterPlain(PlainCall):
         note: Callable[[int], None] | None,
         limit: float = math.inf,
         exceeded: Callable[[], None] | None = None,
+        no_batch: Callable[[], None] | None = None,
     ) -> None:
         self._positions, self._note = positions, note
-        self._limit, self._exceeded = limit, exceeded
+        self._limit, self._exceeded, self._no_batch = limit, exceeded, no_batch
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
@@ -74,6 +79,10 @@ class FasterPlain(PlainCall):
                 return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         except TookTooLong:
             self._exceeded()
+        except NoBatchError:
+            if self._no_batch is None:
+                raise
+            self._no_batch()
         return again()
 
 
@@ -190,7 +199,8 @@ class Postponed:
             return RefusedPlain(self._positions, self._refused)
         if not self.is_map:
             return FasterPlain(self._positions, self.note_plain)
-        return FasterPlain(self._positions, self.note_plain, PATIENCE * FIRST, self.trace_now)
+        now = self.trace_now
+        return FasterPlain(self._positions, self.note_plain, PATIENCE * FIRST, now, now)
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""

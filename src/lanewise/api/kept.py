@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.faster import FIRST, PATIENCE, Postponed
-from lanewise.api.plain import plainly
+from lanewise.api.plain import NoBatchError, plainly
 from lanewise.api.refused import may_run_itself
 from lanewise.api.unchanged import Unchanged, held_in
 from lanewise.errors import CutOffError, UnsupportedError
@@ -83,6 +83,9 @@ class Kept:
                     result = plain()
             except TookTooLong:
                 race.note_exceeded()
+            except NoBatchError:  # the trace says so its way
+                self._is_settled = True
+                return self._run(arguments)
             else:
                 if race.note is not None:
                     race.note(perf_counter_ns() - start)
