@@ -332,14 +332,14 @@ class Emitter:
 
     def all_patched(
         self, usual: Sequence[Vec], mask: Vec, rare: Callable[[], Sequence[Vec]]
-    ) -> list[Vec]:
+    ) -> tuple[Vec, ...]:
         """Do what `patched` does for several Vecs, of which all vary or none."""
         varying = mask.varying or usual[0].varying
         slots = [self.slot(vec.kind, varying, vec) for vec in usual]
         with self.when(self.any(mask)):
             for slot, vec, other in zip(slots, usual, rare(), strict=True):
                 slot.set(select(mask, other, vec) if varying else other)
-        return [slot.get() for slot in slots]
+        return tuple([slot.get() for slot in slots])
 
     @contextmanager
     def loop(self, *, rolled: bool = False) -> Generator[Callable[[Vec], None]]:

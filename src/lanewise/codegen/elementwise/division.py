@@ -15,8 +15,6 @@ addition gives it exactly. Where n has too many bits, a loop takes away some of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from lanewise.codegen.mathlib.arithmetic import BIAS, MANTISSA, SHIFT, TINY, two_to
@@ -137,7 +135,7 @@ def remainder(a: Vec, b: Vec) -> Vec:
     return divmod_(a, b)[1]
 
 
-def divmod_(a: Vec, b: Vec) -> Sequence[Vec]:
+def divmod_(a: Vec, b: Vec) -> tuple[Vec, ...]:
     """Return ``a // b`` and ``a % b`` of floats."""
     assert is_float(a.kind)
     quotient = (a / b).floor()
