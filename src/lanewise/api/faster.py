@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from time import perf_counter_ns
 from typing import Any, NoReturn
 
@@ -98,8 +97,9 @@ class RefusedPlain(FasterPlain):
         arrays: Sequence[Any], again: Callable[[], Any],
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays."""
-        arrays = [*arrays, *self._way.arrays]  # results share memory with none of them
-        return self._way.run(partial(super().run, func, args, kwargs, arrays, again))
+        way, positions = self._way, self._positions
+        arrays = [*arrays, *way.arrays]  # results share memory with none of them
+        return way.run(lambda: run_itself(func, args, kwargs, arrays, positions, None))
 
 
 def run_itself(

@@ -21,6 +21,8 @@ from lanewise.trace.limits import Pace
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import same_bits, state
 
+_ndarray = np.ndarray
+
 
 class _Depth(threading.local):
     plain = 0
@@ -81,8 +83,7 @@ def loop(
         Whether nobody sees it if the function is called again on an example.
     """
     pace = None if state.until == math.inf else Pace(size)
-    whole = [x if dim is None else None for x, dim in zip(operands, in_dims, strict=True)]
-    lent = _Lent(whole) if may_repeat and any([_is_large(x) for x in whole]) else None
+    lent = _lent(operands, in_dims) if may_repeat and None in in_dims else None
     rows, start = _Rows(size, out_dims), 0
     while start < size:
         examples = _examples(operands, in_dims, size, start, lent)
@@ -218,6 +219,12 @@ class _Lent:
                 copy[...] = x
 
 
+def _lent(operands: Sequence[Any], in_dims: Sequence[int | None]) -> _Lent | None:
+    """Return what holds the large arguments that all examples get, if there are any."""
+    whole = [x if dim is None else None for x, dim in zip(operands, in_dims, strict=True)]
+    return _Lent(whole) if any([_is_large(x) for x in whole]) else None
+
+
 def _is_large(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.nbytes > _LARGE
 
@@ -247,8 +254,8 @@ def _examples(
 ) -> Iterator[Sequence[Any]]:
     """Return the arguments of one example after the other, which may be written to."""
     is_small = operands and sum([x.nbytes for x in operands]) <= _COPIED
-    if is_small and in_dims.count(0) == len(in_dims) and not first:
-        return zip(*map(_copied, operands), strict=True)
+    if is_small and not first and in_dims.count(0) == len(in_dims):
+        return zip(*[_copied(x) for x in operands], strict=True)
     return _in_parts(operands, in_dims, size, first, lent)
 
 
@@ -288,7 +295,7 @@ def _moved(x: Any, source: int, destination: int) -> Any:
 
 
 def _copied(x: Any) -> Any:
-    return x.copy() if isinstance(x, (np.ndarray, Tensor)) else x
+    return x.copy() if type(x) is _ndarray or isinstance(x, (_ndarray, Tensor)) else x
 
 
 #: What is a leaf of a result, without being asked.
@@ -315,12 +322,13 @@ def _spec(structure: Any) -> Any:
 def _stacked(column: Sequence[Any]) -> Any:
     """Return what examples return as one array."""
     kinds = set(map(type, column))
+    kind = kinds.pop() if len(kinds) == 1 else None
     try:
-        if len(kinds) == 1 and kinds <= _NUMBERS:
+        if kind in _NUMBERS:
             found = np.array(column)
-            if found.dtype.kind != "O" and (int not in kinds or found.dtype == int):
+            if kind is not int or found.dtype == int:
                 return found
-        if kinds == {np.ndarray} and len({(x.dtype, x.shape) for x in column}) == 1:
+        elif kind is _ndarray and len({(x.dtype, x.shape) for x in column}) == 1:
             return np.array(column)
         return np.stack([x if isinstance(x, Tensor) else np.asarray(x) for x in column])
     except ValueError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import marshal
 import operator
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class Unchanged:
         """Whether they reach arrays, containers or objects, which may be changed."""
         return not all([type(each) is Class for each in self.kept])
 
-    @property
+    @cached_property
     def arrays(self) -> list[np.ndarray]:
         """The arrays that they reach."""
         return [each.x for each in self.kept if type(each) is Array]
@@ -67,6 +68,8 @@ class Unchanged:
 
     def put_back(self) -> bool:
         """Make all that was changed what it was; return whether any was."""
+        if self():
+            return False
         names = [
             (namespace, name, value)
             for namespace, name, value in self.names

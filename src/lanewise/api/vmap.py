@@ -220,6 +220,7 @@ class Mapped:
         self._known: _Loop | None = None
         #: Whether nobody sees it if the function is called again on an example.
         self._repeats = False
+        self._as_loop: Mapped | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # of pytest and IPython
@@ -242,8 +243,11 @@ class Mapped:
 
     def looped(self) -> Mapped:
         """Return the same as a plain loop, of a function that does nothing but return."""
-        found = Mapped(self.__wrapped__, *self._settings, plain=True)
-        found._repeats = True
+        found = self._as_loop
+        if found is None:
+            found = Mapped(self.__wrapped__, *self._settings, plain=True)
+            found._repeats = True
+            self._as_loop = found
         return found
 
     def _looped(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
