@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from lanewise.ir.graph import Builder, Graph, Operation, Signature, Value
 from lanewise.ops.control import BRANCHES, LOOPS
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import constant, literal
 from lanewise.ops.regions import map_
 
 #: Numbers that stay, and those that are as good with the other sign.
@@ -40,15 +39,14 @@ def lift(graph: Graph) -> tuple[Graph, list[Signature], dict[Operation, Operatio
 def _constants(graph: Graph) -> Iterator[Signature]:
     """Give the constants of a graph and its regions that can be inputs."""
     for op in graph.walk():
-        if op.primitive is constant and _may_change(op.params):
+        if (data := literal(op)) is not None and _may_change(data):
             yield op.signature
 
 
-def _may_change(params: dict[str, Any]) -> bool:
-    type_ = params["type"]
-    if type_.shape or type_.dtype.kind not in "fc":
+def _may_change(data: np.ndarray) -> bool:
+    if data.shape or data.dtype.kind not in "fc":
         return False
-    value = complex(np.frombuffer(params["data"], type_.dtype)[0])
+    value = complex(data)
     parts = (value.real, value.imag)
     return all(map(math.isfinite, parts)) and any(abs(part) not in _STAY for part in parts)
 
@@ -69,15 +67,13 @@ def _fixed(graph: Graph, known: dict[Value, Signature]) -> Iterator[Signature]:
 
 def _wants(op: Operation, number: Signature | None) -> bool:
     """Whether an operation is better where it knows that its second operand is this number."""
-    row = op.primitive.row
-    if number is None or row is None:
+    row, data = op.primitive.row, literal(number)
+    if data is None or row is None:
         return False
     if row.has_exponent:
         return True
-    if row.divides and number.params["type"].dtype.kind == "f":
-        value = float(np.frombuffer(number.params["data"], number.params["type"].dtype)[0])
-        return abs(math.frexp(value)[0]) == 0.5
-    return False
+    is_real = row.divides and data.dtype.kind == "f" and not data.shape
+    return is_real and abs(math.frexp(data.item())[0]) == 0.5
 
 
 def _with_inputs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lanewise.ir.dims import DimLike
+from lanewise.ir.graph import Operation, Signature
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Held, Kind
 from lanewise.ops.registry import absent, op
@@ -31,6 +32,11 @@ class constant:
 
     batch = absent("it has no operand that could be mapped")
     samples = absent("it has no operands; the tests of the text form cover it")
+
+
+def literal(op: Operation | Signature | None) -> np.ndarray | None:
+    """Return the array that an operation makes, if it is a constant."""
+    return None if op is None or op.primitive is not constant else constant.numpy(**op.params)
 
 
 @op

@@ -13,11 +13,11 @@ from collections.abc import Hashable
 
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ops.creation import literal
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import is_elementwise, may_fail
 from lanewise.ops.movement import reshape
 from lanewise.ops.paths import integers_of, step_shape, update_view
-from lanewise.passes.numbers import literal
 from lanewise.passes.paths import Ends, Masks, View, target_of, view_through
 from lanewise.passes.prune import substituted
 from lanewise.passes.simplify import eliminate_dead, merge_repeated

@@ -11,7 +11,7 @@ import numpy as np
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import array_type
-from lanewise.ops.creation import constant, dimension, iota
+from lanewise.ops.creation import constant, dimension, iota, literal
 from lanewise.ops.exact import exact
 from lanewise.ops.movement import slice_
 
@@ -55,11 +55,6 @@ def neutral(fn: np.ufunc, dtype: np.dtype) -> Any:
     return value if dtype.kind == "f" else None
 
 
-def literal(op: Operation | None) -> np.ndarray | None:
-    """Return the array that an operation makes, if it is a constant."""
-    return None if op is None or op.primitive is not constant else op.primitive.numpy(**op.params)
-
-
 def arithmetic(op: Operation, operands: Sequence[DimLike]) -> DimLike | None:
     """Return what 64-bit integers are as polynomials, given what those are that they are made of.
 
@@ -67,8 +62,8 @@ def arithmetic(op: Operation, operands: Sequence[DimLike]) -> DimLike | None:
     """
     if any([value.type is not INTEGER for value in (*op.operands, *op.results)]):
         return None
-    if op.primitive is constant:
-        return int(op.primitive.numpy(**op.params))
+    if (data := literal(op)) is not None:
+        return data.item()
     fn = op.params["fn"] if op.primitive is exact else op.primitive.ufunc
     return _ARITHMETIC[fn](*operands) if fn in _ARITHMETIC else None
 

@@ -18,12 +18,12 @@ import numpy as np
 from lanewise.ir.dims import Dim
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, array_type
-from lanewise.ops.creation import iota
+from lanewise.ops.creation import iota, literal
 from lanewise.ops.elementwise import where
 from lanewise.ops.facts import USUAL
 from lanewise.ops.movement import reshape, transpose, update_slice
 from lanewise.ops.paths import Path, Step, between, update_view
-from lanewise.passes.numbers import INT, integer, literal
+from lanewise.passes.numbers import INT, integer
 from lanewise.passes.simplify import eliminate_dead
 
 #: Views of views of views are followed for so many steps, so that long chains take no longer.

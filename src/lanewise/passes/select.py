@@ -20,11 +20,10 @@ import numpy as np
 from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import cond
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import constant, literal
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.ops.facts import is_quiet
 from lanewise.ops.movement import cast
-from lanewise.passes.numbers import literal
 
 #: How many operations a branch may have, and how many results may be numbers, chosen by `where`.
 MOST_OPERATIONS = 8

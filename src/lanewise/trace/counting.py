@@ -15,7 +15,7 @@ import numpy as np
 from lanewise.ir.graph import Operation, Value
 from lanewise.ops.checks import checked
 from lanewise.ops.control import BRANCHES, LOOPS, cond, scan
-from lanewise.ops.creation import constant, iota
+from lanewise.ops.creation import constant, iota, literal
 from lanewise.ops.exact import exact
 from lanewise.ops.movement import cast, python_slices, slice_
 from lanewise.trace.tensor import Tensor, read
@@ -125,10 +125,9 @@ class _Follower:
 
     def _made(self, scope: _Scope, op: Operation, position: int) -> _Known:
         primitive = op.primitive
-        if primitive is constant:
-            data = np.frombuffer(op.params["data"], op.params["type"].dtype)
+        if (data := literal(op)) is not None:
             is_integer = data.size == 1 and data.dtype.kind in "iu"
-            return _Range(None, int(data[0]), int(data[0])) if is_integer else None
+            return _Range(None, data.item(), data.item()) if is_integer else None
         if primitive is iota:
             length = op.params["length"]
             return np.arange(length) if isinstance(length, int) else None

@@ -14,7 +14,7 @@ import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, bounds, dim_max, dim_min, symbols
 from lanewise.ir.graph import Operation, Value
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import literal
 from lanewise.ops.exact import exact
 from lanewise.ops.movement import cast
 from lanewise.trace.tensor import Tensor, read
@@ -152,8 +152,8 @@ def _size(node: Node, left: list[int]) -> DimLike | None:
     dtype = node.value.type.dtype
     if left[0] < 0 or dtype.kind not in "iu" or node.value.type.shape:
         return None
-    if op.primitive is constant:
-        return int(np.frombuffer(op.params["data"], op.params["type"].dtype)[0])
+    if (data := literal(op)) is not None:
+        return data.item()
     operands = [_size(operand, left) for operand in _operands(node, op)]
     if None in operands or not operands:
         return None
@@ -315,10 +315,9 @@ def _follow(node: Node, until: Node | None, left: list[int]) -> _Linear:
         return _Linear((), known)
     if node == until or op is None or left[0] < 0 or node.value.type.dtype.kind not in "iu":
         return itself
+    if (data := literal(op)) is not None:
+        return _Linear((), data.item()) if data.size == 1 else itself
     name = op.primitive.name
-    if name == "constant":
-        number = np.frombuffer(op.params["data"], op.params["type"].dtype)
-        return _Linear((), int(number[0])) if number.size == 1 else itself
     operands = _operands(node, op)
     if name in ("cast", "checked"):
         is_integer = operands[0].value.type.dtype.kind in "iu"

@@ -18,7 +18,7 @@ from lanewise.ir.dims import DimLike, product
 from lanewise.ir.graph import Graph, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import while_
-from lanewise.ops.creation import constant
+from lanewise.ops.creation import literal
 from lanewise.ops.derivatives import OfRegions, is_linear
 from lanewise.ops.lists import INTP, list_append, list_arena, list_read
 from lanewise.trace.tensor import Tensor, emit
@@ -227,8 +227,8 @@ def _counted(d: Derivation, op: Any, operands: Sequence[Any]) -> tuple[int, int]
 def _number(graph: Any, value: Value) -> Any:
     """Return the number that a value of a graph or trace is, None if it is no constant."""
     for op in graph.operations:
-        if value in op.results and op.primitive is constant and not value.type.shape:
-            return np.frombuffer(op.params["data"], value.type.dtype)[0]
+        if value in op.results and not value.type.shape and (data := literal(op)) is not None:
+            return data[()]
     return None
 
 
