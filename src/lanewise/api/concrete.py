@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from time import perf_counter_ns
 from types import MethodType
 from typing import Any, NamedTuple
@@ -122,12 +123,14 @@ class ConcreteFunction:
         self._passes = self._cut_off = 0
         #: Whether the function itself gives the results as well.
         self._may_run_itself = False
-        self._rank = -1  # of the result, if it is one array and nothing else
+        computed = [output for output in self._outputs if output.is_computed]
+        self._makers = [_maker(output) for output in computed]
+        #: What makes the result of what was computed; None if more belongs to it.
+        self._into: Callable[[list[Any]], Any] | None = None
+        if len(computed) == len(self._outputs) and not self._codes:
+            self._into = _into(recording.structure, len(computed))
         is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
-        if len(self._outputs) == 1 and is_pure:
-            (only,) = self._outputs
-            if only.value is not None and recording.structure == _LEAF:
-                self._rank = only.value.type.ndim
+        self._is_array = is_pure and self._makers == [None] and recording.structure == _LEAF
 
     def watch(self, plain: Postponed) -> None:
         """Let calls run the function itself where that is faster."""
@@ -203,12 +206,10 @@ class ConcreteFunction:
             # What was cut off for these arguments may be for the next ones.
             self._passes = self._cut_off = min(2 * self._cut_off + 1, MOST_PASSES)
             raise OnlyPlain from error
-        if self._rank > 0:
+        if self._is_array:
             return outputs[0]
         if writes.positions:
             self._store(arrays, outputs)
-        if not self._outputs and self._result == _NONE:
-            return None
         return self._assembled(outputs, arrays)
 
     def _run_and_assign(self, arrays: Sequence[Any]) -> Any:
@@ -257,25 +258,19 @@ class ConcreteFunction:
 
     def _assembled(self, outputs: list[Any], arrays: Sequence[Any]) -> Any:
         """Return what the function returns, made of the outputs of its graph and the arguments."""
-        found = iter(outputs)
-        leaves: list[Any] = []
-        for output in self._outputs:
-            if output.value is None:
-                leaves.append(output.plain)
-                continue
-            if output.argument is not None:
-                leaves.append(arrays[output.argument])
-                continue
-            x = next(found)
-            if output.value.type.shape:
-                leaves.append(x)
-            elif output.is_array:
-                leaves.append(np.array(x, output.value.type.dtype))
-            else:  # as NumPy, which gives scalars; or Python's number, if it stands for one
-                dtype = output.value.type.dtype
-                leaves.append(dtype.type(x) if output.weak is None else output.weak(x))
-        if not self._codes:
-            return tree.unflatten(self._result, leaves)
+        pairs = zip(self._makers, outputs, strict=False)  # behind them what is written
+        computed = [x if make is None else make(x) for make, x in pairs]
+        if self._into is not None:
+            return self._into(computed)
+        found = iter(computed)
+        leaves = [
+            output.plain
+            if output.value is None
+            else arrays[output.argument]
+            if output.argument is not None
+            else next(found)
+            for output in self._outputs
+        ]
         return self._returned(leaves, lambda x, code, classes: classes[code].make(x))
 
     def _returned(self, leaves: list[Any], choose: Callable[..., Any] | None = None) -> Any:
@@ -483,6 +478,26 @@ def _tensor(trace: Trace, value: Value, output: Output) -> Tensor:
     return writable(tensor) if output.is_array and not tensor.shape else tensor
 
 
+def _maker(output: Output) -> Callable[[Any], Any] | None:
+    """Return what makes a result of what was computed for it; None if it is that itself."""
+    assert output.value is not None
+    shape, dtype = output.value.type.shape, output.value.type.dtype
+    if shape:
+        return None
+    if output.is_array:
+        return partial(np.array, dtype=dtype)
+    # As NumPy, which gives scalars; or Python's number, if it stands for one.
+    return dtype.type if output.weak is None else output.weak
+
+
+def _into(structure: Any, count: int) -> Callable[[list[Any]], Any]:
+    """Return what makes a structure of so many leaves."""
+    if structure == _LEAF:
+        return itemgetter(0)
+    is_tuple = structure == tree.flatten((0,) * count)[1]
+    return tuple if is_tuple else partial(tree.unflatten, structure)
+
+
 def _holder(leaf: Any, key: Key) -> Callable[[], Any]:
     """Return what gives a leaf, without keeping alive what its key refers to weakly."""
     if isinstance(key[1], ref):
@@ -495,7 +510,6 @@ def _holder(leaf: Any, key: Key) -> Callable[[], Any]:
 
 _DATA = object()
 _LEAF = tree.flatten(0)[1]
-_NONE = tree.flatten(None)[1]
 
 
 def executable_of(

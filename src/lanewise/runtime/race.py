@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from lanewise.codegen.sizes import is_unknown
 from lanewise.codegen.work import interpreting
 from lanewise.ir.graph import Graph
+from lanewise.ir.types import TOKEN
 from lanewise.ops.control import LOOPS, while_
 from lanewise.ops.regions import map_
 from lanewise.runtime import buffers
@@ -193,7 +195,18 @@ class Race:
         executable = self._executable
         if self._count < ENOUGH or (executable.native is None and executable.cost < math.inf):
             return False
-        return self._lost >= ENOUGH or (self.plain == math.inf and not self.is_ahead())
+        if self._lost >= ENOUGH:
+            return True
+        may_end = self.plain == math.inf or (self.traced < SHORT and self._is_steady)
+        return may_end and not self.is_ahead()
+
+    @cached_property
+    def _is_steady(self) -> bool:
+        """Whether all calls take about as long: neither loops nor sizes are up to the data."""
+        graph = self._executable.graph
+        types = [value.type for value in graph.inputs if value.type is not TOKEN]
+        is_known = not any([is_unknown(type.shape) for type in types])
+        return is_known and not _has_while(graph)
 
     def note_traced(self, nanoseconds: int) -> None:
         """Note how long a call took that ran what was traced."""
