@@ -45,9 +45,9 @@ from lanewise.trace.packed import (
     TurnsMade,
 )
 from lanewise.trace.regions import Region, resumed, set_guard, set_slot
-from lanewise.trace.slots import ContainerSlot, Slot
+from lanewise.trace.slots import ContainerSlot, Slot, TensorSlot
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import require_trace
+from lanewise.trace.trace import Trace, require_trace
 from lanewise.trace.views import root_of
 
 
@@ -62,7 +62,14 @@ class Carry:
             Variable(name, entry, False, can_unroll)
             for name, entry in zip(names, state, strict=True)
         ]
-        self.slots: dict[Any, tuple[Slot, Variable]] = {}
+        #: What is likely to be written to, as it was when the loop was recorded before: in a nest
+        #: each loop is recorded for each attempt at the one around it.
+        self._written, around = _written_in(require_trace("a loop"))
+        self.slots: dict[Any, tuple[Slot, Variable]] = {
+            key: (slot, self._place(slot, slot.get(), False))
+            for key, slot in self._written.items()
+            if slot.owner._trace in around
+        }
         #: Which holders may share memory at the beginning of a turn, by their positions.
         self.together: set[frozenset[int]] = set()
         #: Which lists and dicts may be one.
@@ -160,14 +167,19 @@ class Carry:
                 stable = False
             else:
                 before = region.changes[key][1]
-                is_object = is_place(slot) and not isinstance(slot, ContainerSlot)
-                self.slots[key] = (
-                    slot, Variable(slot.name, before, True, self._can_unroll, is_object)
-                )  # fmt: skip
-                self.slots[key][1].is_held = is_held(slot)
-                self.slots[key][1].stays &= value is before and is_object
+                self.slots[key] = slot, self._place(slot, before, value is before)
+                if isinstance(slot, TensorSlot):
+                    self._written[key] = slot
                 stable = False
         return stable and self._meet_sharing(region, left, end)
+
+    def _place(self, slot: Slot, before: Any, stays: bool) -> Variable:
+        """Return what a place is from turn to turn; it ``stays`` if a turn left the same object."""
+        is_object = is_place(slot) and not isinstance(slot, ContainerSlot)
+        place = Variable(slot.name, before, True, self._can_unroll, is_object)
+        place.is_held = is_held(slot)
+        place.stays &= stays and is_object
+        return place
 
     def _meets(self, variable: Variable, region: Region, value: Any) -> bool:
         is_stable = variable.meet(region, value)
@@ -321,6 +333,14 @@ class Carry:
             if is_place(slot)
         ]
         return list(zip(self._holders(), [*end, *places], strict=True))
+
+
+def _written_in(trace: Trace) -> tuple[dict[Any, Slot], list[Trace]]:
+    """Return the arrays that the loop at hand was seen to write to, and the traces around it."""
+    around = [trace]
+    while around[-1].parent is not None:
+        around.append(around[-1].parent)
+    return around[-1].written.setdefault(here(), {}), around
 
 
 def _is_written(tensor: Tensor, first: Value) -> bool:

@@ -102,6 +102,8 @@ class Trace(Builder):
         Of an outermost trace: loops that were recorded behind a first iteration of their own.
     states : dict of id to (object, value, line), or None
         What objects hold that code in the trace has assigned (`lanewise.trace.variable`).
+    written : dict of place to dict
+        Of an outermost trace: by loops, the arrays that their turns were seen to write to.
     """
 
     __slots__ = (
@@ -129,6 +131,7 @@ class Trace(Builder):
         "states",
         "streams",
         "token",
+        "written",
     )  # fmt: skip
 
     #: Whether operations are carried out as they are recorded.
@@ -156,6 +159,7 @@ class Trace(Builder):
         self.states: dict[int, tuple[Any, Any, Any]] | None = None
         self.rebound: set[Value] = set()
         self.rolled: set[Any] = set()
+        self.written: dict[Any, dict[Any, Any]] = {}
         self.randomness: str | None = None
         self.number: Value | None = None
         self.streams: dict[int, tuple[Any, Any]] | None = None
