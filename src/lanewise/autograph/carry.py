@@ -70,6 +70,7 @@ class Carry:
             for key, slot in self._written.items()
             if slot.owner._trace in around
         }
+        self._guessed = list(self.slots)
         #: Which holders may share memory at the beginning of a turn, by their positions.
         self.together: set[frozenset[int]] = set()
         #: Which lists and dicts may be one.
@@ -156,7 +157,7 @@ class Carry:
 
         ``end`` is what the variables hold after the turn, None for a turn that never ends.
         """
-        stable = True
+        stable = self._drop_unwritten(left)
         if end is not None:
             for variable, value in zip(self.variables, end, strict=True):
                 stable &= self._meets(variable, region, value)
@@ -172,6 +173,22 @@ class Carry:
                     self._written[key] = slot
                 stable = False
         return stable and self._meet_sharing(region, left, end)
+
+    def _drop_unwritten(self, left: dict[Any, tuple[Slot, Any]]) -> bool:
+        """Forget arrays that a turn has not written to after all; return whether there are none.
+
+        An array that a turn of a loop around has made is another one in each.
+        """
+        dropped = [
+            key
+            for key in self._guessed
+            if key not in left or left[key][1]._value is self.slots[key][1].begun._value
+        ]
+        for key in dropped:
+            del self.slots[key], self._written[key]
+            left.pop(key, None)
+        self._guessed = []
+        return not dropped
 
     def _place(self, slot: Slot, before: Any, stays: bool) -> Variable:
         """Return what a place is from turn to turn; it ``stays`` if a turn left the same object."""
