@@ -18,7 +18,7 @@ from lanewise.codegen.sizes import is_unknown
 from lanewise.codegen.work import interpreting
 from lanewise.ir.graph import Graph
 from lanewise.ir.types import TOKEN
-from lanewise.ops.control import LOOPS, while_
+from lanewise.ops.control import BRANCHES, LOOPS, while_
 from lanewise.ops.regions import map_
 from lanewise.runtime import buffers
 from lanewise.runtime.dispatch import is_observed
@@ -202,11 +202,12 @@ class Race:
 
     @cached_property
     def _is_steady(self) -> bool:
-        """Whether all calls take about as long: neither loops nor sizes are up to the data."""
+        """Whether all calls take about as long: no loop, branch or size is up to the data."""
         graph = self._executable.graph
+        if any(op.primitive is while_ or op.primitive in BRANCHES for op in graph.walk()):
+            return False
         types = [value.type for value in graph.inputs if value.type is not TOKEN]
-        is_known = not any([is_unknown(type.shape) for type in types])
-        return is_known and not _has_while(graph)
+        return not any([is_unknown(type.shape) for type in types])
 
     def note_traced(self, nanoseconds: int) -> None:
         """Note how long a call took that ran what was traced."""
