@@ -110,7 +110,14 @@ class ConcreteFunction:
         ]
         self._result = recording.structure
         self._outputs = recording.outputs
-        self._codes = sum([output.code >= 0 for output in recording.outputs])
+        #: Places of results of several classes, of the numbers that say which, and the classes.
+        self._mixed = [
+            (place, output.code, output.classes)
+            for place, output in enumerate(recording.outputs)
+            if output.code >= 0
+        ]
+        #: How many results there are: codes are behind them.
+        self._count = len(recording.outputs) - len(self._mixed)
         self._token = [None] if recording.has_effects else []
         self._more = (*recording.captures, *self._token)
         self._compile = compile
@@ -127,8 +134,8 @@ class ConcreteFunction:
         self._makers = [_maker(output) for output in computed]
         #: What makes the result of what was computed; None if more belongs to it.
         self._into: Callable[[list[Any]], Any] | None = None
-        if len(computed) == len(self._outputs) and not self._codes:
-            self._into = _into(recording.structure, len(computed))
+        if len(computed) == len(self._outputs):
+            self._into = _into(recording.structure, self._count)
         is_pure = not (recording.has_effects or self._assigned or self.writes.positions)
         self._is_array = is_pure and self._makers == [None] and recording.structure == _LEAF
 
@@ -261,7 +268,7 @@ class ConcreteFunction:
         pairs = zip(self._makers, outputs, strict=False)  # behind them what is written
         computed = [x if make is None else make(x) for make, x in pairs]
         if self._into is not None:
-            return self._into(computed)
+            return self._into(self._of_classes(computed) if self._mixed else computed)
         found = iter(computed)
         leaves = [
             output.plain
@@ -271,17 +278,18 @@ class ConcreteFunction:
             else next(found)
             for output in self._outputs
         ]
-        return self._returned(leaves, lambda x, code, classes: classes[code].make(x))
+        return tree.unflatten(self._result, self._of_classes(leaves))
 
-    def _returned(self, leaves: list[Any], choose: Callable[..., Any] | None = None) -> Any:
-        """Return the result of its leaves, and of the codes behind them, if they are looked at."""
-        count = self._codes
-        if count and choose is not None:
-            leaves = [
-                choose(x, leaves[output.code], output.classes) if output.code >= 0 else x
-                for x, output in zip(leaves, self._outputs, strict=True)
-            ]
-        return tree.unflatten(self._result, leaves[: len(leaves) - count])
+    def _of_classes(
+        self, leaves: list[Any], make: Callable[..., Any] | None = None
+    ) -> list[Any]:
+        """Return the leaves of the result, each of its class, of them and the codes behind them."""
+        for place, code, classes in self._mixed:
+            x = leaves[place]
+            leaves[place] = (
+                classes[leaves[code]].make(x) if make is None else make(x, classes, leaves[code])
+            )
+        return leaves[: self._count]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the dtypes, shapes and values that this was traced for.
@@ -382,7 +390,7 @@ class ConcreteFunction:
         ]
         for i, value in zip(self.writes.positions, found, strict=True):
             given[i][...] = Tensor(trace, value)
-        return self._returned(leaves, lambda x, code, classes: note_mixed(x, classes, code))
+        return tree.unflatten(self._result, self._of_classes(leaves, note_mixed))
 
     def _refuse_shared(self, given: Sequence[Any]) -> None:
         """Raise for tensors that are written to and are views of others among the arguments."""
@@ -444,7 +452,7 @@ class ConcreteFunction:
             else spec_of(output.value.type.dtype, output.value.type.shape)
             for output in self._outputs
         ]
-        return self._returned(leaves)
+        return tree.unflatten(self._result, leaves[: self._count])
 
     def __repr__(self) -> str:
         return f"<concrete function {self}>"
@@ -461,7 +469,7 @@ class ConcreteFunction:
             Text(repr(output.plain) if output.value is None else type_text(output.value.type))
             for output in self._outputs
         ]
-        result = self._returned(outputs)
+        result = tree.unflatten(self._result, outputs[: self._count])
         return f"{self.name}({', '.join(parts)}) -> {result!r}"
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.api.plain import NoBatchError
+from lanewise.api.plain import NUMBERS, NoBatchError
 from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
@@ -124,12 +124,23 @@ def run_itself(
             result = _owned([result], arrays, before)[0]
     elif type(result) is tuple and not before and _ARRAYS.issuperset(map(type, result)):
         result = tuple(own(result, arrays))
-    elif result is not None and not isinstance(result, np.generic):
+    elif not _is_numbers(result):
         leaves, structure = tree.flatten(result)
         result = tree.unflatten(structure, _owned(leaves, arrays, before))
     if note is not None:
         note(perf_counter_ns() - start)
     return result
+
+
+def _is_numbers(result: Any) -> bool:
+    """Whether a result is numbers alone, or containers of them: then it shares no memory."""
+    kind = type(result)
+    if kind in NUMBERS or result is None:
+        return True
+    if kind is not list and kind is not tuple and kind is not dict:
+        return isinstance(result, np.generic)
+    parts = result.values() if kind is dict else result
+    return NUMBERS.issuperset(map(type, parts)) or all([_is_numbers(part) for part in parts])
 
 
 def _owned(leaves: list[Any], arrays: Sequence[Any], before: Sequence[tuple[Any, Any]]) -> Any:

@@ -298,9 +298,9 @@ def _copied(x: Any) -> Any:
     return x.copy() if type(x) is _ndarray or isinstance(x, (_ndarray, Tensor)) else x
 
 
-#: What is a leaf of a result, without being asked.
-_NUMBERS = frozenset((bool, int, float, complex, *np.sctypeDict.values())) - {np.object_}
-_LEAVES = _NUMBERS | {np.ndarray}
+#: Types of what is a leaf of a result, without being asked.
+NUMBERS = frozenset((bool, int, float, complex, *np.sctypeDict.values())) - {np.object_}
+_LEAVES = NUMBERS | {np.ndarray}
 
 
 def _flat(result: Any) -> tuple[Sequence[Any], Any]:
@@ -324,7 +324,7 @@ def _stacked(column: Sequence[Any]) -> Any:
     kinds = set(map(type, column))
     kind = kinds.pop() if len(kinds) == 1 else None
     try:
-        if kind in _NUMBERS:
+        if kind in NUMBERS:
             found = np.array(column)
             if kind is not int or found.dtype == int:
                 return found

@@ -59,8 +59,10 @@ class Class(NamedTuple):
 
     def make(self, number: Any) -> Any:
         """Return a number as one of this class."""
-        number = np.asarray(number).astype(self.dtype)[()]
-        return number if self.weak is None else self.weak(number)
+        array = np.asarray(number)
+        if array.dtype != self.dtype:
+            array = array.astype(self.dtype)
+        return array[()] if self.weak is None else self.weak(array)
 
 
 class Mixed(NamedTuple):
