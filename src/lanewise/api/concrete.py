@@ -280,9 +280,7 @@ class ConcreteFunction:
         ]
         return tree.unflatten(self._result, self._of_classes(leaves))
 
-    def _of_classes(
-        self, leaves: list[Any], make: Callable[..., Any] | None = None
-    ) -> list[Any]:
+    def _of_classes(self, leaves: list[Any], make: Callable[..., Any] | None = None) -> list[Any]:
         """Return the leaves of the result, each of its class, of them and the codes behind them."""
         for place, code, classes in self._mixed:
             x = leaves[place]

@@ -148,6 +148,10 @@ class Ahead:
         self._now, self._count = tuple(now), index
         return self.whole(state, index) if all(map(_is_plain, self._now)) else None
 
+    def since(self, turns: int) -> Ahead:
+        """Return these from so many iterations before."""
+        return self
+
     def rest(self, state: Sequence[Any]) -> tuple[Any, ...]:
         """Return what the variables hold."""
         return tuple(state)

@@ -123,6 +123,11 @@ class Counted:
             held[position] = value
         return self.at(held, index)
 
+    def since(self, turns: int) -> Counted:
+        """Return these from so many iterations before."""
+        starts = {at: start - turns * self._steps[at] for at, start in self._starts.items()}
+        return Counted(starts, self._steps, self._shapes, len(self.others) + len(self._steps))
+
     def has_stepped(self, before: Sequence[Any], after: Sequence[Any]) -> bool:
         """Whether these variables surely have changed by their steps in an iteration."""
         for position, step in self._steps.items():

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from lanewise.autograph.branches import Fork, not_, stops, truth
+from lanewise.autograph.carry import Carry
 from lanewise.autograph.iterators import take_from_outside
 from lanewise.autograph.sequences import TracedRange, as_sequence, refuse_changed
-from lanewise.autograph.turns import ATTEMPTS, Turns, titles
+from lanewise.autograph.turns import ATTEMPTS, Turns, strengthened, titles, weakened
 from lanewise.autograph.values import traced
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, DimLike, bounds
@@ -20,6 +21,7 @@ from lanewise.ir.types import array_type
 from lanewise.ops.control import cond
 from lanewise.ops.creation import define_size, iota
 from lanewise.trace import tree
+from lanewise.trace.journal import Journal
 from lanewise.trace.lending import all_lent, forget
 from lanewise.trace.limits import check_time
 from lanewise.trace.provenance import Counter, depth_of
@@ -117,6 +119,41 @@ class NotCounted(Exception):  # noqa: N818 (nothing went wrong)
     """Raised where a loop is not recorded after all, as it does not count as it was thought to."""
 
 
+class _Whole:
+    """Sees to it that all turns of a loop that is recorded from its first one on are alike.
+
+    Attributes
+    ----------
+    strong
+        What the variables hold before the loop, numbers of Python's that turns make NumPy's as
+        such; None if there are none.
+    is_probe
+        Whether they are recorded as numbers of Python's, to see that this is the same.
+    """
+
+    def __init__(self, first: Sequence[Any], last: Sequence[Any]) -> None:
+        self.strong, self.is_probe = strengthened(first, last), False
+        self._count = len(first)
+        self._recorded: Hashable = None
+
+    def check(self, turns: Turns, ends: tuple[Any, ...] | None, is_stable: bool) -> None:
+        """Raise `NotCounted` if the turns are not alike, or a turn was recorded to be compared."""
+        if self.is_probe:
+            self._recorded = turns.recorded(ends)
+            raise NotCounted
+        if self.strong is None and ends is not None:
+            entries = [variable.entry for variable in turns.carry.variables]
+            strong = strengthened(entries, ends)
+            self.strong = None if strong is None else strong[: self._count]
+            if self.strong is not None:
+                raise NotCounted
+        if not is_stable:
+            return
+        is_same = self.strong is None or self._recorded == turns.recorded(ends)
+        if not (is_same and turns.carry.is_exact):
+            raise NotCounted
+
+
 class For:
     """A ``for`` loop: unrolled where it is short or plain, recorded where it is long or data."""
 
@@ -134,8 +171,13 @@ class For:
         self.region: Region | None = None
         self._has_stopped = False
         self._is_done = False
-        #: Whether it is recorded only if no variable is of another class after a turn.
-        self._is_exact = False
+        #: What is known while it is recorded only if no variable is of another class after a turn.
+        self._whole: _Whole | None = None
+        #: Whether the first turn is recorded with the others, after these have been without it.
+        self._is_again = False
+        #: What passed from turn to turn when it was recorded, and whether all turns were so.
+        self._carry: Carry | None = None
+        self.is_whole = False
         #: Before which turn none is to be recorded, as it is not like those behind.
         self._apart: int | None = None
         #: What the variables held before the turn in front of those that are recorded.
@@ -169,9 +211,10 @@ class For:
         failed: Any = None
         position = -1
         if may_record and site in rolled and sequence.can_roll:  # in a loop around
-            self._is_exact = True
-            position = yield from self._try(sequence, 0, length)
-            self._is_exact = False
+            position = yield from self._try_whole(sequence, length)
+        first, journal = self.state, None
+        if may_record and site not in rolled and sequence.can_roll:
+            journal = Journal(trace)
         while (position := position + 1) < sequence.length:  # a list may grow on the way
             check_time()
             # A list is changed itself.
@@ -184,7 +227,7 @@ class For:
             before = len(trace.operations)
             yield sequence.at(position)
             if self._is_done:
-                return
+                break
             rest = sequence.length - position - 1
             if looks and rest >= LONG:
                 has_settled = held != failed and held == tree.flatten(self.state)[1]
@@ -193,16 +236,82 @@ class For:
             if may_record and rest >= FEWEST and (has_left or len(trace.operations) > before):
                 most = HEAVY if rest >= SHORT else TOO_HEAVY
                 is_heavy = rest * sum(map(weight, trace.operations[before:])) >= most
-                if rest < LONG - 1 and not is_heavy and not (has_left and rest >= SHORT):
+                may_try = rest >= LONG - 1 or is_heavy or (has_left and rest >= SHORT)
+                if may_try and not sequence.can_roll:
+                    may_record = may_try = False
+                if not may_try:
                     continue
-                if not sequence.can_roll:
-                    may_record = False
-                    continue
+                begins = journal is not None and position == 0
                 position = yield from self._try(sequence, position + 1, sequence.length)
                 if position == sequence.length - 1:
                     rolled.add(site)
+                    if begins and journal is not None:
+                        yield from self._take_first(sequence, journal, first)
                 may_record = self._apart is not None
                 failed = None if may_record else tree.flatten(self.state)[1]
+            if journal is not None:
+                journal.close()
+                journal = None
+        if journal is not None:
+            journal.close()
+
+    def _take_first(self, sequence: Any, journal: Journal, first: tuple[Any, ...]) -> Iterator[Any]:
+        """Record the first turn with the others, that were recorded, if it is like them.
+
+        ``journal`` knows what all of them have changed, ``first`` is what there was before.
+        """
+        if not self.has_done_all(journal):
+            return
+        journal.close()
+        last, self._is_again = self.state, True
+        again = journal.undo()
+        self.state = first
+        position = yield from self._try_whole(sequence, sequence.length, last)
+        self._is_again = False
+        if position < 0:
+            again()
+            self.state = last
+
+    def has_done_all(self, journal: Journal) -> bool:
+        """Whether what has changed since a journal began is what the recorded turns change."""
+        carry = self._carry
+        assert carry is not None
+        is_within = carry.is_exact and journal.is_within(carry.slots)
+        return is_within and state.trace is journal.trace
+
+    def whole(self, last: tuple[Any, ...]) -> Iterator[Any]:
+        """Record all turns, if they are alike, which `is_whole` says; else nothing has changed.
+
+        ``last`` is what the variables become.
+        """
+        sequence = as_sequence(self._iterable)
+        assert sequence is not None
+        self._is_again = True
+        yield from self._try_whole(sequence, sequence.length, last)
+
+    def _try_whole(
+        self, sequence: Any, length: int, last: tuple[Any, ...] | None = None
+    ) -> Generator[Any, None, int]:
+        """Record all turns, as `_try` does, if no variable is of another class behind them.
+
+        A number of Python's may become one of NumPy's: where a turn is recorded the same way with
+        either, it is one of NumPy's from the beginning. ``last`` is what variables are to become,
+        where that is known.
+        """
+        first, position = self.state, -1
+        self._whole = whole = _Whole(first, first if last is None else last)
+        if whole.strong is None:
+            position = yield from self._try(sequence, 0, length)
+        if whole.strong is not None:
+            self.state, whole.is_probe = weakened(first, whole.strong), True
+            yield from self._try(sequence, 0, length)
+            self.state, whole.is_probe = whole.strong, False
+            position = yield from self._try(sequence, 0, length)
+        self._whole = None
+        self.is_whole = position == length - 1
+        if position < 0:
+            self.state = first
+        return position
 
     def _each(self, items: Iterator[Any]) -> Iterator[Any]:
         """Take the items of an iterator one by one."""
@@ -241,7 +350,7 @@ class For:
             retract(trace, *mark)
             forget(lent)
             self.state, self.is_recording, self._has_stopped = before, False, False
-            if not isinstance(error, _UnlikeError):
+            if self._is_again or not isinstance(error, _UnlikeError):
                 return start - 1
             stop = start + error.alike
             self._apart = stop + error.others
@@ -306,12 +415,15 @@ class For:
             if has_test and ends is not None:
                 ends = (*ends, held[-1] + 1)
             is_stable, ends = turns.end(ends)
+            if self._whole is not None:
+                self._whole.check(turns, ends, is_stable)
             if not is_stable:
                 continue
             if region.counted is not None and region.counted.is_size:
                 _define_size(region, first)
-            if self._is_exact and not turns.carry.is_exact:
+            if self._is_again and region.counted is not None and region.counted.begins_apart:
                 raise NotCounted
+            self._carry = turns.carry
             if turns.carry.has_lost() and self._may_fail and not self._last_apart:
                 self._last_apart = True
                 raise _UnlikeError(np.arange(start + 1, length + 1) < length)

@@ -8,7 +8,7 @@ times more to record it as a region, and hands the results of the whole loop to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ops.regions import example_type
 from lanewise.trace import tree
+from lanewise.trace.journal import Journal
 from lanewise.trace.limits import check_time
 from lanewise.trace.regions import (
     Region,
@@ -79,7 +80,8 @@ class While:
         self._has_stopped = False
 
     def __iter__(self) -> Iterator[None]:
-        states = [self.state]
+        states, trace = [self.state], state.trace
+        journal = None if trace is None or not self._tested else Journal(trace)
         while self._goes_on and not self._is_traced:
             check_time()
             self._remember()
@@ -87,13 +89,18 @@ class While:
             if self._tested and self._goes_on and not self._is_traced:
                 states.append(self.state)
                 if len(states) > SEEN:
-                    yield from self._count(states)
+                    yield from self._count(states, journal)
                     self._phase, self._tested, states = _PLAIN, (), []
+        if journal is not None:
+            journal.close()
         if self._is_traced:
             yield from self._record()
 
-    def _count(self, states: Sequence[tuple[Any, ...]]) -> Iterator[None]:
-        """Go on as a ``for`` loop does, if the test tells how often; or not at all."""
+    def _count(self, states: Sequence[tuple[Any, ...]], journal: Journal | None) -> Iterator[None]:
+        """Go on as a ``for`` loop does, if the test tells how often; or not at all.
+
+        ``journal`` knows what has changed since the first of the states.
+        """
         trace, now = state.trace, self.state
         found = None if trace is None else counted(states, self._tested) or self._ahead
         if trace is None or found is None:
@@ -116,16 +123,32 @@ class While:
         retract(trace, *mark)
         if not is_known or count < SHORT:
             return
-        names = [self.names[i] for i in found.others]
-        self._phase, self._counted = _COUNTED, found
-        self._inner = inner = For(range(count), tuple(names), found.rest(now), None)
-        for self._index in inner:
-            self.state = found.whole(inner.state, self._index)
+        names = tuple([self.names[i] for i in found.others])
+        self._phase = _COUNTED
+        inner = For(range(count), names, found.rest(now), None)
+        yield from self._turns(inner, inner, found)
+        if self._counted is None:  # it was not what it was taken for
+            return
+        last = inner.state
+        if journal is not None and inner.is_whole and inner.has_done_all(journal):
+            again, before = journal.undo(), len(states) - 1
+            whole = For(range(before + count), names, found.rest(states[0]), None)
+            yield from self._turns(whole, whole.whole(last), found.since(before))
+            if whole.is_whole:
+                last = whole.state
+            else:
+                again()
+        self.state = found.whole(last, count)
+
+    def _turns(self, inner: For, turns: Iterable[Any], counted: Counted | Ahead) -> Iterator[None]:
+        """Take turns of a ``for`` loop."""
+        self._inner, self._counted = inner, counted
+        for self._index in turns:
+            self.state = counted.whole(inner.state, self._index)
             self._held = self.state
             yield None
-            if self._counted is None:  # it was not what it was taken for
+            if self._counted is None:
                 return
-        self.state = found.whole(inner.state, count)
 
     def _remember(self) -> None:
         """Remember what was recorded before the test, whose effects may have to be taken back."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn
 
 from lanewise.autograph.aliases import arrays_in, held_by, left_by, settle
@@ -10,9 +10,11 @@ from lanewise.autograph.carry import Carry
 from lanewise.autograph.state import called
 from lanewise.errors import ControlFlowError, at
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Value
+from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import here
 from lanewise.ops.control import scan, while_
+from lanewise.trace import tree
+from lanewise.trace.mixed import classes_of
 from lanewise.trace.regions import (
     Part,
     Region,
@@ -20,8 +22,9 @@ from lanewise.trace.regions import (
     resume,
     settled,
 )
-from lanewise.trace.tensor import Tensor
+from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import Stop, require_trace
+from lanewise.trace.weak import weak_kind
 
 #: What a branch or the body of a loop may raise that its driver wants to know of.
 Failure = (Stop, Exception)
@@ -32,6 +35,49 @@ ATTEMPTS = 20
 def titles(names: Sequence[str]) -> list[str]:
     """Return what to call variables in messages."""
     return [called(name) for name in names]
+
+
+def strengthened(entries: Sequence[Any], ends: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return what variables held, numbers that became NumPy's as such: None if none did.
+
+    ``ends`` are what they held after a turn.
+    """
+    strong = [_strengthened(*pair) for pair in zip(entries, ends, strict=True)]
+    is_same = all([new is entry for new, entry in zip(strong, entries, strict=True)])
+    return None if is_same else tuple(strong)
+
+
+def _strengthened(entry: Any, end: Any) -> Any:
+    kind, known = weak_kind(entry), type(end) is Tensor and classes_of(end)
+    if kind in (None, bool) or not known or end.shape or len(known) > 1 or end._weak is not None:
+        return entry
+    if type(entry) is Tensor:
+        is_alone = entry._guard is None and entry._mixed is None and entry.dtype == end.dtype
+        return Tensor(entry._trace, entry._value) if is_alone else entry
+    try:
+        number = end.dtype.type(entry)
+    except (TypeError, OverflowError):
+        return entry
+    return number if number == entry else entry
+
+
+def weakened(entries: Sequence[Any], strong: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what variables held, numbers of Python's in the dtypes that they have in `strong`."""
+    trace = require_trace("a loop")
+    return tuple([
+        entry if entry is other
+        else Tensor(trace, lift(other), None, weak_kind(entry))
+        for entry, other in zip(entries, strong, strict=True)
+    ])  # fmt: skip
+
+
+def _recorded(leaf: Any, region: Region) -> Hashable:
+    """Return what decides what is left by a turn."""
+    if type(leaf) is not Tensor:
+        is_number = isinstance(leaf, (bool, int, float, complex))
+        return (type(leaf), repr(leaf)) if is_number else id(leaf)
+    own = leaf._value.index if leaf._trace is region else id(leaf._value)
+    return leaf._trace is region, own, leaf._weak, leaf._mixed is None
 
 
 class Turns:
@@ -71,6 +117,19 @@ class Turns:
         self.region.leave(held_by(arrays) if self.region.changes else ())
         ends, self.left = self.carry.as_left(self.region, self.left, ends)
         return self.carry.meet(self.region, self.left, ends), ends
+
+    def recorded(self, ends: tuple[Any, ...] | None) -> Hashable:
+        """Return what decides what the turn does that was just recorded, which left these ends."""
+        region = self.region
+        assert region is not None
+        sources = [
+            id(source[1]) if isinstance(source, tuple) else id(source)
+            for source, _ in region.captures
+        ]
+        left = [(key, value) for key, (_, value) in self.left.items()]
+        leaves, structure = tree.flatten((ends, left))
+        held = [_recorded(leaf, region) for leaf in leaves]
+        return Graph(region.inputs, region.operations, ()).key, *sources, structure, *held
 
     def give_up(self) -> NoReturn:
         """Refuse a loop of which no form of the variables holds what its turns leave."""

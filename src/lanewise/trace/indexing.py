@@ -26,6 +26,7 @@ from lanewise.ops.indexing import gather, scatter
 from lanewise.ops.movement import AxisSlice, slice_length
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.trace.mixed import NO_INDEX, ONE_DTYPE, as_integer
+from lanewise.trace.provenance import note_index
 from lanewise.trace.sizes import in_use, key_of_sizes, number_of
 from lanewise.trace.tensor import (
     Tensor,
@@ -453,6 +454,8 @@ class _Place:
 def _as_index(array: Any) -> Any:
     """Return an index of a plan as an operand."""
     if not isinstance(array, _Place):
+        if type(array) is Tensor and not array.shape:
+            note_index(array)
         return array
     if type(array.index) is Dim:
         return number_of(array.index)

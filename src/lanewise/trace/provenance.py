@@ -45,6 +45,8 @@ class Counter:
         move with it are of such sizes.
     is_size
         Whether the shape of anything depends on it.
+    begins_apart
+        Whether an index is counted from the end in the first iterations, and not in others.
     """
 
     def __init__(self, value: Value, first: int, name: str | None, most: DimLike | None) -> None:
@@ -53,7 +55,7 @@ class Counter:
         self.most = most
         self.alike: np.ndarray | None = None
         self.size: DimLike | None = None
-        self.is_size = False
+        self.is_size = self.begins_apart = False
         if name is not None:
             end = None if most is None else bounds(most)[1]
             self.size = first + (
@@ -290,6 +292,22 @@ def cut_off(start: Any, stop: Any, step: int, size: int, length: int) -> bool:
     others = tuple([axis for axis in range(len(counters)) if axis != inner])
     counters[inner][0].alike &= is_whole.all(axis=others)
     return not is_whole.all()
+
+
+def note_index(index: Tensor) -> None:
+    """Tell the loops around of a number that is used as an index."""
+    trace = state.trace
+    while trace is not None and getattr(trace, "counted", None) is None:
+        trace = trace.parent
+    if trace is None:
+        return
+    number = _linear(index, None, [_LIMIT])
+    counters = [(getattr(node.trace, "counted", None), node, n) for node, n in number.terms]
+    counted = [(c, n) for c, node, n in counters if c is not None and c.value is node.value]
+    is_up = all([n > 0 for _, n in counted])
+    if is_up and number.constant + sum([n * c.first for c, n in counted]) < 0:
+        for counter, _ in counted:
+            counter.begins_apart = True
 
 
 def depth_of(trace: Trace | None) -> int:

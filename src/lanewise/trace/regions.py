@@ -79,6 +79,8 @@ class Watched(Trace):
 
     def log(self, slot: Slot) -> None:
         """Remember what a place holds before it is changed for the first time."""
+        if self.journal is not None:
+            self.journal.log(slot)
         if slot.key not in self.changes and id(slot.owner) not in self._born:
             self.changes[slot.key] = (slot, slot.get())
             self.lines[slot.key] = here()
@@ -105,6 +107,8 @@ class Watched(Trace):
     def bear(self, container: Any) -> Any:
         """Remember that a container was made in the trace: its changes are nobody else's."""
         self._born[id(container)] = container
+        if self.journal is not None:
+            self.journal.bear(container)
         return container
 
 
@@ -283,6 +287,8 @@ def resume() -> None:
 def set_guard(tensor: Tensor, guard: Any) -> None:
     """Change what guards a tensor; in a branch, for this branch until it is joined."""
     trace = state.trace
+    if trace is not None and trace.journal is not None:
+        trace.journal.log_guard(tensor)
     if isinstance(trace, Region):
         before = trace.guards.get(id(tensor), (tensor, tensor._guard))
         trace.guards[id(tensor)] = tensor, before[1], guard  # it may have been left already
@@ -444,6 +450,9 @@ def note_cell(cell: Any) -> None:
 
 def note_state(owner: Any) -> None:
     """Log that an object with a state of its own is about to change it."""
+    trace = state.trace
+    if trace is not None and trace.journal is not None:
+        trace.journal.seal()
     if in_region():  # whoever opened another trace takes the state from there
         note(StateSlot, owner)
 
@@ -494,6 +503,8 @@ def set_slot(slot: Slot, value: Any) -> None:
     is_inner = not slot.is_outer and not isinstance(trace, Region)
     if isinstance(trace, Watched) and not (is_own or is_inner):
         trace.log(slot)
+    elif trace is not None and trace.journal is not None:
+        trace.journal.log(slot)
     slot.set(value)
 
 

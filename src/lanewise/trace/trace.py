@@ -115,6 +115,7 @@ class Trace(Builder):
         "function",
         "guesses",
         "is_open",
+        "journal",
         "lent",
         "names",
         "number",
@@ -149,6 +150,8 @@ class Trace(Builder):
         self._by_bits: dict[Hashable, list[tuple[np.ndarray, Value]]] = {}
         self._by_value: dict[Value, Value] = {}
         self.lent: dict[int, Any] = {}
+        #: Where all that changes is noted from now on, as it may be undone.
+        self.journal: Any = None
         self._scalars: dict[Any, Value] = {}
         #: The dimensions that numbers stand for (`lanewise.trace.sizes`).
         self.sizes: dict[Value, Dim] = {}

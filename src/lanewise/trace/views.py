@@ -38,6 +38,7 @@ from lanewise.ops.slicing import take_slice
 from lanewise.trace.casting import as_element, elements
 from lanewise.trace.mixed import ONE_DTYPE, by_class
 from lanewise.trace.regions import note_tensor, resumed
+from lanewise.trace.slots import TensorSlot
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit, read
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -331,6 +332,8 @@ def assign(target: Tensor, value: Value) -> None:
         root._guard.writing(root)
     if root._trace is not trace and not (root._guard is not None and root._guard.is_copy):
         note_tensor(root)
+    if trace.journal is not None:
+        trace.journal.log(TensorSlot(root))
     tensors, values = [target], [value]
     while tensors[-1]._view is not None:
         view = tensors[-1]._view
