@@ -10,6 +10,7 @@ where their contents are looked at before each call.
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from abc import ABCMeta
 from collections import namedtuple
@@ -30,7 +31,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lanewise.api.unchanged import MISSING, Array, Class, Items, Numbers, Object, Unchanged, held_in
+from lanewise.api.remembered import IS_HEAP
+from lanewise.api.unchanged import (
+    MISSING,
+    Array,
+    Class,
+    Items,
+    Numbers,
+    Object,
+    Slots,
+    Unchanged,
+    held_in,
+)
 from lanewise.ir.location import _is_own, is_of_lanewise
 from lanewise.passes.survive import is_raising
 from lanewise.trace.trace import could_change
@@ -56,8 +68,6 @@ _NUMPYS = (np.generic, np.dtype)
 #: The modules of what classes of a user's may be derived from, and of what kind they may be.
 _OF_BASES = frozenset(("abc", "enum", "typing"))
 _KINDS_OF_CLASSES = frozenset((type, ABCMeta, type(Enum)))
-#: The flag of classes that a ``class`` statement has made.
-_IS_HEAP = 1 << 9
 _GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
@@ -188,6 +198,12 @@ class _Walk:
         elif kind is MethodType:
             self.value(x.__func__)
             self.value(x.__self__)
+        elif kind is functools.partial:
+            if vars(x):
+                raise _Open
+            self.found.kept.append(Items(x.keywords, x.keywords.copy()))
+            for part in (x.func, x.args, *x.keywords.values()):
+                self.value(part)
         elif getattr(kind, "is_usual", None) is not None and x.is_usual:  # a map
             self.value(x.__wrapped__)
         elif isinstance(x, type) and not _is_of_library(x):
@@ -217,16 +233,21 @@ class _Walk:
             for part in (x.value,) if isinstance(x, Enum) else x:
                 self.value(part)
             return
-        slots = any([vars(cls).get("__slots__") for cls in kind.__mro__])
-        if kind.__flags__ & _IS_HEAP == 0 or slots or not hasattr(x, "__dict__"):
+        if kind.__flags__ & IS_HEAP == 0:
             raise _Open
         bases = [cls for cls in kind.__mro__ if cls is not object]
         if any([_top(cls.__module__) in _LIBRARIES - _OF_BASES for cls in bases]):
             raise _Open  # what it holds beside attributes
         self._class(kind)
-        self._take(64 * len(vars(x)))
-        self.found.kept.append(Object(x, kind, vars(x), dict(vars(x))))
-        for item in list(vars(x).values()):
+        slots = Slots.of(x)
+        fields = getattr(x, "__dict__", {})
+        held = [*fields.values(), *[value for value in slots.copy if value is not MISSING]]
+        self._take(64 * len(held))
+        if slots.members:
+            self.found.kept.append(slots)
+        if hasattr(x, "__dict__"):
+            self.found.kept.append(Object(x, kind, fields, dict(fields)))
+        for item in held:
             self.value(item)
 
     def _take(self, count: int) -> None:

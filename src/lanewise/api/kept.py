@@ -1,27 +1,25 @@
 """Traces of maps that are kept: a map that is called again is not traced again.
 
-``lw.vmap(f)(xs)`` makes a new map each time, so what is kept belongs to the code of `f`, with what
-its closure and its defaults hold. A trace is as good as a new one while all that the function
-reaches is as it was (`lanewise.api.contained`); of functions that reach more none is kept. So is
-the plain loop, which runs where it is measured to be faster (`lanewise.runtime.race`).
+What is kept belongs to the code of the function (`lanewise.api.remembered`). A trace is as good as
+a new one while all that the function reaches is as it was (`lanewise.api.contained`); of functions
+that reach more none is kept. So is the plain loop, which runs where it is measured to be faster
+(`lanewise.runtime.race`).
 """
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from time import perf_counter_ns
-from types import CodeType, FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.faster import FIRST, PATIENCE, Postponed
 from lanewise.api.plain import NoBatchError, plainly
 from lanewise.api.refused import may_run_itself
-from lanewise.api.unchanged import Unchanged, held_in
+from lanewise.api.remembered import Remembered
+from lanewise.api.unchanged import Unchanged
 from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.graph import Graph
 from lanewise.passes.survive import is_raising
@@ -31,12 +29,8 @@ from lanewise.runtime.race import Race
 from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.trace import ROOM, state
 
-#: So many traces are kept of one code, and so many bytes of what each takes beside arguments.
-MOST, MOST_BYTES = 16, 1 << 20
-#: With what the function holds that it was made for.
-_kept: WeakKeyDictionary[CodeType, dict[Hashable, tuple[Any, Kept | Postponed]]] = (
-    WeakKeyDictionary()
-)
+#: So many traces are kept, and so many bytes of what each takes beside arguments.
+MOST, MOST_BYTES = 256, 1 << 20
 
 
 class Kept:
@@ -100,6 +94,9 @@ class Kept:
         return self._assemble(own(execute(self._key, self._make, arguments), arguments))
 
 
+_kept: Remembered[Kept | Postponed] = Remembered(MOST)
+
+
 def mapped(
     func: Any, call: Hashable, operands: Sequence[Any], plain: Callable[[], Any],
     traced: Callable[..., Any],
@@ -122,8 +119,9 @@ def mapped(
         Traces and runs the map. It is given how many nanoseconds tracing may take, and what is
         called with the parameters of `Kept` from `key` on, and returns that, or None.
     """
-    is_known = type(func) is FunctionType and not is_observed()
-    found = _found(func, call) if is_known else None
+    is_known = not is_observed()
+    found = _kept.get(func, call) if is_known else None
+    found = found if found is not None and found.unchanged() else None
     if type(found) is Kept:
         try:
             return found.run(operands, plain)
@@ -135,7 +133,7 @@ def mapped(
         unchanged = found.unchanged
     elif is_known:
         unchanged = contained([func], with_data=True, most=MOST_RATHER)
-    if unchanged is None or unchanged.keeps(func):
+    if unchanged is None:
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)
     if not may_run_itself():
@@ -146,7 +144,7 @@ def mapped(
             return traced(postponed.nanoseconds, make)
     except TookTooLong as error:
         postponed.put_off(error)
-        _keep(func, call, postponed)
+        _kept.put(func, call, postponed)
     start = perf_counter_ns()
     try:
         with limited(PATIENCE * FIRST), plainly():
@@ -174,40 +172,17 @@ def with_more_room(error: CutOffError, room: int, traced: Callable[[], Any]) -> 
 
 
 def _keepable(
-    func: FunctionType, call: Hashable, unchanged: Unchanged, key: Hashable,
-    make: Callable[[], Graph], sources: Sequence[Any], assemble: Callable[[list[Any]], Any],
+    func: Any, call: Hashable, unchanged: Unchanged, key: Hashable, make: Callable[[], Graph],
+    sources: Sequence[Any], assemble: Callable[[list[Any]], Any],
 ) -> Kept | None:  # fmt: skip
     """Return what runs a call again, and is kept; None where it would keep much."""
     if sum([getattr(source, "nbytes", 0) for source in sources]) > MOST_BYTES:
         return None
     made = Kept(unchanged, key, make, sources, assemble)
-    _keep(func, call, made)
+    _kept.put(func, call, made)
     return made
-
-
-def _keep(func: FunctionType, call: Hashable, made: Kept | Postponed) -> None:
-    code = func.__code__
-    calls = _kept.setdefault(code, {})
-    if len(calls) >= MOST:
-        calls.clear()
-    calls[code.co_filename, call] = _holds(func), made
-
-
-def _found(func: FunctionType, call: Hashable) -> Kept | Postponed | None:
-    """Return what was kept of a function of the same code that reaches the same, as it was."""
-    code, holds = func.__code__, _holds(func)
-    before, made = _kept.get(code, {}).get((code.co_filename, call), ((), None))
-    is_alike = len(holds) == len(before) and all(map(operator.is_, holds, before))
-    return made if is_alike and made is not None and made.unchanged() else None
 
 
 def forget() -> None:
     """Keep nothing of what was kept so far."""
     _kept.clear()
-
-
-def _holds(func: FunctionType) -> tuple[Any, ...]:
-    """Return what a function differs in from others of its code."""
-    options = [x for pair in (func.__kwdefaults__ or {}).items() for x in pair]
-    cells = map(held_in, func.__closure__ or ())
-    return (func.__globals__, *(func.__defaults__ or ()), *options, *cells)

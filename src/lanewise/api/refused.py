@@ -12,15 +12,15 @@ forced, ``LANEWISE_STRICT=1``.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, TracebackType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.plain import NoBatchError, plainly
+from lanewise.api.remembered import Remembered, taken_apart
 from lanewise.api.unchanged import Unchanged
 from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
 from lanewise.ir.location import is_of_lanewise, origin
@@ -34,12 +34,9 @@ from lanewise.trace import tree
 _DEFECTS = (AssertionError, AttributeError, KeyError, NameError, NotImplementedError)
 #: What arrays hold, or are.
 _DATA = (np.ndarray, np.generic, bool, int, float, complex)
-#: By function, what calls were refused, and why.
-_known: WeakKeyDictionary[Any, dict[Hashable, tuple[BaseException, Unchanged]]] = (
-    WeakKeyDictionary()
-)
-#: Calls of a function are remembered of so many dtypes and shapes at most.
-MOST_CALLS = 64
+#: What calls were refused, and why: so many are remembered.
+MOST_CALLS = 256
+_known: Remembered[tuple[BaseException, Unchanged]] = Remembered(MOST_CALLS)
 _told: set[tuple[str, str, int]] = set()
 
 
@@ -72,8 +69,7 @@ class PlainWay:
         while getattr(func, "is_usual", False):  # a map, of which nothing special is asked
             func = func.__wrapped__
         self._func, self._others = func, others
-        self._code: CodeType | None = getattr(func, "__code__", None)
-        self._call = call and (*call, self._code)
+        self._call = call
         self._error: BaseException | None = None
         self._unchanged: Unchanged | None = None
 
@@ -85,9 +81,10 @@ class PlainWay:
 
     def is_known(self) -> bool:
         """Whether an equal call was refused, and the function may run instead."""
-        if not _known or self._code is None or not may_run_itself():
+        found = _known.get(self._func, self._call)
+        if found is None or not may_run_itself():
             return False
-        self._error, self._unchanged = _known.get(self._func, {}).get(self._call, (None, None))
+        self._error, self._unchanged = found
         return self._unchanged is not None and self._unchanged()
 
     def takes(self, error: BaseException) -> bool:
@@ -98,15 +95,12 @@ class PlainWay:
         is_of_data = _has_run(error.__traceback__)  # other data may do
         # Nobody is to keep the frames in which it was raised.
         error.__traceback__ = error.__context__ = error.__cause__ = None
-        if self._code is not None:
-            self._tell(self._code, error)
-            assert self._unchanged is not None
-            may_keep = not (is_of_data or self._unchanged.keeps(self._func))
-            if self._call is not None and may_keep:
-                calls = _known.setdefault(self._func, {})
-                if len(calls) >= MOST_CALLS:
-                    calls.clear()
-                calls[self._call] = error, self._unchanged
+        apart = taken_apart(self._func)
+        if apart is not None:
+            self._tell(apart[0].__code__, error)
+        assert self._unchanged is not None
+        if self._call is not None and not is_of_data:
+            _known.put(self._func, self._call, (error, self._unchanged))
         return True
 
     def _explain(self, error: BaseException) -> None:

@@ -6,7 +6,7 @@ import marshal
 import operator
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,8 @@ class Unchanged:
     functions
         With their code and their defaults.
     kept
-        What may be changed, with what is in it: `Array`, `Numbers`, `Items`, `Object`, `Class`.
+        What may be changed, with what is in it: `Array`, `Numbers`, `Items`, `Object`, `Slots`,
+        `Class`.
     """
 
     def __init__(self) -> None:
@@ -47,10 +48,6 @@ class Unchanged:
     def arrays(self) -> list[np.ndarray]:
         """The arrays that they reach."""
         return [each.x for each in self.kept if type(each) is Array]
-
-    def keeps(self, func: Any) -> bool:
-        """Whether it keeps a function alive, which others reach by their closures."""
-        return any([value is func for _, value in self.cells])
 
     def __call__(self) -> bool:
         for namespace, name, value in self.names:
@@ -184,6 +181,40 @@ class Object(NamedTuple):
         self.x.__dict__ = self.fields
 
 
+class Slots(NamedTuple):
+    """An object of a user's class, the slots of that, and what they hold."""
+
+    x: Any
+    kind: type
+    members: list[Any]
+    copy: list[Any]
+
+    @classmethod
+    def of(cls, x: Any) -> Slots:
+        """Return what is in the slots of an object; there may be none."""
+        found = [member for base in type(x).__mro__ for member in vars(base).values()]
+        members = [member for member in found if type(member) is MemberDescriptorType]
+        return cls(x, type(x), members, [_in_slot(member, x) for member in members])
+
+    def is_same(self) -> bool:
+        pairs = zip(self.members, self.copy, strict=True)
+        return type(self.x) is self.kind and all([_in_slot(m, self.x) is v for m, v in pairs])
+
+    def put_back(self) -> None:
+        for member, value in zip(self.members, self.copy, strict=True):
+            if value is not MISSING:
+                member.__set__(self.x, value)
+            elif _in_slot(member, self.x) is not MISSING:
+                member.__delete__(self.x)
+
+
+def _in_slot(member: Any, x: Any) -> Any:
+    try:
+        return member.__get__(x)
+    except AttributeError:
+        return MISSING
+
+
 class Class(NamedTuple):
     """A class of the user's, what it is derived from, and what it holds."""
 
@@ -203,7 +234,7 @@ class Class(NamedTuple):
                 setattr(self.x, name, value)
 
 
-Kept = Array | Numbers | Items | Object | Class
+Kept = Array | Numbers | Items | Object | Slots | Class
 
 
 def _holds(x: Any, held: Any) -> bool:

@@ -236,6 +236,11 @@ class Mapped:
             raise shown(error)  # noqa: B904  (the same exception)
 
     @property
+    def settings(self) -> tuple[Any, ...]:
+        """What decides what it gives, beside the function."""
+        return self._settings
+
+    @property
     def is_usual(self) -> bool:
         """Whether the plain loop gives what it gives, and nothing else was asked for."""
         is_bare = self._check is None and self._collect is None and not self._plain
