@@ -27,7 +27,7 @@ from lanewise.api.keys import (
 )
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import NoBatchError
-from lanewise.api.refused import may_run_itself
+from lanewise.api.refused import MOST_PASSES, may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
 from lanewise.api.writing import OnlyPlain, PlainCall, is_written_through
@@ -45,9 +45,6 @@ from lanewise.trace.tensor import Tensor, lift, tensor_of
 from lanewise.trace.trace import Trace, current_trace, where
 from lanewise.trace.variable import Variable, assigning
 from lanewise.trace.views import root_of, writable
-
-#: So many calls at most are left to a function after one for which its trace cut something off.
-MOST_PASSES = 1000
 
 
 class ConcreteFunction:
@@ -130,6 +127,8 @@ class ConcreteFunction:
         self._passes = self._cut_off = 0
         #: Whether the function itself gives the results as well.
         self._may_run_itself = False
+        #: The arrays that it reaches beside its arguments.
+        self._reached: tuple[np.ndarray, ...] = ()
         computed = [output for output in self._outputs if output.is_computed]
         self._makers = [_maker(output) for output in computed]
         #: What makes the result of what was computed; None if more belongs to it.
@@ -142,6 +141,8 @@ class ConcreteFunction:
     def watch(self, plain: Postponed) -> None:
         """Let calls run the function itself where that is faster."""
         self._may_run_itself = True
+        # What a map gives is stacked.
+        self._reached = () if plain.is_map else tuple(plain.unchanged.arrays)
         self.race = Race(self._executable, plain.unchanged, plain.is_map, plain.least)
         self._executable.told = self.race.told
 
@@ -167,12 +168,15 @@ class ConcreteFunction:
             positions = self.writes.positions
             if func is not None and race.limit == math.inf:
                 try:
-                    return run_itself(func, arrays, {}, arrays, positions, race.note)
+                    known = [*arrays, *self._reached] if self._reached else arrays
+                    return run_itself(func, arrays, {}, known, positions, race.note)
                 except NoBatchError:
                     self._settle()
                 return self.run_traced(arrays)
             exceeded = race.note_exceeded
-            call = FasterPlain(positions, race.note, race.limit, exceeded, self._settle)
+            call = FasterPlain(
+                positions, self._reached, race.note, race.limit, exceeded, self._settle
+            )
             if func is None:
                 raise call
             return call.run(func, arrays, {}, arrays, partial(self.run, arrays, func))

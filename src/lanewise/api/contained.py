@@ -190,7 +190,7 @@ class _Walk:
         elif kind is np.ndarray and x.dtype.kind in "biufc":
             if could_change(x):
                 self._take(x.nbytes)
-                self.found.kept.append(Array(x, x.copy()))
+                self.found.kept.append(Array.of(x))
             elif self._room < 0:
                 raise _Open
         elif kind in (list, dict):

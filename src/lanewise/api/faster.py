@@ -40,6 +40,8 @@ class FasterPlain(PlainCall):
     ----------
     positions
         Of the arrays that the function may write to.
+    reached
+        Arrays that it reaches beside its arguments: results share memory with none of them.
     note
         Takes the nanoseconds that the call took, if somebody wants to know.
     limit
@@ -54,12 +56,13 @@ class FasterPlain(PlainCall):
     def __init__(
         self,
         positions: Sequence[int],
+        reached: Sequence[np.ndarray],
         note: Callable[[int], None] | None,
         limit: float = math.inf,
         exceeded: Callable[[], None] | None = None,
         no_batch: Callable[[], None] | None = None,
     ) -> None:
-        self._positions, self._note = positions, note
+        self._positions, self._reached, self._note = positions, reached, note
         self._limit, self._exceeded, self._no_batch = limit, exceeded, no_batch
 
     def run(
@@ -71,6 +74,7 @@ class FasterPlain(PlainCall):
         ``again`` makes the call anew, by its trace: nothing but the results is seen of a map's
         loop.
         """
+        arrays = [*arrays, *self._reached] if self._reached else arrays
         if self._exceeded is None:
             return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
@@ -89,7 +93,7 @@ class RefusedPlain(FasterPlain):
     """Ends a call, before anything is done, of a function that is refused where it is traced."""
 
     def __init__(self, positions: Sequence[int], way: PlainWay) -> None:
-        super().__init__(positions, None)
+        super().__init__(positions, way.arrays, None)
         self._way = way
 
     def run(
@@ -98,7 +102,7 @@ class RefusedPlain(FasterPlain):
     ) -> Any:  # fmt: skip
         """Run the function on the arguments of a call, of which these are the arrays."""
         way, positions = self._way, self._positions
-        arrays = [*arrays, *way.arrays]  # results share memory with none of them
+        arrays = [*arrays, *self._reached]
         return way.run(lambda: run_itself(func, args, kwargs, arrays, positions, None))
 
 
@@ -209,9 +213,9 @@ class Postponed:
         if self._refused is not None:
             return RefusedPlain(self._positions, self._refused)
         if not self.is_map:
-            return FasterPlain(self._positions, self.note_plain)
+            return FasterPlain(self._positions, self.unchanged.arrays, self.note_plain)
         now = self.trace_now
-        return FasterPlain(self._positions, self.note_plain, PATIENCE * FIRST, now, now)
+        return FasterPlain(self._positions, (), self.note_plain, PATIENCE * FIRST, now, now)
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""

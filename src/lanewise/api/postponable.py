@@ -35,8 +35,7 @@ def postponable(
         if not func.is_usual:
             return None
         func = func.__wrapped__
-    # What a map gives is stacked, so it shares no memory with what the function reaches.
-    unchanged = contained([func, *_constants(arguments)], with_data=is_map)
+    unchanged = contained([func, *_constants(arguments)], with_data=True)
     return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
 
 

@@ -11,8 +11,10 @@ forced, ``LANEWISE_STRICT=1``.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -36,7 +38,26 @@ _DEFECTS = (AssertionError, AttributeError, KeyError, NameError, NotImplementedE
 _DATA = (np.ndarray, np.generic, bool, int, float, complex)
 #: What calls were refused, and why: so many are remembered.
 MOST_CALLS = 256
-_known: Remembered[tuple[BaseException, Unchanged]] = Remembered(MOST_CALLS)
+#: So many calls at most run as they stand after one of which the data are why it was refused, or
+#: something was cut off: other data may do.
+MOST_PASSES = 1000
+
+
+@dataclass
+class _Refusal:
+    """Why a call was refused, and how many of the next ones run as they stand.
+
+    ``unchanged`` tells whether the function reaches what it did; `passes` are how many calls were
+    to run so at first, and `left` how many still are.
+    """
+
+    error: BaseException
+    unchanged: Unchanged
+    passes: float
+    left: float
+
+
+_known: Remembered[_Refusal] = Remembered(MOST_CALLS)
 _told: set[tuple[str, str, int]] = set()
 
 
@@ -82,25 +103,29 @@ class PlainWay:
     def is_known(self) -> bool:
         """Whether an equal call was refused, and the function may run instead."""
         found = _known.get(self._func, self._call)
-        if found is None or not may_run_itself():
+        if found is None or not may_run_itself() or found.left <= 0:
             return False
-        self._error, self._unchanged = found
-        return self._unchanged is not None and self._unchanged()
+        found.left -= 1
+        self._error, self._unchanged = found.error, found.unchanged
+        return self._unchanged()
 
     def takes(self, error: BaseException) -> bool:
         """Whether the function may run as tracing it has raised an error; that is told then."""
         if not self._may_run(error):
             self._explain(error)
             return False
-        is_of_data = _has_run(error.__traceback__)  # other data may do
+        is_of_data = _has_run(error.__traceback__)
         # Nobody is to keep the frames in which it was raised.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         apart = taken_apart(self._func)
         if apart is not None:
             self._tell(apart[0].__code__, error)
         assert self._unchanged is not None
-        if self._call is not None and not is_of_data:
-            _known.put(self._func, self._call, (error, self._unchanged))
+        if self._call is not None:
+            before = _known.get(self._func, self._call)
+            again = 1 if before is None else min(2 * before.passes, MOST_PASSES)
+            passes = again if is_of_data else math.inf
+            _known.put(self._func, self._call, _Refusal(error, self._unchanged, passes, passes))
         return True
 
     def _explain(self, error: BaseException) -> None:

@@ -88,14 +88,27 @@ def held_in(cell: CellType) -> Any:
         return MISSING
 
 
+#: Bytes of an array that is compared as a whole, without asking whether anybody can change it.
+SMALL = 4096
+
+
 class Array(NamedTuple):
-    """An array, and a copy of it."""
+    """An array, a copy of it, and what is in it, if that is little."""
 
     x: np.ndarray
     copy: np.ndarray
+    content: bytes | None
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> Array:
+        """Return an array as it is now."""
+        return cls(x, x.copy(), x.tobytes() if x.nbytes <= SMALL else None)
 
     def is_same(self) -> bool:
-        return is_unchanged(self.copy, self.x)
+        x, copy, content = self
+        if content is None:
+            return is_unchanged(copy, x)
+        return x.tobytes() == content and x.shape == copy.shape and x.dtype == copy.dtype
 
     def put_back(self) -> None:
         x, flags = self.x, self.x.flags
@@ -241,9 +254,11 @@ def _holds(x: Any, held: Any) -> bool:
     """Whether a list or dict holds the same objects as another, in the same order."""
     if len(x) != len(held):
         return False
-    if not isinstance(x, Mapping):
+    if type(held) is list:
         return all(map(operator.is_, x, held))
-    return all(map(operator.is_, x.values(), held.values())) and all(
+    if not all(map(operator.is_, x.values(), held.values())):
+        return False
+    return all(map(operator.is_, x, held)) or all(
         [a is b or (type(a) is type(b) and a == b) for a, b in zip(x, held, strict=True)]
     )
 
