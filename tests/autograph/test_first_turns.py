@@ -1,5 +1,7 @@
 """The first turn of a loop is recorded with the others where it is like them, else by itself."""
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -253,3 +255,81 @@ def test_derivatives_of_whole_loops():
     np.testing.assert_allclose(
         lw.vmap(lw.grad(f))(np.stack([x, 2 * x]))[1], np.cos(2 * x) * 2 * x + np.sin(2 * x)
     )
+
+
+def in_dict(w):
+    o = {"u": 0.0}
+    for _ in range(20):
+        o["u"] += w
+    return o["u"]
+
+
+def in_list(w):
+    o = [0.0, 0]
+    for _ in range(20):
+        o[0] = o[0] + w
+        o[1] += 1
+    return o[0] * o[1]
+
+
+def in_attribute(w):
+    box = Box()
+    for _ in range(20):
+        box.total[1] += w
+        box.sum = getattr(box, "sum", 0.0) + box.total[1]
+    return box.sum + box.total[1]
+
+
+def in_nonlocal(w):
+    s, n = 0.0, 0
+
+    def add():
+        nonlocal s, n
+        s, n = s + w, n + 1
+
+    for _ in range(20):
+        add()
+    return s * n
+
+
+def in_list_that_grows(w):
+    kept = []
+    for k in range(20):
+        kept.append(w * k)
+        if len(kept) > 3:
+            kept.pop(0)
+    return sum(kept)
+
+
+def in_defaultdict(w):
+    found = defaultdict(float)
+    for k in range(20):
+        found[k % 2] += w
+    return found[0] * found[1]
+
+
+def in_a_while_loop(w):
+    o, i = {"u": 0.0}, 0
+    while i < 20:
+        o["u"] += w * i
+        i += 1
+    return o["u"] * i
+
+
+@pytest.mark.parametrize(
+    "f",
+    [in_dict, in_list, in_attribute, in_nonlocal, in_list_that_grows, in_defaultdict,
+     in_a_while_loop],
+)  # fmt: skip
+def test_derivatives_with_respect_to_what_loops_keep_elsewhere(f):
+    w, h = 0.75, 1e-6
+    slope = (f(w + h) - f(w - h)) / (2 * h)
+    for value, derivative in (
+        (lw.function(f)(w), lw.grad(f)(w)),
+        lw.value_and_grad(f)(w),
+        lw.jvp(f, (w,), (1.0,)),
+        [row[0] for row in (lw.vmap(f)(np.full(2, w)), lw.vmap(lw.grad(f))(np.full(2, w)))],
+    ):
+        np.testing.assert_allclose(value, f(w), rtol=1e-13)
+        np.testing.assert_allclose(derivative, slope, rtol=1e-6)
+    lw.check_gradients(f, w)

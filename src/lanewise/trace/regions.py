@@ -331,7 +331,9 @@ def in_region() -> bool:
 def is_watched() -> bool:
     """Whether changes of lists, dicts and objects have to be noted before they happen."""
     trace = state.trace
-    return trace is not None and (isinstance(trace, Watched) or bool(trace.lent))
+    if trace is None:
+        return False
+    return isinstance(trace, Watched) or trace.journal is not None or bool(trace.lent)
 
 
 def note(slot_of: Callable[..., Slot], *place: Any) -> None:
@@ -347,6 +349,8 @@ def note(slot_of: Callable[..., Slot], *place: Any) -> None:
         _lose_twins(trace, trace.lent[id(place[0])])
     if isinstance(trace, Watched):
         trace.log(slot_of(*place))
+    elif trace is not None and trace.journal is not None:
+        trace.journal.log(slot_of(*place))
 
 
 def _lose_twins(trace: Trace, lent: Lent) -> None:
