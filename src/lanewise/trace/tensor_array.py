@@ -321,6 +321,8 @@ class TensorArray:
     def _grows(self) -> bool:
         """Whether it is the graph that appends."""
         if self._grown is not None or state.trace is self._home:
+            if self._grown is None:
+                note_state(self)
             return self._grown is not None
         trace = state.trace
         while isinstance(trace, Region) and trace is not self._home:
