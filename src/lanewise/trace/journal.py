@@ -7,6 +7,7 @@ was recorded in place: the first turns of a loop, which may be recorded again wi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import count
 from typing import Any
 
 from lanewise.trace.lending import Lent, all_lent, forget
@@ -14,6 +15,9 @@ from lanewise.trace.regions import Region, retract
 from lanewise.trace.slots import Slot, TensorSlot
 from lanewise.trace.tensor import Tensor
 from lanewise.trace.trace import Trace
+
+#: Numbers what is made while tracing.
+MADE = count()
 
 
 class Journal:
@@ -26,6 +30,8 @@ class Journal:
         self.trace, self._outer = trace, trace.journal
         self._mark = len(trace.operations), trace.token
         self._first = trace.count
+        #: Of what is numbered by `MADE`, which numbers are of what was made since.
+        self.began = next(MADE)
         self._lent = all_lent()
         self._region_guards = dict(trace.guards) if isinstance(trace, Region) else {}
         self._guards: dict[int, tuple[Tensor, Any]] = {}

@@ -22,8 +22,10 @@ from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.classwise import written_by
 from lanewise.trace.indexing import getitem, setitem
+from lanewise.trace.journal import MADE
 from lanewise.trace.memory import Memory, retype
 from lanewise.trace.regions import Region, resumed
+from lanewise.trace.slots import ArraySlot
 from lanewise.trace.tensor import STANDS_FOR, UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -41,10 +43,12 @@ class Scratch(np.ndarray):
 
     # _root: the scratch that shares its memory with this one; None for that scratch itself.
     # _home, _views: of a root, the trace in which it was made, and weak references to its views.
+    # _made: of a root, how many there were before.
     # _tensor: what a lifted scratch stands for.
-    __slots__ = ("_home", "_root", "_tensor", "_views")
+    __slots__ = ("_home", "_made", "_root", "_tensor", "_views")
 
     _home: Trace | None
+    _made: int
     _root: Scratch | None
     _tensor: Tensor
     _views: list[ref[Scratch]]
@@ -55,6 +59,7 @@ class Scratch(np.ndarray):
             base = getattr(base, "base", None)
         if base is None:
             self._root, self._home, self._views = None, state.trace, []
+            self._made = next(MADE)
         else:
             self._share(base)
 
@@ -390,6 +395,14 @@ def prepare_writing(arrays: Any, traced: Any) -> bool:
                 raise ValueError(f"assignment destination is read-only{at(here())}")
             lift(array)
             traced = True
+    trace = state.trace
+    if trace is not None and trace.journal is not None:
+        for array in arrays:
+            if type(array) is not Scratch:
+                continue
+            root = array if array._root is None else array._root
+            if root._made < trace.journal.began:
+                trace.journal.log(ArraySlot(root))
     return bool(traced)
 
 
