@@ -163,7 +163,7 @@ def windows(x, y, k):
 #: within another loop.
 SPREAD = [
     (mapped, 0), (stencil, 0), (branches, 0), (skips, 0), (nested, 0), (rows, 0), (columns, 0),
-    (along_rows, 2), (along_columns, 2), (newton, 2), (in_place, 0), (backward, 0),
+    (along_rows, 1), (along_columns, 2), (newton, 1), (in_place, 0), (backward, 0),
     (from_the_end, 0), (two_arrays, 0), (looked_up, 0), (totals, 0), (vectors, 0), (time_steps, 2),
     (windows, 0),
 ]  # fmt: skip

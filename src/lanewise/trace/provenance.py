@@ -46,7 +46,8 @@ class Counter:
     is_size
         Whether the shape of anything depends on it.
     begins_apart
-        Whether an index is counted from the end in the first iterations, and not in others.
+        Whether an index is counted from the end in the first iteration, and not in the next one,
+        or the other way round.
     """
 
     def __init__(self, value: Value, first: int, name: str | None, most: DimLike | None) -> None:
@@ -304,10 +305,9 @@ def note_index(index: Tensor) -> None:
     number = _linear(index, None, [_LIMIT])
     counters = [(getattr(node.trace, "counted", None), node, n) for node, n in number.terms]
     counted = [(c, n) for c, node, n in counters if c is not None and c.value is node.value]
-    is_up = all([n > 0 for _, n in counted])
-    if is_up and number.constant + sum([n * c.first for c, n in counted]) < 0:
-        for counter, _ in counted:
-            counter.begins_apart = True
+    first = number.constant + sum([n * c.first for c, n in counted])
+    for counter, step in counted:
+        counter.begins_apart |= (first < 0) is not (first + step < 0)
 
 
 def depth_of(trace: Trace | None) -> int:
