@@ -151,3 +151,20 @@ def test_what_is_remembered_is_no_change():
     assert not foreign._is_same(before, foreign._contents(one))
     one.items = list(range(foreign._MOST + 1))
     assert foreign._contents(one) is None
+
+
+@pytest.mark.parametrize("made", [UserDict, lambda x: ChainMap({}, x)])
+def test_what_a_loop_changes_in_one_is_as_the_loop_leaves_it(made):
+    """Also where recording its turns was tried, and given up."""
+
+    def f(x):
+        held, total = made({"a": 0}), 0.0
+        for i in range(20):
+            held["a"] = held["a"] + 1
+            total += held["a"] * x[i % 3]
+        return total, held["a"]
+
+    x = np.arange(3.0) + 0.5
+    for _ in range(2):
+        assert lw.function(f)(x) == f(x)
+    np.testing.assert_allclose(lw.vmap(f)(np.stack([x, 2 * x]))[0], [f(x)[0], f(2 * x)[0]])

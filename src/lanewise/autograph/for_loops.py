@@ -213,7 +213,7 @@ class For:
         if may_record and site in rolled and sequence.can_roll:  # in a loop around
             position = yield from self._try_whole(sequence, length)
         first, journal = self.state, None
-        if may_record and site not in rolled and sequence.can_roll:
+        if may_record and site not in rolled:
             journal = Journal(trace)
         while (position := position + 1) < sequence.length:  # a list may grow on the way
             check_time()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import partial
 from itertools import islice
 from types import ModuleType
@@ -54,15 +55,27 @@ def _call(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     trace = state.trace
     is_own = isinstance(trace, Region) and trace.has_born(owner)
     before = None if is_own else _contents(owner)
+    held = [] if before is None else list(_held(getattr(owner, "__dict__", None), _DEEPEST))
     result = function(*args, **kwargs)
     if before is not None and not _is_same(before, _contents(owner)):
         touch()
+        for container, was in held:  # whoever runs what is recorded here as it stands begins anew
+            container.clear()
+            getattr(container, "update" if isinstance(container, (dict, set)) else "extend")(was)
         name = f"{type(owner).__name__}.{getattr(function, '__name__', 'call')}"
         raise ControlFlowError(
             f"{name}() changes an object{at(here())} where the data steer, which is not followed: "
             "it would change for all examples. Make the object there, or use a list or a dict"
         )
     return result
+
+
+def _held(value: Any, depth: int) -> Iterator[tuple[Any, Any]]:
+    """Yield the containers in an object's attributes, each with what it holds now."""
+    if isinstance(value, (list, dict, set, deque)):
+        yield value, copy(value)
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _held(part, depth - 1) if depth else ()
 
 
 def _contents(owner: Any) -> dict[str, list[Any]] | None:
