@@ -176,7 +176,7 @@ class MapCall(NamedTuple):
         if not is_known or any([type(x) is not np.ndarray for x in self.operands]):
             return _run_traced(self)
         asked = options, *self.in_dims, *map(_type, self.operands, self.in_dims)
-        way, plain = PlainWay(self.func, asked), partial(self.loop, repeats)
+        way, plain = PlainWay(self.func, (alike, asked)), partial(self.loop, repeats)
         if not way.is_known():
             try:
                 if alike is None:

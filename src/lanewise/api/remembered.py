@@ -109,9 +109,17 @@ def _holds(func: FunctionType) -> Iterator[Any]:
 
 def _token(x: Any) -> Hashable:
     """Return what is equal for what is one object, or the same number or text."""
+    found = token_of_number(x)
+    if found is not None:
+        return found
+    return tuple(map(_token, x)) if type(x) is tuple else id(x)
+
+
+def token_of_number(x: Any) -> Hashable:
+    """Return what is equal for the same number or text of one class; None for anything else."""
     kind = type(x)
     if kind in _NUMBERS:
         return kind, x
     if kind is float or kind is complex or isinstance(x, np.generic):
         return kind, repr(x)  # apart from each other: zeros of both signs
-    return tuple(map(_token, x)) if kind is tuple else id(x)
+    return None

@@ -16,6 +16,7 @@ from lanewise.api.elsewhere import answers
 from lanewise.api.mapping import MapCall, Options, as_array, is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_plain, loop, may_repeat, plainly
+from lanewise.api.remembered import token_of_number
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name, shown
@@ -419,8 +420,12 @@ def map_call(
     given = MapCall(func, operands, axes, size, call, place, options, name)
     if collect is not None:
         return collected(collect, given)
-    are_arrays = not kwargs and len(operands) == len(args) and not _has_container(args)
-    alike = ("vmap", out_dims) if are_arrays and type(out_dims) in (int, NoneType) else None
+    alike = None
+    if type(out_dims) in (int, NoneType):
+        mapped = set(positions)
+        numbers = [token_of_number(x) for i, x in enumerate(leaves) if i not in mapped]
+        if None not in numbers:
+            alike = "vmap", out_dims, structure, *numbers
     return given.run(alike=alike)
 
 
