@@ -210,11 +210,9 @@ class ConcreteFunction:
         except UnsupportedError as error:
             if self._token:  # some of its effects may have happened
                 raise
-            if not isinstance(error, CutOffError):
-                if not (self._may_run_itself and may_run_itself()):
-                    raise
-                raise OnlyPlain from error
-            # What was cut off for these arguments may be for the next ones.
+            if not (isinstance(error, CutOffError) or (self._may_run_itself and may_run_itself())):
+                raise
+            # What was cut off, or refused, for these arguments may be for the next ones.
             self._passes = self._cut_off = min(2 * self._cut_off + 1, MOST_PASSES)
             raise OnlyPlain from error
         if self._is_array:
