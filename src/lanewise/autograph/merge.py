@@ -41,20 +41,20 @@ from lanewise.autograph.state import (
 )
 from lanewise.autograph.twins import JoinedObjects
 from lanewise.errors import UnsupportedError
-from lanewise.ir.graph import Value
+from lanewise.ir.graph import Operation, Value
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
-from lanewise.trace.regions import Region, born, is_plain, resumed
+from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.tensor import Tensor
-from lanewise.trace.trace import state
+from lanewise.trace.trace import Trace, state
 
 
 def give_up_plain_choice(lead: Value) -> None:
     """Give up recording a loop in which the iteration decides what a variable is."""
     trace = state.trace
-    if isinstance(trace, Region) and trace.is_trial and is_plain(lead, trace):
+    if isinstance(trace, Region) and trace.is_trial and _is_plain(lead, trace):
         raise IterationDecides
 
 
@@ -343,3 +343,30 @@ class Merge:
     def _is_inner(self, leaf: Any) -> bool:
         """Whether a leaf was made in one of the branches, and means nothing outside of it."""
         return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
+
+
+def _is_plain(value: Value, trace: Trace) -> bool:
+    """Whether a value is computed of numbers alone that plain Python has as plain numbers."""
+    stack, seen = [(value, trace)], set()
+    makers: dict[Trace, dict[Value, Operation]] = {}
+    while stack:
+        value, trace = stack.pop()
+        if (value, trace) in seen or not isinstance(trace, Region):
+            if not isinstance(trace, Region):
+                return False
+            continue
+        seen.add((value, trace))
+        if value in trace.counters:
+            continue
+        if trace not in makers:
+            makers[trace] = {r: op for op in trace.operations for r in op.results}
+        op = makers[trace].get(value)
+        if op is not None:
+            stack += [(operand, trace) for operand in op.operands]
+            continue
+        source = next((source for source, own in trace.captures if own is value), None)
+        if source is None:
+            return False
+        if isinstance(source, tuple):
+            stack.append((source[1], source[0]))
+    return True

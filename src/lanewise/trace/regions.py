@@ -195,33 +195,6 @@ class Region(Watched):
         state.trace = self.parent
 
 
-def is_plain(value: Value, trace: Trace) -> bool:
-    """Whether a value is computed of numbers alone that plain Python has as plain numbers."""
-    stack, seen = [(value, trace)], set()
-    makers: dict[Trace, dict[Value, Operation]] = {}
-    while stack:
-        value, trace = stack.pop()
-        if (value, trace) in seen or not isinstance(trace, Region):
-            if not isinstance(trace, Region):
-                return False
-            continue
-        seen.add((value, trace))
-        if value in trace.counters:
-            continue
-        if trace not in makers:
-            makers[trace] = {r: op for op in trace.operations for r in op.results}
-        op = makers[trace].get(value)
-        if op is not None:
-            stack += [(operand, trace) for operand in op.operands]
-            continue
-        source = next((source for source, own in trace.captures if own is value), None)
-        if source is None:
-            return False
-        if isinstance(source, tuple):
-            stack.append((source[1], source[0]))
-    return True
-
-
 class Aside(Region):
     """The region of one operand of an expression: ``x if c else y``, ``x and y``, ``x or y``.
 
