@@ -199,6 +199,11 @@ class Postponed:
         self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
         self.nanoseconds *= 2
 
+    def stay(self) -> Postponed:
+        """Have no other attempt to trace while the function reaches the same."""
+        self._due = math.inf
+        return self
+
     def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
         """Run the function, or raise what does so, or what has it traced."""
         if self.is_due:

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from time import perf_counter_ns
 from types import MethodType
 from typing import Any, NamedTuple, NoReturn
 
@@ -24,7 +25,7 @@ from lanewise.api.plain import is_disabled
 from lanewise.api.postponable import as_it_stands, itself, plain_way, postponable
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
-from lanewise.api.traces import MOST_RUNS, Traces
+from lanewise.api.traces import MANY, MOST_RUNS, Traces
 from lanewise.api.tracing import Arguments, record
 from lanewise.api.transformed import reduced
 from lanewise.api.writing import OnlyPlain, PlainCall, is_written_through
@@ -321,6 +322,9 @@ class Function:
         known = traces.postponed.get(arguments.key) if is_free else None
         if known is not None and not known.is_due:
             return known
+        varied = traces.varied_like(arguments) if is_free else None
+        if varied is not None and (itself_runs := varied.next()) is not None:
+            return itself_runs
         paths = lambda: self._leaf_paths(arguments)  # noqa: E731
         traces.note(self._name, arguments, paths)
         if options.signature is not None:
@@ -338,8 +342,14 @@ class Function:
         plain = postponable(self.__wrapped__, arguments, known) if is_free else None
         way = plain_way(self.__wrapped__, arguments) if is_free else None
         try:
+            start = perf_counter_ns()
             with limited(math.inf if plain is None else plain.nanoseconds):
-                return self._made(arguments, exact, plain)
+                made = self._made(arguments, exact, plain)
+            if varied is not None and made.race is not None:
+                varied.note(perf_counter_ns() - start, made.race.estimated)
+                if varied.count == MANY and (found := postponable(self.__wrapped__, arguments)):
+                    varied.plain = found.stay()
+            return made
         except (TookTooLong, Exception) as error:
             refused = None
             if way is not None:

@@ -133,7 +133,7 @@ def mapped(
         unchanged = found.unchanged
     elif is_known:
         unchanged = contained([func], with_data=True, most=MOST_RATHER)
-    if unchanged is None:
+    if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)
     if not may_run_itself():

@@ -121,7 +121,7 @@ class PlainWay:
         if apart is not None:
             self._tell(apart[0].__code__, error)
         assert self._unchanged is not None
-        if self._call is not None:
+        if self._call is not None and not self._unchanged.keeps(self._func):
             before = _known.get(self._func, self._call)
             again = 1 if before is None else min(2 * before.passes, MOST_PASSES)
             passes = again if is_of_data else math.inf

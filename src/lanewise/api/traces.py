@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import sys
 import threading
@@ -62,9 +63,24 @@ class Traces:
     """
 
     __slots__ = (
-        "__weakref__", "_exact", "_general", "_guards_left", "_last", "_latest", "_observed",
-        "_recent", "_watched", "calls", "count", "guards", "lock", "may_create", "postponed",
-        "runs", "tick",
+        "__weakref__",
+        "_exact",
+        "_general",
+        "_guards_left",
+        "_last",
+        "_latest",
+        "_observed",
+        "_recent",
+        "_varied",
+        "_watched",
+        "calls",
+        "count",
+        "guards",
+        "lock",
+        "may_create",
+        "postponed",
+        "runs",
+        "tick",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -76,6 +92,8 @@ class Traces:
         self.may_create = True
         self.tick = itertools.count()
         self.postponed: dict[Hashable, Postponed] = {}
+        #: By what else decides a trace: calls that differ in the values of Python numbers.
+        self._varied: dict[Hashable, Varied] = {}
         self._exact: dict[Hashable, ConcreteFunction] = {}
         self._general: dict[Hashable, list[ConcreteFunction]] = {}
         self._observed: dict[Hashable, dict[Any, list[tuple[Shape, ...]]]] = {}
@@ -222,6 +240,15 @@ class Traces:
         )
         return found if symbols else None
 
+    def varied_like(self, arguments: Arguments) -> Varied | None:
+        """Return what is known of calls that differ from one in Python numbers; None without."""
+        keys = [
+            key[0] if not is_data(key) and key[0] in _CONSTANTS else key for key in arguments.keys
+        ]
+        if not any([own is not key for own, key in zip(keys, arguments.keys, strict=True)]):
+            return None
+        return self._varied.setdefault((arguments.structure, *keys), Varied())
+
     # --- why it is traced again ---------------------------------------------------------------
 
     def note(self, name: str, arguments: Arguments, paths: Callable[[], list[str]]) -> None:
@@ -249,6 +276,41 @@ class Traces:
             RetracingWarning,
             stacklevel=_depth_of_caller(),
         )
+
+
+class Varied:
+    """Calls that differ in the values of Python numbers alone, each of which has a trace.
+
+    Attributes
+    ----------
+    count, traced
+        How often one was traced, and the nanoseconds that took at least.
+    estimated
+        The nanoseconds that the function itself should take.
+    plain
+        What runs the function itself, if it may be.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.traced, self.estimated = 0, math.inf, math.inf
+        self.plain: Postponed | None = None
+
+    def next(self) -> Postponed | None:
+        """Return what runs the function itself with other numbers, if tracing takes longer."""
+        plain = self.plain
+        if plain is None or plain.is_due:
+            return None
+        takes = self.estimated if plain.least == math.inf else plain.least
+        return plain if takes < self.traced else None
+
+    def note(self, nanoseconds: int, estimated: float) -> None:
+        """Note that one was traced, and what the function itself should take."""
+        self.count += 1
+        self.traced, self.estimated = min(self.traced, nanoseconds), estimated
+
+
+#: Of such are Python numbers whose values are constants of a trace, and often change.
+_CONSTANTS = (int, float, complex)
 
 
 def _difference(

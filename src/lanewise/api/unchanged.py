@@ -49,6 +49,10 @@ class Unchanged:
         """The arrays that they reach."""
         return [each.x for each in self.kept if type(each) is Array]
 
+    def keeps(self, func: Any) -> bool:
+        """Whether a function reaches itself by closures: who keeps this keeps it for good."""
+        return any([value is func for _, value in self.cells])
+
     def __call__(self) -> bool:
         for namespace, name, value in self.names:
             if namespace.get(name, MISSING) is not value:

@@ -122,7 +122,7 @@ class Race:
             return True
         if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
-            known = self.plain if self.plain < math.inf else self._estimated
+            known = self.plain if self.plain < math.inf else self.estimated
             return known < executable.whole
         if self.traced < SHORT:
             return False
@@ -186,7 +186,7 @@ class Race:
         return _planning(self._executable.graph)
 
     @cached_property
-    def _estimated(self) -> float:
+    def estimated(self) -> float:
         """Nanoseconds that the plain function should take."""
         return _itself(self._executable.graph)
 
