@@ -10,6 +10,7 @@ import numpy as np
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, dim_max, dim_min
 from lanewise.ir.location import here
+from lanewise.ops.checks import checked as check
 from lanewise.ops.creation import iota
 from lanewise.ops.movement import broadcast_to, cast, slice_length
 from lanewise.trace.data_indexing import require_whole
@@ -218,22 +219,24 @@ def arange(*args: Any, **kwargs: Any) -> Tensor:
 def _range_of_data(
     start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
 ) -> Tensor:
-    """Return the integers of a range whose ends are data."""
+    """Return the numbers of a range whose ends are data."""
     check_device(device)
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
     static(np.arange, "steps", step, "how long it is would depend on it")
-    if not isinstance(step, (int, np.integer)) or not all(
-        [np.asarray(stand_in).dtype.kind in "iu" for stand_in in map(_kind_of, (start, stop))]
-    ):
+    kinds = {np.asarray(_kind_of(part)).dtype.char for part in (start, stop, step)}
+    if not kinds <= {"d", *np.typecodes["AllInteger"]}:
         raise UnsupportedError(
-            f"np.arange between ends that are data, or by a step, that are no integers{at(here())}:"
-            " write start + step * np.arange(n), with n the number of elements"
+            "np.arange between ends that are data, or by a step, that are neither integers nor "
+            f"float64{at(here())}: write start + step * np.arange(n), with n the number of elements"
         )
     if step == 0:
         raise ZeroDivisionError("division by zero")
     start, stop = [number_of(end) if isinstance(end, Dim) else end for end in (start, stop)]
+    if "d" in kinds:
+        result = _range_of_floats(start, stop, step)
+        return result if dtype is None else np.astype(result, given_dtype(dtype), copy=False)
     span = stop - start if step > 0 else start - stop
     count = np.maximum((span + (abs(step) - 1)) // abs(step), 0)
     length = size_of(as_tensor(count).astype(np.intp), None, "np.arange(n)")
@@ -243,6 +246,26 @@ def _range_of_data(
 
 def _kind_of(end: Any) -> Any:
     return np.zeros((), end.dtype) if isinstance(end, Tensor) else 0 if type(end) is Dim else end
+
+
+#: What NumPy says of ranges that have no length, or would have too long a one.
+_NO_LENGTH, _TOO_LONG = "arange: cannot compute length", "Maximum allowed size exceeded"
+
+
+def _range_of_floats(start: Any, stop: Any, step: Any) -> Tensor:
+    """Return a range by the steps that NumPy takes, to the same bits."""
+    span = as_tensor(stop - start)
+    turns = np.true_divide(span, step)
+    turns = emit(check, turns, ~np.isnan(turns), error="ValueError", message=_NO_LENGTH)
+    is_short = turns < np.iinfo(np.int32).max
+    turns = emit(check, turns, is_short, error="ValueError", message=_TOO_LONG)
+    is_lost = (span != 0) & (turns == 0)  # the quotient is too small for a number
+    count = np.where(is_lost, ~np.signbit(turns), np.maximum(np.ceil(turns), 0))
+    length = size_of(count.astype(np.intp), None, "np.arange(n)")
+    places = emit(iota, length=length, dtype=np.dtype(np.intp))
+    first = as_tensor(start).astype(float)
+    second = first + step
+    return np.where(places == 1, second, first + places * (second - first))
 
 
 def _sized_range(
