@@ -348,7 +348,7 @@ def test_others_are_scratch(name):
     np.testing.assert_array_equal(found[0], expected)
     assert found[0].dtype == expected.dtype and found[0].shape == expected.shape
     if isinstance(expected, np.ndarray) and expected.dtype.kind != "U":
-        assert type(found[0]) is Scratch
+        assert isinstance(found[0], Scratch)
     else:
         assert type(found[0]) is type(expected)
     assert type(PLAIN[name](m)) is type(expected)  # outside of a trace they are NumPy's
@@ -373,7 +373,7 @@ def test_methods_of_arrays_of_the_user():
             scratch_method(mine.copy)(), scratch_method(mine.astype)(int),
             scratch_method(mine.flatten)(), scratch_method(mine.repeat)(2),
         ]  # fmt: skip
-        assert all(type(a) is Scratch for a in made)
+        assert all(isinstance(a, Scratch) for a in made)
         assert type(scratch_method(mine.diagonal)()) is np.ndarray  # a view of what is the user's
         assert scratch_method(mine.fill) is None and scratch_method(made[0].copy) is None
         assert scratch_method([].append) is None and scratch_method(x.sum) is None

@@ -19,6 +19,7 @@ from lanewise.autograph.values import choose, stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
+from lanewise.trace.scratch import Scratch
 from lanewise.trace.tensor import Tensor
 
 
@@ -78,6 +79,8 @@ def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
     kind = type(obj)
     if kind is Picked or kind is TracedRange:
         return list if kind is Picked else range
+    if kind is Scratch:
+        return np.ndarray
     if is_mixed(obj) or may_be_missing(obj):
         return _one_class(obj)
     if traced(obj) is not None:
