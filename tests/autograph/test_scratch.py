@@ -1,8 +1,12 @@
 """Scratch arrays: concrete until traced values are written to them, and aliased like NumPy's."""
 
 import copy
+import hashlib
+import io
 import operator
 import pickle
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -615,6 +619,14 @@ STALE = {
     "method": lambda a: np.ndarray.dot(a, a),
     "index": lambda a: np.arange(3)[np.asarray(a)],
     "copy": lambda a: np.array(a, subok=True),
+    "buffer": lambda a: np.frombuffer(a),
+    "memory": lambda a: memoryview(a),
+    "bytes": lambda a: bytes(a),
+    "checksum": lambda a: zlib.crc32(a),
+    "digest": lambda a: hashlib.md5(a),
+    "unpack": lambda a: struct.unpack_from("d", a),
+    "write bytes": lambda a: io.BytesIO().write(a),
+    "read bytes": lambda a: io.BytesIO(b"12345678").readinto(a),
 }
 
 
@@ -626,8 +638,9 @@ def test_code_that_does_not_ask_meets_an_error_and_not_old_numbers(name, early):
         a = z[::2]
         (a if early else z)[0] = 2 * x.size
         z[0] = x[0]
-        with pytest.raises((TypeError, IndexError)):
-            STALE[name](a)
+        for each in (z, a, z[:1]):
+            with pytest.raises((TypeError, IndexError, ValueError)):
+                STALE[name](each)
 
     in_trace(body)
 

@@ -49,9 +49,9 @@ from lanewise.trace.trace import could_change
 
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
 _LIBRARIES = frozenset(
-    ("abc", "bisect", "builtins", "cmath", "collections", "copy", "dataclasses", "fractions",
-     "functools", "heapq", "itertools", "math", "numbers", "numpy", "operator", "scipy",
-     "statistics", "typing")
+    ("abc", "array", "base64", "binascii", "bisect", "builtins", "cmath", "collections", "copy",
+     "dataclasses", "fractions", "functools", "hashlib", "heapq", "itertools", "math", "numbers",
+     "numpy", "operator", "scipy", "statistics", "struct", "typing", "zlib")
 )  # fmt: skip
 _IMPURE = frozenset(
     ("Generator", "SeedSequence", "__dict__", "attrgetter", "breakpoint", "compile", "datetime64",
@@ -425,7 +425,8 @@ def _is_of_library(x: Any) -> bool:
 
 
 def _top(module: str | None) -> str:
-    return (module or "").partition(".")[0]
+    """Return the package of a module, or what a module is the compiled part of."""
+    return (module or "").partition(".")[0].removeprefix("_")
 
 
 #: What stands in classes for the fields of their instances.

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import _is_own, here, lines_around
 from lanewise.trace import tree
-from lanewise.trace.scratch import is_traced
+from lanewise.trace.scratch import is_traced, unwrapped
 from lanewise.trace.tensor import Tensor, contains_tensor
 
 #: What gives one number of a row, whatever the length: functions, and parts of their results.
@@ -32,14 +32,19 @@ def advised(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _call(f: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+    has_data = is_traced(args) or is_traced(kwargs)
+    if has_data:  # a tensor says what it is, an array that stands for one has memory to be read
+        args, kwargs = unwrapped(args), unwrapped(kwargs)
     try:
         return f(*args, **kwargs)
+    except UnsupportedError:
+        raise
     except ConcretizationError as error:
         if "lw.py_func(" in str(error):
             raise
         _refuse(name)
     except Exception as error:
-        if not _needed_numbers(error):
+        if not _needed_numbers(error) and not (has_data and isinstance(error, TypeError)):
             raise
         _refuse(name)
 

@@ -30,10 +30,11 @@ from lanewise.autograph.known_calls import (
     INT,
     NOTHING,
     OBJECT,
-    READING,
     TEXTS,
     is_library,
+    is_numeric,
     is_pure,
+    is_reading,
     name_of,
 )
 from lanewise.autograph.templates import StandIn, Template, Templates
@@ -288,11 +289,11 @@ def followed(f: Any) -> Callable[..., Any] | None:
             _refuse_reading(f)
         if name in TEXTS:
             return partial(_written, f)
-        if name.partition(".")[0].removeprefix("_") in READING:
-            return partial(without_texts, f, name)
+        if is_reading(name):
+            return partial(without_texts, advised(f, name), name)
     if is_for_some() and not (name is not None and is_pure(name)):
         return partial(_refuse, f, name or repr(f))
-    if name is not None and name.startswith("scipy."):
+    if name is not None and is_numeric(name):
         return advised(f, name)
     return None
 
@@ -307,6 +308,8 @@ def _written(f: Any, *args: Any, **options: Any) -> Any:
 def without_texts(f: Any, name: str, *args: Any, **options: Any) -> Any:
     """Call a function that reads characters; raise where data decide them."""
     for part in (*args, *options.values()):
+        if type(part) is Later:
+            part._refuse()
         if type(part) is Text:
             raise ConcretizationError(
                 f"{name}() needs the text {str.__str__(part)!r}, which holds traced numbers that "

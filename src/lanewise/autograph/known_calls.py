@@ -111,10 +111,14 @@ TEXTS = frozenset(
     "string.Template.safe_substitute textwrap.dedent textwrap.fill textwrap.indent "
     "textwrap.shorten html.escape html.unescape re.sub re.Pattern.sub re.escape".split()
 )
-#: Modules whose other functions read the characters of texts.
-READING = frozenset(
+#: Modules whose other functions read the characters of texts, or bytes.
+_READING = frozenset(
     "ast base64 binascii codecs datetime decimal difflib fnmatch fractions glob hashlib hmac html "
     "json pprint re shlex string struct textwrap unicodedata urllib zlib".split()
+)
+#: Functions of other modules that do, or that read bytes.
+_READING_BYTES = frozenset(
+    "builtins.bytes.join builtins.bytearray.join builtins.int.from_bytes".split()
 )
 
 #: Packages whose functions and classes only compute, but for those among the effects.
@@ -176,6 +180,25 @@ def _package(module: str) -> str:
     """
     first, _, rest = module.partition(".")
     return first if rest.startswith("_") else _ALIASES.get(module, module)
+
+
+@cache
+def is_reading(name: str) -> bool:
+    """Whether a library's function reads the characters of texts, or bytes."""
+    return name in _READING_BYTES or name.partition(".")[0].removeprefix("_") in _READING
+
+
+@cache
+def is_numeric(name: str) -> bool:
+    """Whether a library's function may compute with the numbers that lie in the memory of arrays.
+
+    Python's library keeps arrays, and hands them on; NumPy's functions ask them what to do.
+    """
+    root = name.partition(".")[0]
+    return root not in sys.stdlib_module_names and root not in _HANDING_ON
+
+
+_HANDING_ON = frozenset(("lanewise", "numpy", "optree"))
 
 
 @cache

@@ -18,7 +18,7 @@ from lanewise.autograph.calls import ROWS, replaces
 from lanewise.autograph.convert import convert
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.scratch import is_traced
+from lanewise.trace.scratch import Scratch, is_traced, refuse_export
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import as_tensor
 
@@ -60,6 +60,14 @@ def trimseq(seq: Any) -> Any:
         "left would depend on the data. Use np.convolve, and + and - of arrays of one length"
     )
     return checked(seq, as_tensor(seq)[-1] != 0, ValueError(message))
+
+
+@replaces(memoryview)
+def _memoryview(object: Any) -> memoryview:
+    """``memoryview``, which an array of the traced function has none of."""
+    if isinstance(object, Scratch) or is_traced(object):
+        refuse_export("memoryview()")
+    return memoryview(object)
 
 
 #: What computes with the numbers themselves, each with what to write instead.

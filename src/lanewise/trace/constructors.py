@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import reduce, wraps
 from itertools import islice, zip_longest
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import complex_
 from lanewise.ops.movement import cast
 from lanewise.trace.casting import as_element, is_scalar
-from lanewise.trace.scratch import Scratch, fresh, is_traced
+from lanewise.trace.scratch import Scratch, fresh, is_traced, refuse_export
 from lanewise.trace.sizes import defined_sizes, known_sizes
 from lanewise.trace.table.creation import given_dtype
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit, tensor_of, unwrapped
@@ -276,6 +276,12 @@ def ndarray(
             "np.empty(shape), or a slice of the array"
         )
     return CONSTRUCTORS[np.empty](shape, dtype, order or "C")
+
+
+@constructs(np.frombuffer)
+def frombuffer(buffer: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse ``np.frombuffer`` of traced values; of scratch it is a view."""
+    refuse_export("np.frombuffer()")
 
 
 @constructs(np.indices)

@@ -29,6 +29,8 @@ from lanewise.trace.views import (
 #: Where an array's dtype lies behind its address: among its own fields, which are part of NumPy's
 #: stable ABI, behind the head of an object, which is longer where there is no GIL.
 _DTYPE = object.__basicsize__ + 40
+#: Where its flags lie, a C int, and those that say that it is contiguous, as C's or Fortran's.
+_FLAGS, _CONTIGUOUS = _DTYPE + ctypes.sizeof(ctypes.c_void_p), 0b11
 
 
 def retype(array: np.ndarray, dtype: np.dtype) -> None:
@@ -50,6 +52,25 @@ def retype(array: np.ndarray, dtype: np.dtype) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the array takes it
     ctypes.c_void_p.from_address(id(array) + _DTYPE).value = id(dtype)
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(before))
+
+
+def forbid_export(array: np.ndarray) -> None:
+    """Let an array not lend its memory as a plain row of bytes from now on.
+
+    Whoever asks for no more than bytes is told nothing of the dtype. But such bytes must be
+    contiguous, and by its flags the array is not.
+
+    Examples
+    --------
+    >>> x = np.zeros(3)
+    >>> forbid_export(x)
+    >>> np.frombuffer(x)
+    Traceback (most recent call last):
+    ...
+    ValueError: ndarray is not C-contiguous
+    """
+    flags = ctypes.c_int.from_address(id(array) + _FLAGS)
+    flags.value &= ~_CONTIGUOUS
 
 
 class Memory:

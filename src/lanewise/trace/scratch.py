@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -23,11 +23,12 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.classwise import written_by
 from lanewise.trace.indexing import getitem, setitem
 from lanewise.trace.journal import MADE
-from lanewise.trace.memory import Memory, retype
+from lanewise.trace.memory import Memory, forbid_export, retype
 from lanewise.trace.regions import Region, resumed
 from lanewise.trace.slots import ArraySlot
 from lanewise.trace.tensor import STANDS_FOR, UFUNC_CALL, Tensor, as_tensor, tensor_of, unwrapped
 from lanewise.trace.trace import Trace, require_trace, state
+from lanewise.trace.views import refuse_view
 
 ndarray = np.ndarray
 _NUMBERS = frozenset(
@@ -121,11 +122,23 @@ class Scratch(np.ndarray):
             return getitem(self._tensor, unwrapped(key))
         return getitem(as_tensor(self), unwrapped(key))
 
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """As ``numpy.ndarray.view``, scratch also where an ndarray is asked for."""
+        result = fresh(ndarray.view(self, *args, **kwargs), (self,))
+        if isinstance(result, Scratch):
+            return result
+        refuse_view(type(result))
+
+    @property
+    def data(self) -> Any:
+        """Refused, as `memoryview` of it is."""
+        refuse_export(".data")
+
     def __repr__(self) -> str:
-        return repr(self.view(ndarray))
+        return repr(_bare(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.view(ndarray).__reduce_ex__(protocol)
+        return _bare(self).__reduce_ex__(protocol)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()
@@ -337,7 +350,7 @@ def _sharing(result: ndarray, given: Any) -> ndarray | None:
 def _bare(x: Any) -> Any:
     """Return a scratch as NumPy's own array, alone or in a tuple."""
     if type(x) is Scratch:
-        return x.view(ndarray)
+        return ndarray.view(x, ndarray)
     return tuple([_bare(part) for part in x]) if type(x) is tuple else x
 
 
@@ -437,8 +450,8 @@ def lift(array: Scratch) -> None:
     views = {id(view): view for view in [one() for one in root._views] if view is not None}
     everything = [root, *views.values()]
     with resumed(home):  # its contents are known there, whatever happens to it here
-        memory = Memory(root.view(ndarray))
-        shown = [memory.show(each.view(ndarray)) for each in everything]
+        memory = Memory(ndarray.view(root, ndarray))
+        shown = [memory.show(ndarray.view(each, ndarray)) for each in everything]
     for each, tensor in zip(everything, shown, strict=True):
         _become(each, tensor)
 
@@ -447,9 +460,11 @@ def _become(array: Scratch, tensor: Tensor | None) -> None:
     """Make an array stand for a tensor.
 
     Code in C reads the memory of an ndarray without asking. What lies there is out of date, so it
-    is given a dtype that nothing can be computed with: an error instead of a wrong answer.
+    is given a dtype that nothing can be computed with, and lends nobody its bytes: an error instead
+    of a wrong answer.
     """
     retype(array, _unknown(array.itemsize))
+    forbid_export(array)
     if tensor is not None:
         array._tensor = tensor
     array.__class__ = Lost if tensor is None else Lifted
@@ -461,6 +476,14 @@ def _unknown(itemsize: int) -> np.dtype:
     names = ["numbers that are traced", "and not known"]
     formats = [f"V{itemsize}"] * 2
     return np.dtype({"names": names, "formats": formats, "offsets": [0, 0], "itemsize": itemsize})
+
+
+def refuse_export(what: str) -> NoReturn:
+    """Raise where the memory of an array is asked for, which does not show later writes."""
+    raise UnsupportedError(
+        f"{what} of an array of the traced function{at(here())}: its memory does not hold the "
+        "numbers, which are not known while tracing. Use the array itself, or lw.py_func"
+    )
 
 
 # --- methods and operators ------------------------------------------------------------------------

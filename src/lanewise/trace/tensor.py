@@ -313,7 +313,7 @@ class Tensor:
         )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError(
+        raise ConcretizationError(
             f"a Tensor cannot be pickled or sent to another process{at(here())}: it stands for "
             "numbers that are not known yet. Return it from the traced function, and pickle the "
             "array that comes out"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -307,6 +307,14 @@ def bitcast_view(x: Tensor, dtype: np.dtype) -> Tensor:
     """Return the view that reads the bits of x as another dtype of the same size."""
     old = x.dtype
     return view(x, bitcast, lambda _, values: _record(bitcast, values, dtype=old), dtype=dtype)
+
+
+def refuse_view(kind: type) -> NoReturn:
+    """Raise where an array of the traced function is to be seen as one of another class."""
+    raise UnsupportedError(
+        f"a view as {kind.__name__} of an array of the traced function is not followed{at(here())}."
+        " Use the array itself"
+    )
 
 
 def change_by_class(change: Callable[..., Any], target: Tensor, *args: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,7 @@ from lanewise.trace.views import (
     flat_view,
     imag_view,
     real_view,
+    refuse_view,
     store,
     writable,
 )
@@ -328,6 +330,10 @@ def _put(self: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 
 def _view(self: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     """The same bits read as another dtype; of another size, the last axis is longer or shorter."""
+    if inspect.isclass(dtype) and issubclass(dtype, np.ndarray):
+        dtype, type = None, dtype
+    if type is not None and type is not np.ndarray:
+        refuse_view(type)
     if dtype is None:
         return self[...]  # type: ignore[index]
     return bitcast_view(self, np.dtype(dtype))
