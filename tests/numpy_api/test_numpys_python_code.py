@@ -135,3 +135,47 @@ def test_a_dtype_that_the_data_decide_is_refused():
 
 def test_it_is_called_where_the_data_decide():
     assert_maps(lambda x: scaled(x, 2.0) if x[0] > 0 else relu(x), XS)
+
+
+GRIDS = {
+    "r_": lambda n: np.r_[0:n, n].sum(),
+    "mgrid": lambda n: [np.prod(np.mgrid[0:n, 0:n], axis=0).sum()],
+    "ogrid": lambda n: [(a * b).sum() + a.sum() for a, b in [np.ogrid[1:n, : n + 2]]],
+    "one axis": lambda n: (np.ogrid[0:n].sum(), np.mgrid[n:0:-1].sum()),
+    "steps": lambda n: np.mgrid[1 : 2 * n : 2, 0:3].sum(),
+    "a step of data": lambda n: np.mgrid[0 : 6 : n + 1, 0:2].sum(),
+    "around": lambda n: sum([a**2 + b**2 <= n for a, b in [np.ogrid[-n : n + 1, -2:3]]]).sum(),
+    "floats": lambda n: np.mgrid[0 : n * 0.5, 0:2].sum(),
+    "numbers of points": lambda n: np.mgrid[0:n:5j, 1:n:3j],
+    "open, points": lambda n: np.ogrid[0:n:5j],
+    "the shape of an array": lambda n: [
+        (i * j + m[i, j]).sum()
+        for m in [np.ones((n + 1, n + 2))]
+        for i, j in [np.ogrid[0 : m.shape[0], : m.shape[1]]]
+    ],
+    "where the data steer": lambda n: (
+        np.mgrid[0:n, 0:2].sum() if n > 2 else np.mgrid[0:2, 0:n].sum()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+@pytest.mark.parametrize("dtype", [int, np.int8])
+def test_grids_between_bounds_that_are_data(name, dtype):
+    assert_maps(GRIDS[name], np.array([2, 5, 0, 1], dtype))
+
+
+def test_grids_of_any_size():
+    def f(x):
+        i, j = np.ogrid[0 : x.shape[0], 0 : x.shape[1]]
+        return ((i + 2 * j) * x).sum() + np.mgrid[: len(x), : len(x)].sum()
+
+    g = lw.function(f, input_signature=[lw.TensorSpec([None, None])])
+    for shape in ((3, 4), (1, 5), (2, 2)):
+        x = np.ones(shape)
+        assert g(x) == f(x)
+
+
+def test_a_grid_of_fewer_than_no_points_raises():
+    with pytest.raises(ValueError, match="negative dimensions"):
+        lw.vmap(lambda n: np.mgrid[0:n, 5:n].sum())(np.array([7, 2]))

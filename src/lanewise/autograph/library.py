@@ -1,4 +1,4 @@
-"""NumPy's own Python code on data: `numpy.polynomial`, ``np.r_``, ``np.ndenumerate``.
+"""NumPy's own Python code on data: `numpy.polynomial`, ``np.r_``, ``np.mgrid``.
 
 It is made of functions that are followed, but does not dispatch: it asks for arrays, and Python's
 control flow stands in it. So it is converted like a user's, where it is given data.
@@ -35,8 +35,9 @@ def _on_data(function: Any) -> Callable[..., Any]:
     return call
 
 
-_CONCATENATE = type(np.r_).__getitem__
-ROWS[_CONCATENATE] = _on_data(_CONCATENATE)
+for _indexed in (np.r_, np.ogrid):  # np.c_ and np.mgrid have the methods of these
+    _getitem = type(_indexed).__getitem__
+    ROWS[_getitem] = _on_data(_getitem)
 
 
 @replaces(np.ndenumerate)

@@ -144,8 +144,8 @@ def page() -> str:
         ),
         "## Not supported\n",
         "NumPy does not ask the arrays that these are given. A traced one is an error. (`np.r_`,\n"
-        "`np.c_`, `np.ndenumerate`, objects of `np.vectorize` and `numpy.polynomial` are followed\n"
-        "nevertheless, but with `autograph=False`.)\n",
+        "`np.c_`, `np.mgrid`, `np.ogrid`, `np.ndenumerate`, objects of `np.vectorize` and\n"
+        "`numpy.polynomial` are followed nevertheless, but with `autograph=False`.)\n",
         _table(
             ("functions", "why, and what to write instead"),
             _by_advice(
