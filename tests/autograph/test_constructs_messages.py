@@ -416,3 +416,142 @@ def test_what_cannot_be_chosen_by_data_is_named_and_what_to_write_instead(func, 
     with pytest.raises(lw.ControlFlowError, match=message) as raised:
         lw.vmap(func)(np.array([-1.0, 2.0]))
     assert "test_constructs_messages.py:" in str(raised.value)
+
+
+def of_free_cells(x):
+    return len({i: [] for i in range(3) if x > i})
+
+
+def of_other_values(x):
+    counts = {}
+    if x > 0:
+        counts[x] = []
+    else:
+        counts[x] = 1.0
+    return len(counts)
+
+
+def of_other_keys(x):
+    seen = set()
+    if x > 0:
+        seen.add(x)
+    else:
+        seen.add((x, 1))
+    return len(seen)
+
+
+def keyed_or_not(x):
+    found = {1: 2.0}
+    if x > 0:
+        found[x] = 3.0
+    else:
+        found = {"a": 1}
+    return len(found)
+
+
+def sorted_rows(x):
+    rows = [[1.0, 2.0], [3.0, 4.0], [x, 1.0]]
+    rows.sort(key=lambda row: row[0])
+    if x > 2:
+        rows[0] = [5.0]
+    return rows[0][0]
+
+
+def rows_or_not(x):
+    rows = [[1.0, 2.0], [3.0, 4.0], [x, 1.0]]
+    rows.sort(key=lambda row: row[0])
+    first = rows[0]
+    if x > 0:
+        first = {"a": 1}
+    return len(first)
+
+
+def list_or_dict(x):
+    kept = [v for v in (1.0, 2.0, 3.0) if v < x]
+    kept = kept if x > 1 else {"a": 1}
+    return len(kept)
+
+
+def range_or_list(x):
+    return sum(range(int(x)) if x > 1 else [1])
+
+
+@pytest.mark.parametrize(
+    ("func", "message"),
+    [
+        (
+            of_free_cells,
+            r"a dict is one with keys that are data .* and values \(a list of 0\) in one ",
+        ),
+        (
+            of_other_values,
+            r"values \(a list of 0\) in one .* and values \(a Python float\) in another",
+        ),
+        (of_other_keys, r"a set is one with keys that are data \(float64\) in .* \(a tuple of 2 "),
+        (keyed_or_not, r"'found' is a dict with keys that are data .* and a dict of 1 \('a'\) in"),
+        (
+            sorted_rows,
+            r"a list of 3 \(a list of 1 \(a Python float\), a list that the data choose, ",
+        ),
+        (
+            rows_or_not,
+            r"'first' is a dict of 1 \('a'\) in one branch and a list that the data choose",
+        ),
+        (list_or_dict, r"a value is a list whose length is data in one branch and a dict of 1 "),
+        (range_or_list, r"conditional expression is a range in one branch and a list of 1 "),
+    ],
+)
+def test_what_stands_for_lists_and_dicts_is_called_what_it_stands_for(func, message):
+    with pytest.raises(lw.ControlFlowError, match=message) as raised:
+        lw.vmap(func)(np.array([-1.0, 2.5]))
+    assert not re.search("Entries|Picked|Keyed|Grown|Traced|ag__", str(raised.value))
+
+
+FIELDS = [("u", float), ("v", float)]
+
+
+def writes_a_field(x):
+    z = np.zeros(3, FIELDS)
+    z["u"] = x
+    return z["u"] + z["v"]
+
+
+def writes_to_a_field(x):
+    z = np.zeros(3, FIELDS)
+    z["u"][1:] = x
+    return z["u"] + z["v"]
+
+
+def writes_a_record(x):
+    z = np.zeros(3, FIELDS)
+    if x > 0:
+        z[0] = (1.0, 2.0)
+    return z["u"] + z["v"]
+
+
+def fills_a_field(x):
+    z = np.zeros(3, FIELDS)
+    z["u"].fill(x)
+    return z["u"]
+
+
+def writes_an_object(x):
+    z = np.zeros(3, object)
+    z[0] = x
+    return z[0]
+
+
+@pytest.mark.parametrize(
+    ("func", "what", "instead"),
+    [
+        (writes_a_field, r"a\[i\] = v", "an array for each field"),
+        (writes_to_a_field, r"a\[i\] = v", "an array for each field"),
+        (writes_a_record, r"a\[i\] = v", "an array for each field"),
+        (fills_a_field, r"\.fill\(\)", "an array for each field"),
+        (writes_an_object, r"a\[i\] = v", "an array of numbers"),
+    ],
+)
+def test_writing_to_arrays_of_other_than_numbers_says_so(func, what, instead):
+    message = rf"{what} writes to an array of dtype .*test_constructs_messages.* Use {instead}"
+    with pytest.raises(lw.UnsupportedError, match=message):
+        lw.vmap(func)(X)

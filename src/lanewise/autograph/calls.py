@@ -31,13 +31,12 @@ from numpy.polynomial._polybase import ABCPolyBase
 from lanewise.autograph.advice import without_data
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.effects import Catching, followed, followed_class, followed_stream
-from lanewise.autograph.foreign import guarded
+from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.known_calls import EFFECTS, is_library, name_of
 from lanewise.autograph.managers import managed
 from lanewise.autograph.reached import know_reached
 from lanewise.autograph.state import DONT_CARE
-from lanewise.errors import UnsupportedError, at
-from lanewise.ir.location import _is_own, here
+from lanewise.ir.location import _is_own
 from lanewise.trace.classwise import WRITING_TO_FIRST
 from lanewise.trace.constructors import CONSTRUCTORS, as_array, scratch_method
 from lanewise.trace.contents import ON_CONTENTS
@@ -51,7 +50,6 @@ from lanewise.trace.regions import (
     is_watched,
     note_array,
     note_attribute,
-    touch,
 )
 from lanewise.trace.scratch import Scratch, is_traced, unwrapped
 from lanewise.trace.tensor import TABLE, Tensor, implement
@@ -457,18 +455,9 @@ _WRITING = frozenset("fill put sort partition resize setfield byteswap setflags 
 
 def _write(f: Any, array: np.ndarray, *args: Any, **kwargs: Any) -> Any:
     if in_region() or is_traced(args) or is_traced(kwargs):
-        refuse_writing(f".{f.__name__}()")
+        refuse_writing(f".{f.__name__}()", array)
     note_array(array)
     return f(*args, **kwargs)
-
-
-def refuse_writing(what: str) -> None:
-    """Raise for a write to an array that is not traced, if or what depends on data."""
-    touch()
-    raise UnsupportedError(
-        f"{what} writes to an array that is not traced, and what it writes, or whether, depends on "
-        f"the data{at(here())}. Write to a copy of it made in the traced function: a = a.copy()"
-    )
 
 
 def _ufunc(f: Any) -> Any:
@@ -493,7 +482,7 @@ def _ufunc_watched(f: Any, *args: Any, **kwargs: Any) -> Any:
 def _check_target(f: Any, out: Any) -> None:
     if type(out) is np.ndarray:
         if in_region():
-            refuse_writing(f"np.{f.__name__}")
+            refuse_writing(f"np.{f.__name__}", out)
         note_array(out)
 
 
@@ -513,7 +502,7 @@ def _numpy_row(function: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if writes and args and type(args[0]) is np.ndarray and is_watched():
             if in_region():
-                refuse_writing(f"np.{function.__name__}")
+                refuse_writing(f"np.{function.__name__}", args[0])
             note_array(args[0])
         if call_plain is not None:
             return implement(function, call_plain, args, kwargs)

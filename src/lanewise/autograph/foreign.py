@@ -3,7 +3,7 @@
 A branch or a loop that the data steer is traced, once, and what it changes in lists, dicts and
 objects whose classes are followed is undone or handed on. Of an array of the module `array`, a
 `ChainMap` or a `UserList` nobody knows what a method changes; so what such an object holds is
-compared before and after the call.
+compared before and after the call. Arrays that are not traced are not written to there at all.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from lanewise.autograph.known_calls import is_library
-from lanewise.errors import ControlFlowError, at
+from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
+from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.regions import Region, in_region, touch
 from lanewise.trace.trace import state
 
@@ -125,4 +126,22 @@ def _is_same(before: dict[str, list[Any]], after: dict[str, list[Any]] | None) -
             for x, y in zip(own, after[name], strict=True)
         )
         for name, own in before.items()
+    )
+
+
+def refuse_writing(what: str, array: np.ndarray) -> None:
+    """Raise for a write to an array that is not traced, if or what depends on data."""
+    touch()
+    whole = array
+    while isinstance(whole.base, np.ndarray):  # a field is an array of numbers
+        whole = whole.base
+    if whole.dtype.kind not in NUMERIC_KINDS:
+        instead = "an array for each field" if whole.dtype.names else "an array of numbers"
+        raise UnsupportedError(
+            f"{what} writes to an array of dtype {whole.dtype}{at(here())}, and what it writes, or "
+            f"whether, depends on the data, which only arrays of numbers hold. Use {instead}"
+        )
+    raise UnsupportedError(
+        f"{what} writes to an array that is not traced, and what it writes, or whether, depends on "
+        f"the data{at(here())}. Write to a copy of it made in the traced function: a = a.copy()"
     )

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lanewise.autograph.state import STANDING
 from lanewise.autograph.tables import Picked, Table, in_range, list_index
 from lanewise.autograph.values import choose, ensure, traced, truth
 from lanewise.errors import ConcretizationError, UnsupportedError, at
@@ -484,5 +485,7 @@ def has_data_length(iterable: Any) -> bool:
     size = length if isinstance(length, Dim) else dim_of(length)
     return size is None or origin_of((size,), require_trace("a length")) is not None
 
+
+STANDING.update({TracedRange: "a range", Enumerated: "an enumerate", Zipped: "a zip"})
 
 __all__ = ["Enumerated", "Items", "Reversed", "TracedRange", "Zipped", "as_sequence", "is_data"]

@@ -9,7 +9,7 @@ that says for which examples it is: to use it for another example is the error t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, NoReturn
@@ -26,6 +26,7 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.boxes import BOXES, box
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
+from lanewise.trace.contents import Contents, Entries, entries_of, is_keyed
 from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CODE, Class, code_among, union
 from lanewise.trace.packed import Packed
@@ -376,6 +377,11 @@ def is_same(first: Any, second: Any) -> bool:
 
 #: Of how many elements a message says what they are.
 _FEW = 3
+#: What to call objects of Lanewise's own that stand for a user's, by their classes.
+STANDING: dict[type, str] = {
+    Contents: "as many as the data say",
+    type(DONT_CARE): "not known",
+}
 
 
 def describe(value: Any) -> str:
@@ -386,14 +392,27 @@ def describe(value: Any) -> str:
         return str(kind)
     if value is None or isinstance(value, str):
         return repr(value)
+    if type(value) in STANDING:
+        return STANDING[type(value)]
+    if type(value) is Entries or is_keyed(value):
+        entries = value if type(value) is Entries else entries_of(value)
+        values = f" and values ({_parts(entries.values)})" if entries.values else ""
+        what = "one" if entries is value else f"a {type(value).__name__}"
+        return f"{what} with keys that are data ({_parts(entries.keys)}){values}"
     if isinstance(value, (list, tuple, dict, set, deque)):
-        holding = f" ({', '.join(map(describe, value))})" if 0 < len(value) <= _FEW else ""
+        if Contents in map(type, value):
+            return f"a {type(value).__name__} whose length is data"
+        holding = f" ({_parts(value)})" if 0 < len(value) <= _FEW else ""
         return f"a {type(value).__name__} of {len(value)}{holding}"
     if isinstance(value, Enum):
         return str(value) if not isinstance(value, int) else repr(value)
     if isinstance(value, Undefined):
         return "not defined"
     return f"of type {type(value).__name__}"
+
+
+def _parts(values: Collection[Any]) -> str:
+    return ", ".join(map(describe, values)) if len(values) <= _FEW else f"{len(values)} of them"
 
 
 def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
@@ -431,6 +450,8 @@ def called(name: str) -> str:
     """Return what to call a variable of converted code in a message."""
     if name == RETURN_VALUE:
         return "the result"
+    if name.startswith("ag__"):  # made when an expression was converted
+        return "a value"
     return f"the variable {name!r}" if name.isidentifier() else name  # of `lw.while_loop`: a title
 
 

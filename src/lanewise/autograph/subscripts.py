@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.calls import ROWS, fn, follow_operators, refuse_writing, replaces
-from lanewise.autograph.foreign import guarded
+from lanewise.autograph.calls import ROWS, fn, follow_operators, replaces
+from lanewise.autograph.foreign import guarded, refuse_writing
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.tables import Picked, look_up, pick, put
 from lanewise.autograph.values import traced
@@ -148,7 +148,7 @@ def _set_other(a: Any, k: Any, v: Any) -> None:
         return
     if isinstance(a, np.ndarray):
         if in_region() or is_traced(v) or is_traced(k):
-            refuse_writing("a[i] = v")
+            refuse_writing("a[i] = v", a)
         note_array(a)
     elif is_traced(k):
         _set_traced(a, k, v)
@@ -232,7 +232,7 @@ def changing(x: Any, by: Any, symbol: str | None = None) -> Any:
         note_container(x)
     elif type(x) is np.ndarray:
         if in_region():
-            refuse_writing("a += v")
+            refuse_writing("a += v", x)
         note_array(x)
     else:
         follow_operators(type(x))

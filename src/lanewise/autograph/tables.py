@@ -16,6 +16,7 @@ from lanewise.autograph.aliases import one_of, settle
 from lanewise.autograph.optional import apart_from_none, may_be_none, optional
 from lanewise.autograph.state import (
     DONT_CARE,
+    STANDING,
     Kind,
     bare,
     is_optional,
@@ -347,5 +348,7 @@ class Picked(Sequence, Chosen):
     def __repr__(self) -> str:
         return repr(list(self))
 
+
+STANDING[Picked] = "a list that the data choose"
 
 __all__ = ["Picked", "Table", "in_range", "pick", "plain_table", "put"]

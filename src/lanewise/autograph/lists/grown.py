@@ -26,7 +26,7 @@ from lanewise.autograph.lists.columns import (
     element_of,
     put_in,
 )
-from lanewise.autograph.state import Kind
+from lanewise.autograph.state import STANDING, Kind
 from lanewise.autograph.tables import Picked
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
@@ -463,3 +463,6 @@ def is_held(slot: Slot) -> bool:
 def list_of_slot(slot: Slot) -> list[Any] | None:
     """Return the list of which a slot is all that it holds, if only known uses are made of it."""
     return slot.owner if isinstance(slot, ContainerSlot) and is_own(slot.owner) else None
+
+
+STANDING[Grown] = STANDING[Columns] = "a list whose length is data"
