@@ -789,3 +789,15 @@ def test_what_a_turn_binds_first_in_a_try(f):
     ps = 2 * np.random.default_rng(0).normal(size=(7, 2))
     ps[1] = 0
     assert_like_the_loop(f, ps)
+
+
+def test_a_class_is_raised_where_the_handler_stands():
+    def f(x):
+        try:
+            y = np.sqrt(x)
+            raise ValueError
+        except ValueError:
+            y = 2 * x
+        return y
+
+    assert_like_the_loop(f, np.array([1.0, 2.0]))

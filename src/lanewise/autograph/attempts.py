@@ -358,7 +358,10 @@ class Attempt:
 
     def leave(self) -> None:
         """End the body: what is raised from here on is not for the handlers."""
-        if state.attempt is self:
+        attempt = state.attempt
+        while attempt is not None and attempt is not self:  # those within that an error has left
+            attempt = attempt.outer
+        if attempt is self:
             state.attempt = self.outer
         self.frame = None
 

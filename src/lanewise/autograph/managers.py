@@ -70,7 +70,7 @@ class Swallowing(Managed):
         return value
 
     def __exit__(self, *error: Any) -> Any:
-        state.attempt = self.attempt.outer
+        self.attempt.leave()
         found = super().__exit__(*error)
         is_ours = error[0] is not None and issubclass(error[0], (Stop, *REFUSALS))
         return False if is_ours else found

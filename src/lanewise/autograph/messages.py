@@ -162,7 +162,7 @@ def raise_(handle: Collection | None, error: Any, cause: Any = _NOT_GIVEN) -> An
     if not issubclass(kind, BaseException) or issubclass(kind, StopIteration):
         return error  # Python says what is wrong with it, or ends a loop
     region = _enclosing_region()
-    if isinstance(error, type) and (cause is not _NOT_GIVEN or region is not None):
+    if isinstance(error, type):
         error = error()
     if cause is not _NOT_GIVEN:
         cause = cause() if isinstance(cause, type) else cause

@@ -7,7 +7,6 @@ placeholder stands for, and how it is to be written.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, NamedTuple, NoReturn
@@ -40,20 +39,12 @@ class Collection:
         self.fields: dict[str, Field] = {}
 
 
-class _Open(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[ref[Collection]] = []
-
-
-_open = _Open()
-
-
 def deferred() -> Collection | None:
     """Begin to collect formatted tensors in this thread; None where nothing is traced."""
     if state.trace is None:
         return None
     collection = Collection()
-    _open.stack.append(ref(collection))
+    state.messages = (*state.messages, ref(collection))
     return collection
 
 
@@ -61,20 +52,21 @@ def finish(collection: Collection | None) -> dict[str, Field]:
     """End a collection, and whatever began within it; return its placeholders."""
     if collection is None:
         return {}
-    stack = _open.stack
-    while stack and stack.pop()() is not collection:
-        pass
+    while collecting() is not None:
+        last = state.messages[-1]()
+        state.messages = state.messages[:-1]
+        if last is collection:
+            break
     return collection.fields
 
 
 def collecting() -> Collection | None:
     """Return the collection that formatted tensors go to, if there is one."""
-    stack = _open.stack
-    while stack:
-        collection = stack[-1]()
+    while state.messages:
+        collection = state.messages[-1]()
         if collection is not None:
             return collection
-        stack.pop()
+        state.messages = state.messages[:-1]
     return None
 
 

@@ -110,6 +110,7 @@ class Trace(Builder):
         "_by_array",
         "_by_bits",
         "_by_value",
+        "_outer",
         "_scalars",
         "captures",
         "function",
@@ -198,7 +199,13 @@ class Trace(Builder):
         """Open the trace inside the one that is open in this thread."""
         self.parent = state.trace
         if self.parent is None:
-            state.has_contents = False
+            state.has_contents, state.attempt, state.floating, state.messages = (
+                False,
+                None,
+                None,
+                (),
+            )
+        self._outer = state.attempt, state.floating, state.messages
         state.trace = self
         if state.watch is not None:
             self._tell_watch(True)
@@ -207,8 +214,10 @@ class Trace(Builder):
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         """End the trace for good: its tensors are of no use from now on."""
         self.is_open = False
+        # An error may have left open any of it.
+        state.attempt, state.floating, state.messages = self._outer
         while state.trace is not self and state.trace is not None:
-            state.trace.undo()  # a region that an error left open
+            state.trace.undo()
         state.trace = self.parent
         if state.watch is not None:
             self._tell_watch(False)
@@ -499,6 +508,8 @@ class _State(threading.local):
     attempt: Any = None
     #: The innermost ``with np.errstate(...="raise")`` (`lanewise.autograph.floating`).
     floating: Any = None
+    #: What collects formatted tensors, the innermost last (`lanewise.trace.formatting`).
+    messages: tuple[Any, ...] = ()
     #: How often the function was traced before because a length that is data is not what it was
     #: taken for. From then on slices may be cut off, and counts have as many places as `ROOM` says.
     room: int = 0
