@@ -209,8 +209,8 @@ def is_instance(value, cls):
     return isinstance(value, cls)
 
 
-def is_none(value):
-    return value is None
+def is_(first, second):
+    return first is second
 
 
 def compare(symbol, first, second):

@@ -387,11 +387,10 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
         return hook("in_", left, right)
     if isinstance(op, ast.NotIn):
         return hook("not_", hook("in_", left, right))
-    if isinstance(right, ast.Constant) and right.value is None:
-        if isinstance(op, ast.Is):
-            return hook("is_none", left)
-        if isinstance(op, ast.IsNot):
-            return hook("not_", hook("is_none", left))
+    if isinstance(op, ast.Is):
+        return hook("is_", left, right)
+    if isinstance(op, ast.IsNot):
+        return hook("not_", hook("is_", left, right))
     symbol = _SYMBOLS.get(type(op))
     if symbol and not (_is_number(left) or _is_number(right)):
         return hook("compare", constant(symbol), left, right)

@@ -12,7 +12,7 @@ from lanewise.autograph.blocks import following
 from lanewise.autograph.branches import and_, branches, ifexp, not_, or_
 from lanewise.autograph.builtins import in_, size_of
 from lanewise.autograph.calls import fn
-from lanewise.autograph.classes import class_of, isinstance_
+from lanewise.autograph.classes import class_of, is_, isinstance_
 from lanewise.autograph.displays import binary, entries, joined_anew, set_of, spread
 from lanewise.autograph.folds import fold, foldable
 from lanewise.autograph.for_loops import For
@@ -53,7 +53,6 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.optional import is_none
 from lanewise.autograph.sequences import gone_through
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
@@ -114,8 +113,8 @@ __all__ = [
     "in_",
     "in_order",
     "inserted",
+    "is_",
     "is_instance",
-    "is_none",
     "items_for",
     "items_of",
     "joined",

@@ -29,7 +29,6 @@ from lanewise.autograph.templates import TEMPLATES, OptionalNumber, Templates
 from lanewise.autograph.values import compare, equal, negated, rebuilt, traced, truth
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
-from lanewise.ops.elementwise import elementwise
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, concerns
 from lanewise.trace.formatting import placeholder
@@ -273,16 +272,6 @@ def _optional_ends(ends: Sequence[Any]) -> Sequence[Any]:
         end if end is DONT_CARE else OptionalValue(nothing if value is DONT_CARE else value, flag)
         for end, value, flag in zip(ends, values, flags, strict=True)
     ]
-
-
-def is_none(x: Any) -> Any:
-    """``x is None``."""
-    if not may_be_missing(x):
-        return x is None
-    trace = require_trace("is None")
-    flag = lift(apart_from_none(x)[0])
-    (result,) = trace.record(elementwise(np.logical_not), (flag,), {"dtype": None})
-    return Tensor(trace, result, None, bool)
 
 
 def asked(x: Any) -> Tensor | None:

@@ -1,7 +1,8 @@
 """``match`` statements as ``if`` statements, so that patterns may compare with data.
 
 What a pattern says of structure (sequences, mappings, classes) is asked by a native ``match`` of
-one case, in which captures and values became temporaries; values are then compared by ``==``::
+one case, in which captures and values became temporaries; values are then compared by ``==``, and
+None, True and False by ``is``::
 
     match point:                        ag__t1 = point
         case [0, y] if y > 1:           match ag__t1:
@@ -139,9 +140,8 @@ class _Ways:
         return [Way(pattern, [_literal(node, name)], [])]
 
     def MatchSingleton(self, node: ast.MatchSingleton, here: str | None) -> list[Way]:  # noqa: N802
-        return (
-            [Way(clone(node), [], [])] if here is None else [Way(None, [_literal(node, here)], [])]
-        )
+        name, pattern = self._at_hand(here)
+        return [Way(pattern, [_literal(node, name)], [])]
 
     def MatchAs(self, node: ast.MatchAs, here: str | None) -> list[Way]:  # noqa: N802
         if node.pattern is None:
@@ -191,7 +191,7 @@ class _Ways:
         if all(isinstance(part, (ast.MatchValue, ast.MatchSingleton)) for part in node.patterns):
             name, pattern = self._at_hand(here)
             return [Way(pattern, [_any([_literal(part, name) for part in node.patterns])], [])]
-        if here is None and not contains(node, ast.MatchValue):
+        if here is None and not contains(node, ast.MatchValue, ast.MatchSingleton):
             renamed: dict[str, str] = {}
             return [Way(self._renamed(clone(node), renamed), [], list(renamed.items()))]
         return [way for part in node.patterns for way in self.of(part, here)]

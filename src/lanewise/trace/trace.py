@@ -107,9 +107,7 @@ class Trace(Builder):
     """
 
     __slots__ = (
-        "_by_array",
-        "_by_bits",
-        "_by_value",
+        "_by_array", "_by_bits", "_by_value",
         "_outer",
         "_scalars",
         "captures",
