@@ -124,7 +124,7 @@ def run_itself(
                 array[...] = kept
         raise
     if type(result) is _ndarray:
-        if before or not is_apart(result, arrays):
+        if not is_apart(result, arrays):
             result = _owned([result], arrays, before)[0]
     elif type(result) is tuple and not before and _ARRAYS.issuperset(map(type, result)):
         result = tuple(own(result, arrays))

@@ -37,6 +37,8 @@ PATIENCE = 20
 #: What the plain function may lose by, and how often in a row, without having lost: a first call
 #: is slower, as its code and its memory are not in the caches. Estimates are off by as much.
 CLOSE, ROUNDS = 4, 3
+#: How much longer than calls take it may be estimated to take, to be tried at all some time.
+LATER = 100
 #: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
 #: can be given up; before the first call, too, but for no longer than that.
 EARLY, LATE = 10_000_000, 250_000_000
@@ -79,6 +81,8 @@ class Race:
         self.note: Callable[[int], None] | None = None
         #: How many calls of the trace there were when the plain function was tried.
         self._tried = 0
+        #: Nanoseconds of all calls of the trace, as it is compiled or not.
+        self._spent = 0
         self._traced: deque[int] = deque(maxlen=LAST)
         self._plain: deque[int] = deque(maxlen=LAST)
         #: Nanoseconds of a call by each way.
@@ -139,7 +143,21 @@ class Race:
             return self._count - self._tried >= PATIENCE * self.plain / self.traced
         if self._least is None:
             self._least = _least(executable.graph, self.traced)
-        return self._least < self.traced
+        return self._least < self.traced or (
+            self._may_be_tried_later and self._spent >= PATIENCE * CLOSE * self.estimated
+        )
+
+    @property
+    def _may_be_tried_later(self) -> bool:
+        """Whether the plain function is tried when calls have taken so long that it matters little.
+
+        Estimates take bounds of what the data decide, so they may be far too high.
+        """
+        return not self._is_map and self.estimated < LATER * self.traced and not self._has_while
+
+    @cached_property
+    def _has_while(self) -> bool:
+        return _has_while(self._executable.graph)
 
     @property
     def _is_cheap_to_try(self) -> bool:
@@ -197,7 +215,8 @@ class Race:
             return False
         if self._lost >= ENOUGH:
             return True
-        may_end = self.plain == math.inf or (self.traced < SHORT and self._is_steady)
+        has_lost = self.plain == math.inf and not self._may_be_tried_later
+        may_end = has_lost or (self.traced < SHORT and self._is_steady)
         return may_end and not self.is_ahead()
 
     @cached_property
@@ -216,6 +235,7 @@ class Race:
         is_native = self._executable.native is not None
         if self._is_native is is_native:
             self._count += 1
+            self._spent += nanoseconds
             self._traced.append(nanoseconds)
             self.traced = min(self._traced)
             return
@@ -225,7 +245,7 @@ class Race:
             self._least = math.inf  # the data decide how long that goes on
         self._is_native, self.traced = is_native, math.inf
         self._traced.clear()
-        self._count = self._tried = self._lost = 0
+        self._count = self._tried = self._lost = self._spent = 0
         running = nanoseconds - self._executable.whole
         if running > min(
             DARING * self.plain, EARLY if _calls_numpy_in_loops(self._executable) else math.inf
