@@ -258,6 +258,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func = node.func
+        if _is_hook(node) and func.attr == "gone_through":  # ty: ignore[missing-attribute]
+            node.args = [_elements(part) for part in node.args]
         name = func.id if isinstance(func, ast.Name) else None
         attribute = func.attr if isinstance(func, ast.Attribute) else None
         if name == "locals" and not node.args and not node.keywords:
@@ -395,6 +397,19 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
     if symbol and not (_is_number(left) or _is_number(right)):
         return hook("compare", constant(symbol), left, right)
     return ast.Compare(left, [op], [right])
+
+
+def _elements(node: ast.expr, taker: ast.Name | None = None) -> ast.expr:
+    """Return what a loop goes through, without the list of ``x.tolist()`` that nobody else has.
+
+    ``taker`` is what is called with the list, by its name.
+    """
+    match node:
+        case ast.Call(ast.Attribute(value, "tolist"), [], []):
+            return place(hook("elements", value, *([clone(taker)] if taker else [])), node)
+        case ast.Call(ast.Name("enumerate" | "reversed" | "zip") as name) if taker is None:
+            node.args = [_elements(part, name) for part in node.args]
+    return node
 
 
 #: By the conversion of a field of an f-string, what gives it.

@@ -53,7 +53,7 @@ from lanewise.autograph.lists.hooks import (
 from lanewise.autograph.loops import While
 from lanewise.autograph.managers import managed
 from lanewise.autograph.messages import deferred, percent, print_, raise_, shown, text
-from lanewise.autograph.sequences import gone_through
+from lanewise.autograph.sequences import Numbered, gone_through
 from lanewise.autograph.state import Lost, Maybe, Undefined, unbound
 from lanewise.autograph.subscripts import (
     changing,
@@ -68,7 +68,7 @@ from lanewise.autograph.subscripts import (
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.tries import try_
 from lanewise.autograph.turns import Failure
-from lanewise.autograph.values import compare
+from lanewise.autograph.values import compare, traced
 from lanewise.trace.regions import born
 from lanewise.trace.tensor import lift
 from lanewise.trace.trace import Stop, require_trace
@@ -96,6 +96,7 @@ __all__ = [
     "defined",
     "delattr",
     "delitem",
+    "elements",
     "entries",
     "entry_of",
     "fn",
@@ -167,6 +168,19 @@ def is_instance(value: Any, cls: Any) -> Any:
             case cls():
                 pass
     return isinstance_(value, cls)
+
+
+def elements(x: Any, taker: Any = None) -> Any:
+    """Return ``x.tolist()``, which nobody has but a loop, or what gives it its items by position.
+
+    That is ``taker``, if it is not the loop itself.
+    """
+    tensor = traced(x)
+    if tensor is not None and taker in (None, enumerate, reversed, zip):
+        found = Numbered.of(tensor)
+        if found is not None:
+            return found
+    return fn(x.tolist)()
 
 
 def defined(value: Any, free: bool = False) -> Any:

@@ -170,8 +170,8 @@ class Statements:
         flag = self.flags.get(node)
         flags: list[ast.expr] = [load(flag)] if flag else []
         is_new = isinstance(node.iter, ast.Call)
-        items = hook("gone_through", self.visit(node.iter)) if is_new else self.visit(node.iter)
-        start = hook("for_", items, labels, tuple_(names), constant(flag))
+        items = place(hook("gone_through", node.iter), node.iter) if is_new else node.iter
+        start = hook("for_", self.visit(items), labels, tuple_(names), constant(flag))
         first = place_all(self.store(node.target, load(turn)), node.target)
         inner = [*first, *self.block(node.body)]
         turns = place(if_(method(driver, "enter", *flags), inner), node)

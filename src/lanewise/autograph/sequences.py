@@ -24,12 +24,13 @@ from lanewise.ir.location import here
 from lanewise.ops.movement import slice_length
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns
 from lanewise.trace.data_indexing import require_whole
+from lanewise.trace.mixed import is_mixed
 from lanewise.trace.origins import origin_of
 from lanewise.trace.regions import Region, note_attribute
 from lanewise.trace.scratch import is_around
 from lanewise.trace.sizes import dim_of, number_of
 from lanewise.trace.slots import ContainerSlot
-from lanewise.trace.tensor import Tensor, as_tensor, weak
+from lanewise.trace.tensor import Tensor, as_tensor, read, weak
 from lanewise.trace.tensor_array import TensorArray
 from lanewise.trace.trace import Trace, require_trace, state
 
@@ -220,6 +221,24 @@ class Rows(Items):
         if isinstance(position, Tensor) and traced(self.array) is None:
             return as_tensor(self.array)[position]
         return self.array[position]
+
+
+class Numbered(Rows):
+    """The elements of ``array.tolist()``, a list that nobody else has."""
+
+    __slots__ = ()
+    stands_for = "list"
+
+    @classmethod
+    def of(cls, array: Tensor) -> Numbered | None:
+        """Return those of an array as it is now; None if it is to be asked for its list."""
+        trace = require_trace("a list")
+        if trace.is_eager or not array.shape or is_mixed(array):
+            return None
+        return cls(Tensor(trace, read(array)))
+
+    def at(self, position: Any) -> Any:
+        return super().at(position).tolist()
 
 
 class Elements(Items):

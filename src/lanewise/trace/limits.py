@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter_ns
 
-from lanewise.trace.trace import state
+from lanewise.trace.thread import state
 
 #: A loop is given up when, at the pace of this part of its time, it would take so much longer.
 PART, BEYOND = 1 / 16, 2

@@ -7,7 +7,6 @@ that moment, just as the plain function would.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
@@ -32,6 +31,8 @@ from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
 from lanewise.ops import checks
 from lanewise.ops.creation import constant
 from lanewise.ops.registry import Primitive
+from lanewise.trace.limits import check_time
+from lanewise.trace.thread import state
 
 
 def _literal(value: Any, dtype: np.dtype) -> Signature:
@@ -107,7 +108,9 @@ class Trace(Builder):
     """
 
     __slots__ = (
-        "_by_array", "_by_bits", "_by_value",
+        "_by_array",
+        "_by_bits",
+        "_by_value",
         "_outer",
         "_scalars",
         "captures",
@@ -279,6 +282,7 @@ class Trace(Builder):
     def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
                regions: tuple[Graph, ...] = ()) -> tuple[Value, ...]:  # fmt: skip
         """Record one operation at the user's current line."""
+        check_time()
         signature = primitive.signature([v.type for v in operands], params, regions)
         self.location = here()
         return self.append(signature, operands)
@@ -486,38 +490,6 @@ def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
 
 #: How many places an array of a length that nothing bounds gets: one number for each trace.
 ROOM = (256, 4096, 65536)
-
-
-class _State(threading.local):
-    trace: Trace | None = None
-    #: How many tapes are recording.
-    tapes: int = 0
-    #: The name of the function whose trace is kept, to run again.
-    function: str | None = None
-    #: Why no variable may be made now, if none may.
-    no_variables: str | None = None
-    #: Why no variable may be assigned outside of traces now, if none may.
-    no_assigning: str | None = None
-    #: Returns the trace of what is done with concrete tensors outside of any trace.
-    ambient: Any = None
-    #: Told when an outermost trace opens (True) and when it ends; see `lanewise.profile`.
-    watch: Callable[[bool], None] | None = None
-    #: The innermost `try` statement whose body is recorded (`lanewise.autograph.attempts`).
-    attempt: Any = None
-    #: The innermost ``with np.errstate(...="raise")`` (`lanewise.autograph.floating`).
-    floating: Any = None
-    #: What collects formatted tensors, the innermost last (`lanewise.trace.formatting`).
-    messages: tuple[Any, ...] = ()
-    #: How often the function was traced before because a length that is data is not what it was
-    #: taken for. From then on slices may be cut off, and counts have as many places as `ROOM` says.
-    room: int = 0
-    #: Whether lists hold elements of which the data say how many there are, in what is traced.
-    has_contents: bool = False
-    #: When what is traced has taken too long, by `time.perf_counter_ns` (`lanewise.trace.limits`).
-    until: float = float("inf")
-
-
-state = _State()
 
 
 def current_trace() -> Trace | None:
