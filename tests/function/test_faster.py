@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import time
 from collections import deque
@@ -317,9 +318,62 @@ def _with_changes(x):
 
 def _with_class(x):
     class Local:
-        pass
+        made = time.time()
+
+    return x if Local.made else -x
+
+
+def _with_branch_in_a_class(x):
+    class Local:
+        if SCALE:
+            factor = TABLE
+        scaled = factor
+
+    return x * Local.scaled[0]
+
+
+def _with_global_in_a_class(x):
+    class Local:
+        global SCALE
+        SCALE = 2.0
 
     return x if Local else -x
+
+
+def _with_subclasses(x):
+    class Local(Phase):
+        pass
+
+    return x * len(Phase.__subclasses__()) if Local else x
+
+
+class Phase:
+    def twice(self, x):
+        return 2 * x
+
+
+def _of_a_local_enum(x):
+    class Score(enum.IntEnum):
+        MATCH = 1
+        BETTER = MATCH + 2
+
+    return x * Score.MATCH + Score.BETTER
+
+
+def _of_local_classes(x):
+    @dataclass
+    class Pair:
+        first: float
+        second: float = SCALE
+
+        def total(self):
+            return self.first + self.second + x
+
+    class Local(Phase):
+        def twice(self, x):
+            return super().twice(x) + 1
+
+    return Local().twice(Pair(x).total())
 
 
 def _with_import(x):
@@ -412,7 +466,8 @@ def _with_given(rng, x):
 
 OPEN = [
     _with_list, _with_array, _with_clock, _with_drawn, _with_print, _with_file, _with_state,
-    _with_global, _with_class, _with_import, _model, _model.__call__, _Counting, open, print,
+    _with_global, _with_class, _with_branch_in_a_class, _with_global_in_a_class, _with_subclasses,
+    _with_import, _model, _model.__call__, _Counting, open, print,
     lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
     lambda x: _Counting()(x), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
     lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
@@ -430,6 +485,13 @@ SEEDED = [
 @pytest.mark.parametrize("func", OPEN, ids=lambda f: getattr(f, "__name__", type(f).__name__))
 def test_these_may_depend_on_more_than_their_arguments(func):
     assert contained([func]) is None
+
+
+@pytest.mark.parametrize("func", [_of_a_local_enum, _of_local_classes])
+def test_classes_of_a_functions_own_depend_on_nothing_else(func):
+    unchanged = contained([func])
+    assert unchanged is not None
+    assert unchanged()
 
 
 @pytest.mark.parametrize("func", SEEDED)

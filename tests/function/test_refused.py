@@ -123,6 +123,14 @@ def by_functions(x):
     return total + KERNELS[len(str(int(x[0]))) - 1].sum()
 
 
+def scored(x):
+    class Score(enum.IntEnum):
+        MATCH = 1
+        MISMATCH = -1
+
+    return x * (Score.MATCH if x[0] > 0 else Score.MISMATCH)
+
+
 class Phase(enum.Enum):
     LOW = 1
     HIGH = 2
@@ -152,7 +160,7 @@ def of_a_model(x):
     return MODEL.predict(x)
 
 
-PROGRAMS = [walked, digits, by_text, grouped, memoized, linked]
+PROGRAMS = [walked, digits, by_text, grouped, memoized, linked, scored]
 #: These reach arrays, lists and objects from outside.
 PROGRAMS += [by_functions, of_a_model, MODEL.predict]
 

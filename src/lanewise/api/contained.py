@@ -16,6 +16,7 @@ from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Sequence
 from enum import Enum
+from inspect import CO_OPTIMIZED
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -50,8 +51,8 @@ from lanewise.trace.trace import could_change
 #: Of these nothing depends on more than its arguments, but for `_IMPURE`.
 _LIBRARIES = frozenset(
     ("abc", "array", "base64", "binascii", "bisect", "builtins", "cmath", "collections", "copy",
-     "dataclasses", "fractions", "functools", "hashlib", "heapq", "itertools", "math", "numbers",
-     "numpy", "operator", "scipy", "statistics", "struct", "typing", "zlib")
+     "dataclasses", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "math",
+     "numbers", "numpy", "operator", "scipy", "statistics", "struct", "typing", "zlib")
 )  # fmt: skip
 _IMPURE = frozenset(
     ("Generator", "SeedSequence", "__dict__", "attrgetter", "breakpoint", "compile", "datetime64",
@@ -59,7 +60,7 @@ _IMPURE = frozenset(
      "geterr", "get_printoptions", "globals", "hasattr", "hash", "id", "input", "io", "load",
      "loadtxt", "locals", "memmap", "methodcaller", "open", "print", "qmc", "random", "rvs", "save",
      "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",
-     "set_printoptions", "tofile", "vars", "__import__")
+     "set_printoptions", "tofile", "vars", "__import__", "__subclasses__")
 )  # fmt: skip
 _IMMUTABLE = frozenset(
     (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.ufunc, object)
@@ -68,14 +69,15 @@ _NUMPYS = (np.generic, np.dtype)
 #: The modules of what classes of a user's may be derived from, and of what kind they may be.
 _OF_BASES = frozenset(("abc", "enum", "typing"))
 _KINDS_OF_CLASSES = frozenset((type, ABCMeta, type(Enum)))
-_GLOBAL = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+_GLOBAL = frozenset(("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
 #: What may stand between a function and its first argument.
 _SILENT = frozenset(("CACHE", "PRECALL", "PUSH_NULL"))
 #: What gives random numbers that a seed decides, if there is one.
 _SEEDED = frozenset(("RandomState", "default_rng"))
-_FORBIDDEN = frozenset(("DELETE_GLOBAL", "LOAD_BUILD_CLASS", "STORE_GLOBAL", "STORE_NAME"))
+_FORBIDDEN = frozenset(("DELETE_GLOBAL", "DELETE_NAME", "STORE_GLOBAL"))
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 #: What classes hold beside what their code reads.
 _OF_CLASSES = frozenset(
     ("__abstractmethods__", "__annotations__", "__dataclass_fields__", "__dataclass_params__",
@@ -296,7 +298,7 @@ class _Walk:
         if is_of_lanewise(func.__code__) and "__wrapped__" in vars(func):
             self.value(func.__wrapped__)  # ty: ignore[missing-attribute]
             return  # it stands in the place of a method
-        if vars(func).keys() - {"__wrapped__"}:
+        if vars(func).keys() - {"__wrapped__"} or _has_namespace(func.__code__):
             raise _Open
         self._defaults(func)
         globals_, attributes = _names_in(func.__code__)
@@ -356,8 +358,16 @@ def _names_in(code: CodeType) -> _Names:
     return found
 
 
+def _has_namespace(code: CodeType) -> bool:
+    """Whether code keeps names in a namespace: that of a class, within a function."""
+    return not code.co_flags & CO_OPTIMIZED
+
+
 def _read_off(code: CodeType) -> _Names:
     globals_, attributes = set(), set()
+    is_class, own = _has_namespace(code), set()
+    if is_class and code.co_exceptiontable:  # then `own` may not hold what it holds here
+        raise _Open
     #: What was read last, and the attributes that are being changed, as by ``+=``.
     read, changed = "", [""]
     instructions = [each for each in dis.get_instructions(code) if each.opname not in _SILENT]
@@ -377,8 +387,15 @@ def _read_off(code: CodeType) -> _Names:
         elif kind in _ATTRIBUTE and instructions[place - 1].opname == "COPY":
             changed.append(name if read.startswith("LOAD_FAST") else "")
         read = read if kind == "COPY" else kind
-        if kind in _GLOBAL:
-            globals_.add(name)
+        if is_class and instruction.opcode in _JUMPS:
+            raise _Open
+        if kind == "STORE_NAME":
+            own.add(name)
+        elif kind == "SETUP_ANNOTATIONS":
+            own.add("__annotations__")
+        elif kind in _GLOBAL:
+            if name not in own:
+                globals_.add(name)
         elif kind in _ATTRIBUTE:
             attributes.add(name)
         elif kind in _FORBIDDEN or (kind == "IMPORT_NAME" and _top(name) not in _LIBRARIES):
