@@ -112,3 +112,53 @@ def test_it_is_still_no_number():
 
     with pytest.raises(TypeError, match="None is used where a number is needed"):
         lw.vmap(adds)(np.array([1.0, -1.0]))
+
+
+def first_of_three(x):
+    n = 0
+    while n < 3:
+        if x > n:
+            if x > 2:
+                return n
+            return None
+        n += 1
+    return None
+
+
+def assigned_in_a_branch(x):
+    for i in range(3):
+        if x > i:
+            k = i if x > 2 else None
+    return k
+
+
+def none_at_first(x):
+    for i in range(3):
+        if x > i:
+            k = None if i == 0 else x
+    return k
+
+
+def arrays_assigned_in_a_branch(x):
+    for i in range(3):
+        if x > i:
+            k = np.arange(2) + x if x > 2 else None
+    return None if k is None else k.sum()
+
+
+@pytest.mark.parametrize(
+    "func", [first_of_three, assigned_in_a_branch, none_at_first, arrays_assigned_in_a_branch]
+)
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_what_a_loop_assigns_in_some_examples_is_none_in_some_of_these(func, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+
+    def program(x):
+        k = func(x)
+        return -1 if k is None else k
+
+    xs = np.array([1, 2, 3, 4])
+    np.testing.assert_array_equal(lw.vmap(program)(xs), [program(x) for x in xs])
+    if func is not first_of_three:
+        with pytest.raises(UnboundLocalError, match="local variable 'k'"):
+            lw.vmap(program)(np.array([1, -1]))

@@ -39,6 +39,7 @@ from lanewise.autograph.state import (
     Kind,
     Lost,
     Maybe,
+    Undefined,
     apart,
     bare_name,
     flatten,
@@ -123,8 +124,10 @@ class Variable:
         self.is_lost = False
         #: What it is then.
         self._lost: Any = Lost(bare_name(name))
-        #: Whether a value that is missing is None, rather than not assigned.
+        #: Whether what is assigned is None in some examples; `is_maybe` are those that are not.
         self.may_be_none = False
+        #: What a turn left in it that had no value before.
+        self._found: Any = DONT_CARE
         #: Which arrays are of sizes that are data, and another one after each turn.
         self.packing: Packing = {}
         #: Whether the turns count these sizes.
@@ -150,7 +153,7 @@ class Variable:
         #: Whether there are lists in it that hold as many elements as the data say.
         self.is_holding = (is_object or type(entry) not in LISTS) and has_held(entry)
         self._begin_with(isinstance(entry, Maybe), is_changed)
-        if may_be_missing(entry):
+        if may_be_missing(apart(entry)[1]):
             self._become_optional()
 
     def step(self, before: Any, turns: int, made: TurnsMade) -> None:
@@ -158,7 +161,7 @@ class Variable:
 
         It held `before` in front of that turn: of a list that can be arrays, how long it was.
         """
-        if not self.is_known or self.is_maybe:
+        if not self.is_known or self.may_be_missing:
             return
         entry = self.entry
         if self.is_list and type(entry) is list:
@@ -169,16 +172,22 @@ class Variable:
             self.is_list, self.stays, self.entry = False, False, entry
             self._begin_with(False, True)
 
-    def _apart(self, end: Any) -> tuple[Any, Any]:
-        """Return whether the variable has a value, and that."""
-        return apart_from_none(end) if self.may_be_none else apart(end)
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether it is not assigned in some examples, or None."""
+        return self.is_maybe or self.may_be_none
+
+    def _apart(self, end: Any) -> tuple[Any, Any, Any]:
+        """Return whether the variable is assigned, whether that is not None, and what it is."""
+        flag, value = apart(end)
+        return flag, *(apart_from_none(value) if self.may_be_none else (True, value))
 
     def _become_optional(self) -> None:
         self.may_be_none = True
-        self._begin_with(True, True)
+        self._begin_with(self.is_maybe, True)
 
     def _begin_with(self, is_maybe: bool, is_changed: bool) -> None:
-        _, value = self._apart(self.entry)
+        value = self._apart(self.entry)[-1]
         self.is_maybe = is_maybe
         self.is_known = value is not DONT_CARE
         self.shown = arrays_in(value) if self.packing else []
@@ -191,14 +200,14 @@ class Variable:
                 kind = kind_of(leaf)
                 keeps = kind is None or (kind.shape and not is_changed)
                 self.kinds.append(None if keeps else kind)
-            if is_changed or is_maybe:
+            if is_changed or self.may_be_missing:
                 self.leaves = [settle(leaf) for leaf in self.leaves]
 
     @property
     def is_exact(self) -> bool:
         """Whether iterations leave in it what it was before them, of the same classes."""
         pairs = zip(self.leaves, self.kinds, strict=True)
-        return not (self.is_maybe or self.is_lost or self.packing) and all(
+        return not (self.may_be_missing or self.is_lost or self.packing) and all(
             [kind is None or kind == kind_of(leaf) for leaf, kind in pairs]
         )
 
@@ -208,7 +217,8 @@ class Variable:
             return False
         if self.is_replaced and not self.is_lost:
             return True
-        return not self.is_lost and (self.is_maybe or any(kind is not None for kind in self.kinds))
+        is_data = self.may_be_missing or any([kind is not None for kind in self.kinds])
+        return is_data and not self.is_lost
 
     def begin(self, region: Region, inputs: list[Value]) -> Any:
         """Return what the variable holds at the beginning of a turn."""
@@ -236,14 +246,13 @@ class Variable:
             if type(leaf) in WEAK_DTYPES:
                 region.counters.add(value)
             self.fresh.append((leaves[-1], value, leaf))
-        result = self._holding(leaves) if self.is_known else DONT_CARE
-        if not self.is_maybe:
-            return result
-        flag = region.input(array_type(FLAG.dtype, ()))
-        inputs.append(flag)
-        result = self._missing(result, Tensor(region, flag, None, bool))
-        if type(result) is Tensor:
-            self.fresh = [(result, value, leaf) for _, value, leaf in self.fresh]
+        count = self.may_be_none + self.is_maybe
+        flags = [region.input(array_type(FLAG.dtype, ())) for _ in range(count)]
+        inputs += flags
+        result = self._with_flags(leaves, iter(flags))
+        held = apart(result)[1]
+        if self.may_be_none and type(held) is Tensor:
+            self.fresh = [(held, value, leaf) for _, value, leaf in self.fresh]
         return result
 
     def _holding(self, leaves: list[Any]) -> Any:
@@ -257,7 +266,7 @@ class Variable:
         if type(now) in NUMBERS:
             return False
         is_contents = not self.is_object and type(entry) in (*LISTS, Columns, Grown)
-        if now is entry or self.is_maybe or is_contents:
+        if now is entry or self.may_be_missing or is_contents:
             return False
         if (self.is_list or self._can_unroll) and not (has_held(entry) or has_held(now)):
             return False
@@ -300,7 +309,7 @@ class Variable:
 
     def _must_pack(self, region: Region, value: Any) -> bool:
         """Find out which arrays have sizes that are data, and other ones after a turn."""
-        entry = self._apart(self.entry)[1]
+        entry = self._apart(self.entry)[-1]
         if self._is_stepped:
             with resumed(region):
                 if not steps_on(value, self.packing):
@@ -319,11 +328,15 @@ class Variable:
         self.packing = found
         return changed
 
-    def _missing(self, value: Any, flag: Tensor) -> Any:
-        """Return a value that only some examples have."""
+    def _with_flags(self, leaves: list[Any], flags: Iterator[Value]) -> Any:
+        """Return what it is, of its leaves and of the flags of values that some examples have."""
+        value = self._holding(leaves) if self.is_known else DONT_CARE
         if self.may_be_none:
-            return None if value is DONT_CARE else optional(value, flag)
-        return Maybe(bare_name(self.name), value, flag)
+            flag = tensor_of(next(flags), FLAG)
+            value = None if value is DONT_CARE else optional(value, flag)
+        if self.is_maybe:
+            value = Maybe(bare_name(self.name), value, tensor_of(next(flags), FLAG))
+        return value
 
     def given(self) -> list[Tensor]:
         """Return the arrays that it is at the beginning of a turn."""
@@ -404,10 +417,13 @@ class Variable:
         given, end = end, self._end(end, region)
         self._stand_for(given, end)
         self.ended = end
-        if not self.may_be_none and may_be_none((self.entry, end)):
+        if self._found is DONT_CARE:
+            self._found = apart(end)[1]
+        known = apart(self.entry)[1], self._found, apart(end)[1]
+        if not self.may_be_none and may_be_none(known):
             self._become_optional()
             stable = False
-        flag, value = self._apart(end)
+        flag, _, value = self._apart(end)
         if flag is not DONT_CARE and flag is not True and self.is_known and not self.is_maybe:
             self.is_maybe, stable = True, False
         if value is DONT_CARE:
@@ -423,12 +439,12 @@ class Variable:
         leaves, structure = flatten(self._packed(value, region), self.sealed)
         if not self.is_known:
             self.is_known = True
-            self.is_maybe |= self.entry is not DONT_CARE
+            self.is_maybe |= isinstance(self.entry, Undefined)
             self.structure = structure
             self.leaves = [leaf if kind_of(leaf) is None else DONT_CARE for leaf in leaves]
             self.kinds = [kind_of(leaf) for leaf in leaves]
             return False
-        if structure != self.structure and not self.is_maybe and self.entry is not DONT_CARE:
+        if structure != self.structure and not self.may_be_missing and self.entry is not DONT_CARE:
             forms = alike_but_for_none([self.form if self.entry is None else self.entry, value])
             if tree.flatten(forms[0])[1] == tree.flatten(forms[1])[1]:
                 self.form = forms[0]
@@ -436,7 +452,7 @@ class Variable:
                 self._begin_with(False, True)
                 return False
         if structure != self.structure:
-            before = self._packed(self._apart(self.entry)[1], self.home)
+            before = self._packed(self._apart(self.entry)[-1], self.home)
             refuse_structure(self.name, TURNS, before, self._packed(value, region))
         is_wider = False
         for position, (own, leaf) in enumerate(zip(self.leaves, leaves, strict=True)):
@@ -484,12 +500,14 @@ class Variable:
         """Yield what a turn hands to the next, as values of the current trace."""
         if not self.is_carried:
             return
-        flag, value = self._apart(self._end(end, require_trace("a turn")))
+        flag, is_there, value = self._apart(self._end(end, require_trace("a turn")))
         value = self._packed(value, require_trace("a turn"))
         leaves = self.leaves if value is DONT_CARE else flatten(value, self.sealed)[0]
         for leaf, kind in zip(leaves, self.kinds, strict=True):
             if kind is not None:
                 yield from values_of(DONT_CARE if value is DONT_CARE else leaf, kind)
+        if self.may_be_none:
+            yield value_of(is_there, FLAG)
         if self.is_maybe:
             yield value_of(flag, FLAG)
 
@@ -504,7 +522,4 @@ class Variable:
             leaves.append(leaf if kind is None else tensor_of(next(values), kind))
             if kind is not None and kind.mixed is not None:
                 note_mixed(leaves[-1], kind.mixed, tensor_of(next(values), CODES))
-        result = self._holding(leaves) if self.is_known else DONT_CARE
-        if not self.is_maybe:
-            return result
-        return self._missing(result, tensor_of(next(values), FLAG))
+        return self._with_flags(leaves, values)
