@@ -122,6 +122,18 @@ def test_the_refusal_of_a_made_array_says_what_that_of_an_argument_says():
             lw.vmap(func)(XS.reshape(2, 2, 2))
 
 
+def test_compiled_functions_of_others_are_refused_with_what_to_write():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def total(values):
+        return values.sum()
+
+    for make in (as_it_is, made):
+        with pytest.raises(ConcretizationError, match=r"total\(\) computes with .* lw\.py_func"):
+            lw.vmap(lambda x, make=make: total(make(x)))(XS)
+
+
 # --- memory that is read before data are written to it --------------------------------------------
 
 

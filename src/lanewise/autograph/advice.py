@@ -44,9 +44,14 @@ def _call(f: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
             raise
         _refuse(name)
     except Exception as error:
-        if not _needed_numbers(error) and not (has_data and isinstance(error, TypeError)):
+        if not _needed_numbers(error) and not (has_data and _takes_no_tensor(error)):
             raise
         _refuse(name)
+
+
+def _takes_no_tensor(error: Exception) -> bool:
+    """Whether a library raises an error as it is given something else than an array."""
+    return isinstance(error, TypeError) or Tensor.__module__ in str(error)
 
 
 def _needed_numbers(error: BaseException | None) -> bool:
