@@ -44,13 +44,15 @@ class Scratch(np.ndarray):
 
     # _root: the scratch that shares its memory with this one; None for that scratch itself.
     # _home, _views: of a root, the trace in which it was made, and weak references to its views.
+    # _seen_as: of a root, another class of arrays that a view of it has.
     # _made: of a root, how many there were before.
     # _tensor: what a lifted scratch stands for.
-    __slots__ = ("_home", "_made", "_root", "_tensor", "_views")
+    __slots__ = ("_home", "_made", "_root", "_seen_as", "_tensor", "_views")
 
     _home: Trace | None
     _made: int
     _root: Scratch | None
+    _seen_as: type | None
     _tensor: Tensor
     _views: list[ref[Scratch]]
 
@@ -60,7 +62,7 @@ class Scratch(np.ndarray):
             base = getattr(base, "base", None)
         if base is None:
             self._root, self._home, self._views = None, state.trace, []
-            self._made = next(MADE)
+            self._made, self._seen_as = next(MADE), None
         else:
             self._share(base)
 
@@ -125,9 +127,10 @@ class Scratch(np.ndarray):
     def view(self, *args: Any, **kwargs: Any) -> Any:
         """As ``numpy.ndarray.view``, scratch also where an ndarray is asked for."""
         result = fresh(ndarray.view(self, *args, **kwargs), (self,))
-        if isinstance(result, Scratch):
-            return result
-        refuse_view(type(result))
+        if not isinstance(result, Scratch):  # what is written to it is seen as long as it is known
+            root = self if self._root is None else self._root
+            root._seen_as = type(result)
+        return result
 
     @property
     def data(self) -> Any:
@@ -447,6 +450,8 @@ def lift(array: Scratch) -> None:
             f"{at(here())}, which could not hold them. Write to a copy of it: a = a.copy()"
         )
     root = array if array._root is None else array._root
+    if root._seen_as is not None:
+        refuse_view(root._seen_as)
     views = {id(view): view for view in [one() for one in root._views] if view is not None}
     everything = [root, *views.values()]
     with resumed(home):  # its contents are known there, whatever happens to it here
