@@ -475,10 +475,13 @@ OPEN = [
     lambda x: default_rng(x), lambda x: x + default_rng().random(), lambda x: np.random.random(),
     lambda x: default_rng(None), lambda x: np.random.Generator(x), lambda x: default_rng,
     _with_alias, lambda x: np.random.default_rng(seed=None).random(),
+    lambda x: x + np.datetime64("now").astype(int), lambda x: np.datetime64("today") > x,
+    lambda x: np.datetime64(x), lambda x: np.datetime64,
 ]  # fmt: skip
 SEEDED = [
     lambda x: x + np.random.default_rng(0).normal(), lambda x: default_rng(7).random() + x,
     lambda x: np.random.RandomState(seed=3).rand() < x, _with_own,
+    lambda x: np.datetime64("2020-01-01") + x, lambda x: np.datetime64(0, "s") + x,
 ]  # fmt: skip
 
 
@@ -495,7 +498,7 @@ def test_classes_of_a_functions_own_depend_on_nothing_else(func):
 
 
 @pytest.mark.parametrize("func", SEEDED)
-def test_generators_of_a_functions_own_give_the_same_always(func):
+def test_generators_and_dates_of_a_functions_own_are_the_same_always(func):
     assert contained([func]) is not None
 
 

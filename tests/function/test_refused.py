@@ -160,7 +160,22 @@ def of_a_model(x):
     return MODEL.predict(x)
 
 
-PROGRAMS = [walked, digits, by_text, grouped, memoized, linked, scored]
+def months(x):
+    days = np.datetime64("2020-01-31") + x.astype(int).astype("timedelta64[D]")
+    return days.astype("datetime64[M]").astype(int) % 12 + 1
+
+
+def hours(x):
+    return np.timedelta64(int(x[0]), "D") / np.timedelta64(1, "h")
+
+
+def by_objects(x):
+    return sum(v.is_integer() for v in x.astype(float).astype(object))
+
+
+PROGRAMS = [
+    walked, digits, by_text, grouped, memoized, linked, scored, months, hours, by_objects,
+]  # fmt: skip
 #: These reach arrays, lists and objects from outside.
 PROGRAMS += [by_functions, of_a_model, MODEL.predict]
 

@@ -1,5 +1,7 @@
 """What is not followed says so by name, at the user's line, before anything happens."""
 
+import datetime
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,11 @@ REFUSED = [
     lambda x: np.ma.masked_where(np.array([x, 2]) > 1, np.array([x, 2])).filled(0),
     lambda x: np.lib.stride_tricks.as_strided(np.array([x, 2]), (2, 2), (8, 0)),
     lambda x: np.broadcast(np.array([x, 2]), 1.0).size + x,
+    lambda x: np.timedelta64(int(x), "D") / np.timedelta64(1, "h"),
+    lambda x: np.datetime64(int(x), "D").astype(int),
 ]
+#: Dtypes that are no numbers'.
+DTYPES = ["timedelta64[D]", "M8[s]", object, str, "S3", [("a", int)]]
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
@@ -31,6 +37,24 @@ def test_refused_by_name(number):
             lw.UnsupportedError, match=r"^numpy[^ ]* is not followed .*test_refused"
         ):
             call()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_no_dtype_of_numbers(dtype):
+    def f(x):
+        return x.astype(dtype)
+
+    for call in (lambda: lw.vmap(f)(XS), lambda: lw.function(f)(XS)):
+        with pytest.raises(lw.UnsupportedError, match=r"^x.astype.* not followed .*test_refused"):
+            call()
+
+
+def test_the_dates_of_the_standard_library():
+    def f(x):
+        return (datetime.date(2020, 1, 1) + datetime.timedelta(days=int(x))).month
+
+    with pytest.raises(lw.UnsupportedError, match=r"datetime.timedelta is not followed .*integers"):
+        lw.vmap(f)(XS)
 
 
 def test_what_holds_no_data_is_as_it_was():

@@ -76,6 +76,8 @@ _CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
 _SILENT = frozenset(("CACHE", "PRECALL", "PUSH_NULL"))
 #: What gives random numbers that a seed decides, if there is one.
 _SEEDED = frozenset(("RandomState", "default_rng"))
+#: What depends on its argument alone, unless that is ``"now"`` or ``"today"``.
+_DATED = frozenset(("datetime64",))
 _FORBIDDEN = frozenset(("DELETE_GLOBAL", "DELETE_NAME", "STORE_GLOBAL"))
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 #: What classes hold beside what their code reads.
@@ -376,6 +378,9 @@ def _read_off(code: CodeType) -> _Names:
         if name in _SEEDED and kind in (_GLOBAL | _ATTRIBUTE):
             if not _is_seed(instructions[place + 1]):
                 raise _Open
+        elif name in _DATED and kind in (_GLOBAL | _ATTRIBUTE):
+            if not _is_date(instructions[place + 1]):
+                raise _Open
         elif name == "random" and kind in _ATTRIBUTE:
             is_drawing = read.startswith(("LOAD_FAST", "CALL")) and _is_method(instruction)
             if is_drawing or instructions[place + 1].argval in _SEEDED:
@@ -408,7 +413,7 @@ def _read_off(code: CodeType) -> _Names:
             inner = _names_in(name)
             globals_ |= inner[0]
             attributes |= inner[1]
-    if not _IMPURE.isdisjoint(attributes):
+    if not (_IMPURE - _DATED).isdisjoint(attributes):
         raise _Open
     return frozenset(globals_), frozenset(attributes)
 
@@ -416,6 +421,12 @@ def _read_off(code: CodeType) -> _Names:
 def _is_seed(instruction: dis.Instruction) -> bool:
     """Whether what is loaded next is a number, as for a generator that draws the same always."""
     return instruction.opname in _CONSTANT and type(instruction.argval) is int
+
+
+def _is_date(instruction: dis.Instruction) -> bool:
+    """Whether what is loaded next is a text that begins as a date does, or a number."""
+    value = instruction.argval
+    return instruction.opname in _CONSTANT and str(value)[:1].isdigit()
 
 
 def _is_method(instruction: dis.Instruction) -> bool:

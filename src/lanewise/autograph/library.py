@@ -6,6 +6,7 @@ control flow stands in it. So it is converted like a user's, where it is given d
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -80,7 +81,12 @@ _REFUSED: dict[Any, str] = {
     np.asmatrix: "Use arrays of two axes, and @",
     np.bmat: "Use np.block",
     np.lib.stride_tricks.as_strided: "Use np.lib.stride_tricks.sliding_window_view, or an index",
-}
+    **dict.fromkeys(
+        (np.datetime64, np.timedelta64, datetime.date, datetime.datetime, datetime.time,
+         datetime.timedelta),
+        "Count days or seconds as integers, and make dates of what is returned",
+    ),
+}  # fmt: skip
 
 
 for _function, _instead in _REFUSED.items():

@@ -296,7 +296,13 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     x = as_tensor(x)
     dtype = np.dtype(dtype)
     if dtype.kind not in "biufc":
-        raise TypeError(f"a Tensor cannot be converted to {dtype}: Lanewise computes with numbers")
+        instead = "Convert what the function returns"
+        if dtype.kind in "mM":
+            instead = "Count days or seconds as integers, and make dates of what is returned"
+        raise UnsupportedError(
+            f"x.astype({str(dtype)!r}) is not followed{at(here())}: Lanewise computes with bools, "
+            f"integers, floats and complex numbers. {instead}"
+        )
     if x.dtype == dtype:
         return x.copy() if copy else x
     return emit(cast, x, dtype=dtype)
