@@ -7,6 +7,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.api import kept, mapping
+from lanewise.api.contained import contained
 
 XS = np.arange(12.0).reshape(4, 3) - 5
 
@@ -198,6 +199,73 @@ def test_what_is_not_kept(traced, capsys):
         assert len(traced) == before + 3
     assert capsys.readouterr().out.count("called") == 12
     assert len(log) == 12
+
+
+class Cell:
+    def __init__(self, value):
+        self.value, self.after = value, None
+
+
+class Table:
+    def __init__(self, x):
+        self.count = len(x)
+        self.rows = [[v for _ in range(self.count)] for v in x]
+        self.cells = [Cell(v) for v in x]
+        self.first = self.cells[0]
+
+    def linked(self):
+        self.first.after = self.cells[1]
+        self.first.after.value += 1.0
+        self.cells[2].value *= 2.0
+        return self.first.after.value + self.cells[2].value + self.rows[-1][0]
+
+
+def of_objects(x):
+    return Table(x).linked()
+
+
+def of_shared_variables(x):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        total += v
+
+    for v in x:
+        add(v)
+    return total, [total := total + v for v in x][-1]
+
+
+@pytest.mark.parametrize("func", [of_objects, of_shared_variables])
+def test_what_a_call_makes_may_change(func, traced):
+    for _ in range(3):
+        got = lw.vmap(func)(XS)
+        np.testing.assert_allclose(np.transpose(got), [func(x) for x in XS])
+    assert len(traced) == 1
+
+
+class Counted:
+    count = 0
+
+
+def test_what_is_outside_may_not_change(traced):
+    held = Cell(1.0)
+
+    def of_a_class(x):
+        Counted.count += 1
+        return x.sum()
+
+    def of_its_own_class(x):
+        counted = Counted()
+        counted.__class__.count += 1
+        return x.sum()
+
+    def of_an_object(x):
+        held.value = 2.0
+        return x.sum() * held.value
+
+    for func in (of_a_class, of_its_own_class, of_an_object):
+        assert contained([func], with_data=True) is None
 
 
 def test_one_that_is_explained(traced, capsys):

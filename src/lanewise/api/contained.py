@@ -72,6 +72,9 @@ _KINDS_OF_CLASSES = frozenset((type, ABCMeta, type(Enum)))
 _GLOBAL = frozenset(("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_GLOBAL", "LOAD_NAME"))
 _ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
 _CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
+#: What gives objects that a call has made, or that are looked at before and after it: variables of
+#: functions, and elements of containers.
+_OWN = ("LOAD_FAST", "BINARY_")
 #: What may stand between a function and its first argument.
 _SILENT = frozenset(("CACHE", "PRECALL", "PUSH_NULL"))
 #: What gives random numbers that a seed decides, if there is one.
@@ -365,13 +368,16 @@ def _has_namespace(code: CodeType) -> bool:
     return not code.co_flags & CO_OPTIMIZED
 
 
-def _read_off(code: CodeType) -> _Names:
+def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
+    """Return the names that code reads; `outer` are variables of the functions it stands in."""
     globals_, attributes = set(), set()
-    is_class, own = _has_namespace(code), set()
-    if is_class and code.co_exceptiontable:  # then `own` may not hold what it holds here
+    is_class, named = _has_namespace(code), set()
+    if is_class and code.co_exceptiontable:  # then `named` may not hold what it holds here
         raise _Open
-    #: What was read last, and the attributes that are being changed, as by ``+=``.
-    read, changed = "", [""]
+    #: The variables that functions share which a call makes anew.
+    own = outer.intersection(code.co_freevars).union(code.co_cellvars)
+    #: What was read last, that of which it is an attribute, and which are changed, as by ``+=``.
+    read, root, changed = "", "", [""]
     instructions = [each for each in dis.get_instructions(code) if each.opname not in _SILENT]
     for place, instruction in enumerate(instructions):
         kind, name = instruction.opname, instruction.argval
@@ -387,19 +393,21 @@ def _read_off(code: CodeType) -> _Names:
                 read = kind
                 continue
         if kind == "STORE_ATTR":  # of an object that is its own
-            if not read.startswith("LOAD_FAST") and changed.pop() != name:
+            if not root.startswith(_OWN) and changed.pop() != name:
                 raise _Open
         elif kind in _ATTRIBUTE and instructions[place - 1].opname == "COPY":
-            changed.append(name if read.startswith("LOAD_FAST") else "")
-        read = read if kind == "COPY" else kind
+            changed.append(name if root.startswith(_OWN) else "")
+        if kind != "COPY":
+            read = "LOAD_FAST" if kind == "LOAD_DEREF" and name in own else kind
+            root = root if kind in _ATTRIBUTE and name != "__class__" else read
         if is_class and instruction.opcode in _JUMPS:
             raise _Open
         if kind == "STORE_NAME":
-            own.add(name)
+            named.add(name)
         elif kind == "SETUP_ANNOTATIONS":
-            own.add("__annotations__")
+            named.add("__annotations__")
         elif kind in _GLOBAL:
-            if name not in own:
+            if name not in named:
                 globals_.add(name)
         elif kind in _ATTRIBUTE:
             attributes.add(name)
@@ -407,10 +415,10 @@ def _read_off(code: CodeType) -> _Names:
             raise _Open
         elif kind == "IMPORT_FROM":
             attributes.add(name)
-        elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
+        elif kind in ("STORE_DEREF", "DELETE_DEREF") and name not in own:
             raise _Open
         if isinstance(name, CodeType):
-            inner = _names_in(name)
+            inner = _read_off(name, own)
             globals_ |= inner[0]
             attributes |= inner[1]
     if not (_IMPURE - _DATED).isdisjoint(attributes):
