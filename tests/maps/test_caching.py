@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.api import kept
 from lanewise.ops import registry
 from lanewise.runtime import dispatch
 from support.oracle import assert_same
@@ -238,6 +239,7 @@ def test_traces_are_freed_by_reference_counts(no_collector):
         refs.append(weakref.ref(func))
 
     build()
+    kept.forget()
     assert [ref() for ref in refs] == [None, None]
 
 

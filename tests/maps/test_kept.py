@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 import numpy as np
 import pytest
 
@@ -206,7 +208,12 @@ class Cell:
         self.value, self.after = value, None
 
 
-class Table:
+class Linked(abc.ABC):
+    @abc.abstractmethod
+    def linked(self): ...
+
+
+class Table(Linked):
     def __init__(self, x):
         self.count = len(x)
         self.rows = [[v for _ in range(self.count)] for v in x]

@@ -303,7 +303,8 @@ class _Walk:
         if is_of_lanewise(func.__code__) and "__wrapped__" in vars(func):
             self.value(func.__wrapped__)  # ty: ignore[missing-attribute]
             return  # it stands in the place of a method
-        if vars(func).keys() - {"__wrapped__"} or _has_namespace(func.__code__):
+        is_bare = not vars(func).keys() - {"__wrapped__", "__isabstractmethod__"}
+        if not is_bare or _has_namespace(func.__code__):
             raise _Open
         self._defaults(func)
         globals_, attributes = _names_in(func.__code__)

@@ -79,7 +79,7 @@ def cache_info() -> dict[str, Any]:
 def clear_cache() -> None:
     """Forget compiled code, on disk and in this process; what is called next compiles again.
 
-    So are the traces of maps that were called.
+    So are the traces of the last maps that were called, with what their functions hold.
 
     Traced functions keep their own code as long as they live.
 
