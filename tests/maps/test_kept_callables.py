@@ -165,3 +165,36 @@ def test_the_oldest_is_forgotten():
     assert store.get(len, "call") is None
     store.put(len, "call", 1)
     assert store.get(len, "call") is None
+
+
+def test_arguments_of_other_structures_are_others():
+    def total(d, scale=1.0):
+        result = 0.0
+        for x in d.values() if isinstance(d, dict) else d:
+            result = 10 * result + (np.sum(x) if np.ndim(x) else x * scale)
+        return result
+
+    arrays = [X[:, 0], X[:, 1]]
+    given = [
+        {"a": arrays[0], "b": arrays[1]}, {"b": arrays[1], "a": arrays[0]}, arrays, tuple(arrays),
+        {"a": {"c": arrays[0], "d": arrays[1]}, "b": arrays[1]},
+    ]  # fmt: skip
+    for _ in range(2):
+        for each in given[:4]:
+            rows = each.values() if isinstance(each, dict) else each
+            expected = [total(list(row)) for row in zip(*rows, strict=True)]
+            np.testing.assert_allclose(lw.vmap(total)(each), expected)
+        for scale in (1.0, 2.0, 2, True, np.float32(2)):
+            found = lw.vmap(total, in_dims=(0, None))(given[0], scale)
+            expected = [total(list(row), scale) for row in zip(*arrays, strict=True)]
+            np.testing.assert_allclose(found, expected)
+            assert found.dtype == np.asarray(expected).dtype
+
+
+@pytest.mark.any_backend
+def test_orders_of_dicts():
+    first, second = {"a": X, "b": [X, 1]}, {"b": [X, 1], "a": X}
+    assert remembered.orders_in(first) != remembered.orders_in(second)
+    assert remembered.orders_in([first]) == remembered.orders_in([dict(first)])
+    assert remembered.orders_in([first, {1, 2}]) is None
+    assert remembered.orders_in(Data(3.0)) is not None

@@ -8,6 +8,7 @@ the function differs in from others of that code: what it is bound to, its closu
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Hashable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, Generic, TypeVar
@@ -15,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from lanewise.api.unchanged import held_in
+from lanewise.trace.tensor import Tensor
 
 T = TypeVar("T")
 #: Such are one where they are equal, and of one type.
@@ -113,6 +115,26 @@ def _token(x: Any) -> Hashable:
     if found is not None:
         return found
     return tuple(map(_token, x)) if type(x) is tuple else id(x)
+
+
+def orders_in(x: Any) -> Hashable:
+    """Return in which order the dicts in an argument hold their keys; None for other containers.
+
+    A structure does not tell, and who goes through a dict sees it.
+    """
+    if isinstance(x, (np.ndarray, Tensor)) or token_of_number(x) is not None:
+        return True
+    if isinstance(x, dict):
+        keys, parts = tuple(x), x.values()
+    elif isinstance(x, (list, tuple, deque)):
+        keys, parts = (), x
+    elif hasattr(type(x), "__dataclass_fields__"):
+        keys = tuple(x.__dataclass_fields__)
+        parts = [getattr(x, key, None) for key in keys]
+    else:
+        return None
+    found = tuple(map(orders_in, parts))
+    return None if None in found else (keys, found)
 
 
 def token_of_number(x: Any) -> Hashable:

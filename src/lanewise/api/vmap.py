@@ -16,7 +16,7 @@ from lanewise.api.elsewhere import answers
 from lanewise.api.mapping import MapCall, Options, as_array, is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_plain, loop, may_repeat, plainly
-from lanewise.api.remembered import token_of_number
+from lanewise.api.remembered import orders_in, token_of_number
 from lanewise.api.transformed import reduced
 from lanewise.autograph.calls import fn
 from lanewise.errors import UnsupportedError, function_name, shown
@@ -424,8 +424,9 @@ def map_call(
     if type(out_dims) in (int, NoneType):
         mapped = set(positions)
         numbers = [token_of_number(x) for i, x in enumerate(leaves) if i not in mapped]
-        if None not in numbers:
-            alike = "vmap", out_dims, structure, *numbers
+        orders = structure is None or orders_in((args, kwargs))
+        if None not in (orders, *numbers):
+            alike = "vmap", out_dims, structure, orders, *numbers
     return given.run(alike=alike)
 
 
