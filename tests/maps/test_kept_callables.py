@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import threading
 
 import numpy as np
 import pytest
@@ -198,3 +199,23 @@ def test_orders_of_dicts():
     assert remembered.orders_in([first]) == remembered.orders_in([dict(first)])
     assert remembered.orders_in([first, {1, 2}]) is None
     assert remembered.orders_in(Data(3.0)) is not None
+
+
+@pytest.mark.any_backend
+def test_threads_remember_at_once():
+    store, errors = remembered.Remembered(2), []
+
+    def work(n):
+        try:
+            for k in range(3000):
+                store.put(scale, (n, k), k)
+                store.get(scale, (n, k - 1))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not errors

@@ -8,6 +8,8 @@ the function differs in from others of that code: what it is bound to, its closu
 from __future__ import annotations
 
 import functools
+import os
+import threading
 from collections import deque
 from collections.abc import Hashable, Iterator
 from types import FunctionType, MethodType
@@ -71,8 +73,14 @@ class Remembered(Generic[T]):
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._renew()
+        if hasattr(os, "register_at_fork"):  # the thread that held it is not in a child process
+            os.register_at_fork(after_in_child=self._renew)
         #: With what must not go, for its id to stay its own.
         self._entries: dict[Hashable, tuple[Any, T]] = {}
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
 
     def get(self, func: Any, call: Hashable) -> T | None:
         """Return what was remembered of a call; None if nothing was."""
@@ -86,14 +94,17 @@ class Remembered(Generic[T]):
         if apart is None:
             return
         function, bound = apart
-        while len(entries) >= self._most:
-            entries.pop(next(iter(entries), None), None)
         held = function.__code__, bound, list(_holds(function))
-        entries[_key(function, bound, call)] = held, value
+        key = _key(function, bound, call)
+        with self._lock:
+            while len(entries) >= self._most:
+                del entries[next(iter(entries))]
+            entries[key] = held, value
 
     def clear(self) -> None:
         """Forget all."""
-        self._entries.clear()
+        with self._lock:
+            self._entries.clear()
 
 
 def _key(function: FunctionType, bound: tuple[Any, ...], call: Hashable) -> Hashable:
