@@ -525,3 +525,29 @@ def test_random_programs_are_like_the_loop(seed):
     except Exception:  # it is compared below
         pass
     assert_like_the_loop(func, X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.complex64])
+def test_elements_that_are_wider_than_the_first(dtype):
+    """A list that begins with Python's 0 holds what later turns add, not what is left as an int."""
+
+    def sums(x):
+        total, kept = 0, []
+        for each in x:
+            kept.append(total)
+            total = total + each
+        return np.array(kept)
+
+    def joined(x):
+        total, kept = 0, []
+        for each in x:
+            kept = [*kept, total]
+            total += each
+        return np.array(kept)
+
+    x = (np.random.default_rng(0).normal(size=24) * 5).astype(dtype)
+    for f in (sums, joined):
+        expected, found = f(x), lw.function(f)(x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        np.testing.assert_allclose(lw.vmap(f)(np.stack([x, x]))[1], expected, rtol=1e-5)

@@ -399,7 +399,9 @@ def in_form_of(entry: Any, items: Any, is_held: bool = False) -> Any:
     if type(entry) is Grown and type(items) in (*LISTS, Columns, Grown):
         return as_grown(whole(items), entry.store)
     if type(entry) is Columns and type(items) is Columns:
-        return items.as_elements(entry.element)
+        # What the loop began with may be too narrow for what a turn adds.
+        holds_all = entry.element.joined(items.element) == entry.element
+        return items.as_elements(entry.element) if holds_all else items
     return items
 
 
