@@ -138,6 +138,22 @@ def test_sequences():
     assert_maps(lambda x: fn(math.fsum)(x), ROWS_, rtol=0)
     assert_maps(lambda x: fn(math.fsum)([x[0], 1, fn(int)(x[1])]), ROWS_, rtol=0)
     assert_maps(lambda x: fn(math.fsum)(v for v in x), ROWS_, rtol=0)
+
+
+CANCELLING = np.array([[1e16, 1.0, -1e16, 0.0], [0.1, 0.1, 0.1, -3.0], [1e-30, 1e30, -1e30, 2.0]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: math.fsum(v for v in x),
+        lambda x: math.fsum([v * 2 for v in x]),
+        lambda x: math.fsum(v * 2 for v in x if v > 0),
+        lambda x: math.fsum(x[i] * x[3 - i] for i in range(4)) if x[0] > 1 else math.fsum(x[:2]),
+    ],
+)
+def test_sums_that_are_rounded_once(f):
+    np.testing.assert_array_equal(lw.vmap(f)(CANCELLING), [f(x) for x in CANCELLING])
     assert_maps(lambda x: fn(math.prod)(x), ROWS_)
     assert_maps(lambda x: fn(math.prod)(x, start=2.5), ROWS_)
     assert_maps(lambda x: fn(math.prod)([fn(int)(x[0]), 3]), ROWS_)

@@ -211,6 +211,21 @@ def test_a_map_is_the_plain_loop(f, in_dims, out_dims, plain):
     assert len(plain) == 3
 
 
+def _either_class(x):
+    return (0, {"low": x}) if x < 0 else (x * 2, {"low": 1})
+
+
+def test_a_map_has_the_dtypes_of_its_trace_whichever_way_is_faster(plain, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    x = -np.arange(1.0, 5.0)
+    traced = lw.function(lw.vmap(_either_class))
+    for _ in range(3):
+        for high, given in (traced(x), lw.vmap(_either_class)(x)):
+            assert is_same(high, np.zeros(4))
+            assert is_same(given["low"], x)
+    assert len(plain) == 6
+
+
 def test_a_map_of_which_more_was_asked_is_no_plain_loop(plain):
     x = np.arange(6.0).reshape(3, 2)
     for mapped in (

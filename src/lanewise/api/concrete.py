@@ -26,7 +26,7 @@ from lanewise.api.keys import (
     type_text,
 )
 from lanewise.api.parameters import Parameters
-from lanewise.api.plain import NoBatchError
+from lanewise.api.plain import NoBatchError, conformed
 from lanewise.api.refused import MOST_PASSES, may_run_itself
 from lanewise.api.spec import is_of_shape, spec_of
 from lanewise.api.tracing import Arguments, Output, Recording
@@ -169,14 +169,17 @@ class ConcreteFunction:
             if func is not None and race.limit == math.inf:
                 try:
                     known = [*arrays, *self._reached] if self._reached else arrays
-                    return run_itself(func, arrays, {}, known, positions, race.note)
+                    return self._conformed(
+                        run_itself(func, arrays, {}, known, positions, race.note)
+                    )
                 except NoBatchError:
                     self._settle()
                 return self.run_traced(arrays)
             exceeded = race.note_exceeded
             call = FasterPlain(
-                positions, self._reached, race.note, race.limit, exceeded, self._settle
-            )
+                positions, self._reached, race.note, race.limit, exceeded, self._settle,
+                self._conformed,
+            )  # fmt: skip
             if func is None:
                 raise call
             return call.run(func, arrays, {}, arrays, partial(self.run, arrays, func))
@@ -186,6 +189,11 @@ class ConcreteFunction:
         if race.is_over():
             self._settle()
         return result
+
+    def _conformed(self, result: Any) -> Any:
+        """Return what the function itself gives, in the dtypes of the trace where it is a map."""
+        race = self.race
+        return result if race is None or not race.is_map else conformed(result, race.dtypes)
 
     def _settle(self) -> None:
         """Have all calls run what was traced."""

@@ -62,6 +62,8 @@ _IMPURE = frozenset(
      "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",
      "set_printoptions", "tofile", "vars", "__import__", "__subclasses__")
 )  # fmt: skip
+#: What of these does is an effect of a trace, as `print` is: it happens when that runs, in order.
+_TELLING = frozenset(("logging", "time", "warnings"))
 _IMMUTABLE = frozenset(
     (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.ufunc, object)
 )
@@ -96,7 +98,7 @@ MOST_DATA, MOST_RATHER = 1 << 16, 1 << 22
 
 
 def contained(
-    roots: Sequence[Any], with_data: bool = False, most: int = MOST_DATA
+    roots: Sequence[Any], with_data: bool = False, most: int = MOST_DATA, may_tell: bool = False
 ) -> Unchanged | None:
     """Return what tells whether functions still reach what they reach now; None for other objects.
 
@@ -108,6 +110,8 @@ def contained(
         Whether they may reach small arrays, lists and dicts, and objects of the user's classes.
     most
         How many bytes these may have together, but for arrays that nobody can write to.
+    may_tell
+        Whether they may reach `print`, `logging`, `warnings` and clocks.
 
     Examples
     --------
@@ -119,7 +123,7 @@ def contained(
     >>> contained([lambda path: np.load(path)]) is None
     True
     """
-    walk = _Walk(most if with_data else -1)
+    walk = _Walk(most if with_data else -1, may_tell)
     try:
         for root in roots:
             walk.value(root)
@@ -139,9 +143,9 @@ class _Open(Exception):  # noqa: N818 (nothing went wrong)
 class _Walk:
     """Goes through what functions reach, and notes it in `found`."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, may_tell: bool) -> None:
         self.found = Unchanged()
-        self._room = most
+        self._room, self._may_tell = most, may_tell
         self._seen: set[int] = set()
         #: The modules that are reached, and all attributes that any of the code takes.
         self._modules: dict[int, ModuleType] = {}
@@ -188,7 +192,7 @@ class _Walk:
         elif kind is ModuleType:
             self._module(x)
         elif kind is FunctionType:
-            self._function(x)
+            self._tell() if _is_telling(x) else self._function(x)
         elif kind in (classmethod, staticmethod):
             self.value(x.__func__)
         elif kind is property:
@@ -213,10 +217,17 @@ class _Walk:
                 self.value(part)
         elif getattr(kind, "is_usual", None) is not None and x.is_usual:  # a map
             self.value(x.__wrapped__)
+        elif _is_telling(x):
+            self._tell()
         elif isinstance(x, type) and not _is_of_library(x):
             self._class(x)
         elif not _is_of_library(x):
             self._object(x)
+
+    def _tell(self) -> None:
+        if not self._may_tell:
+            raise _Open
+        self.found.tells = True
 
     def _container(self, x: Any) -> None:
         numbers = Numbers.of(x)
@@ -285,6 +296,8 @@ class _Walk:
             raise _Open
         if _top(module.__name__) == "lanewise":
             raise _Open
+        if _is_telling(module):
+            self._tell()
         self._modules[id(module)] = module
 
     def _function(self, func: FunctionType) -> None:
@@ -319,10 +332,12 @@ class _Walk:
             self.found.names.append((func.__globals__, name, held))
             if held is not MISSING:
                 self.value(held)
+                continue
+            if name == "print":
+                self._tell()
             elif name in _IMPURE or name not in _BUILTINS:
                 raise _Open
-            else:
-                self.found.names.append((_BUILTINS, name, _BUILTINS[name]))
+            self.found.names.append((_BUILTINS, name, _BUILTINS[name]))
 
     def _defaults(self, func: FunctionType) -> None:
         code, options = func.__code__, func.__kwdefaults__
@@ -338,7 +353,19 @@ def _is_named_tuple(kind: type) -> bool:
 def _is_library(module: ModuleType) -> bool:
     """Whether a module is one of a library that computes, and no file of the user's of its name."""
     file = getattr(module, "__file__", None)
-    return _top(module.__name__) in _LIBRARIES and (file is None or _is_own(file))
+    is_known = _top(module.__name__) in _LIBRARIES | _TELLING
+    return is_known and (file is None or _is_own(file))
+
+
+def _is_telling(x: Any) -> bool:
+    """Whether it is `print`, or a module that tells, or a function, class or object of one."""
+    if x is print:
+        return True
+    has_module = isinstance(x, (ModuleType, FunctionType, BuiltinFunctionType, type))
+    owner = x if has_module else type(x)
+    name = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
+    module = sys.modules.get(name or "")
+    return _top(name) in _TELLING and (module is None or _is_library(module))
 
 
 def _is_of_file(func: FunctionType) -> bool:
@@ -412,6 +439,8 @@ def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
                 globals_.add(name)
         elif kind in _ATTRIBUTE:
             attributes.add(name)
+        elif kind == "IMPORT_NAME" and _top(name) in _TELLING:
+            globals_.add("print")  # as telling as that
         elif kind in _FORBIDDEN or (kind == "IMPORT_NAME" and _top(name) not in _LIBRARIES):
             raise _Open
         elif kind == "IMPORT_FROM":

@@ -51,6 +51,8 @@ class FasterPlain(PlainCall):
     no_batch
         Is told that no array holds what examples return, of which the trace says so its way: the
         call is made anew, too.
+    conform
+        Makes what the function returns what the trace does, where that may be of another dtype.
     """
 
     def __init__(
@@ -61,9 +63,11 @@ class FasterPlain(PlainCall):
         limit: float = math.inf,
         exceeded: Callable[[], None] | None = None,
         no_batch: Callable[[], None] | None = None,
+        conform: Callable[[Any], Any] | None = None,
     ) -> None:
         self._positions, self._reached, self._note = positions, reached, note
         self._limit, self._exceeded, self._no_batch = limit, exceeded, no_batch
+        self._conform = conform
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
@@ -79,7 +83,8 @@ class FasterPlain(PlainCall):
             return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
             with limited(self._limit):
-                return run_itself(func, args, kwargs, arrays, self._positions, self._note)
+                result = run_itself(func, args, kwargs, arrays, self._positions, self._note)
+            return result if self._conform is None else self._conform(result)
         except TookTooLong:
             self._exceeded()
         except NoBatchError:
@@ -175,14 +180,16 @@ class Postponed:
         refused: PlainWay | None = None,
     ) -> None:  # fmt: skip
         # What a function changes elsewhere is known when it is traced.
-        is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES and not unchanged.has_data
+        is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
+        # What tells tells twice if the plain loop is given up.
+        is_free = is_small and not (unchanged.has_data or unchanged.tells)
         self._positions = () if is_map else range(len(arrays))  # each example has its own
         #: Tells whether the function depends on the same as it did.
         self.unchanged = unchanged
         #: Whether the function is a map, of which the plain loop may be given up.
         self.is_map = is_map
         #: How long the next attempt to trace the function may take.
-        self.nanoseconds = FIRST if is_small else math.inf
+        self.nanoseconds = FIRST if is_free else math.inf
         self._due, self._spent = 0.0 if refused is None else math.inf, 0.0
         self._refused = refused
         #: Nanoseconds of the quickest call.

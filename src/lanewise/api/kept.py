@@ -16,7 +16,7 @@ from typing import Any
 
 from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.faster import FIRST, PATIENCE, Postponed
-from lanewise.api.plain import NoBatchError, plainly
+from lanewise.api.plain import NoBatchError, conformed, plainly
 from lanewise.api.refused import may_run_itself
 from lanewise.api.remembered import Remembered
 from lanewise.api.unchanged import Unchanged
@@ -74,7 +74,7 @@ class Kept:
             start = perf_counter_ns()
             try:
                 with limited(race.limit), plainly():
-                    result = plain()
+                    result = conformed(plain(), race.dtypes)
             except TookTooLong:
                 race.note_exceeded()
             except NoBatchError:  # the trace says so its way
@@ -132,11 +132,11 @@ def mapped(
     if type(found) is Postponed:
         unchanged = found.unchanged
     elif is_known:
-        unchanged = contained([func], with_data=True, most=MOST_RATHER)
+        unchanged = contained([func], with_data=True, most=MOST_RATHER, may_tell=True)
     if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
     make = partial(_keepable, func, call, unchanged)
-    if not may_run_itself():
+    if unchanged.tells or not may_run_itself():  # a loop that is given up has told already
         return traced(math.inf, make)
     postponed = found if type(found) is Postponed else Postponed((), unchanged, is_map=True)
     try:

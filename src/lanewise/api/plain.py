@@ -245,6 +245,27 @@ class NoBatchError(ValueError):
     """What examples return is not of one structure and shape, so that no array holds it."""
 
 
+def conformed(result: Any, dtypes: Sequence[np.dtype]) -> Any:
+    """Return what the plain loop of a map gives, in the dtypes of the map's trace.
+
+    They differ where data choose the dtype of what an example returns: a trace has that which holds
+    all, whatever the examples of a batch return.
+
+    Raises
+    ------
+    NoBatchError
+        If it cannot be converted.
+    """
+    leaves, structure = _flat(result)
+    if [getattr(x, "dtype", None) for x in leaves] == dtypes or len(leaves) != len(dtypes):
+        return result
+    for x, dtype in zip(leaves, dtypes, strict=True):
+        if not np.can_cast(x.dtype, dtype, "same_kind"):
+            raise NoBatchError(f"it gives {x.dtype}, but its trace {dtype}")
+    pairs = zip(leaves, dtypes, strict=True)
+    return tree.unflatten(_spec(structure), [x.astype(dtype, copy=False) for x, dtype in pairs])
+
+
 def _examples(
     operands: Sequence[Any],
     in_dims: Sequence[int | None],

@@ -35,7 +35,9 @@ def postponable(
         if not func.is_usual:
             return None
         func = func.__wrapped__
-    unchanged = contained([func, *_constants(arguments)], with_data=True)
+    # What no map tells is told while it is traced, unless data are told.
+    roots = [func, *_constants(arguments)]
+    unchanged = contained(roots, with_data=True, may_tell=is_map)
     return None if unchanged is None else Postponed(arguments.arrays, unchanged, is_map)
 
 

@@ -151,7 +151,8 @@ class PlainWay:
         return self._unchanged is not None
 
     def _contained(self) -> Unchanged | None:
-        return contained([self._func, *self._others], with_data=True, most=MOST_RATHER)
+        roots = [self._func, *self._others]
+        return contained(roots, with_data=True, most=MOST_RATHER, may_tell=True)
 
     def _tell(self, code: CodeType, error: BaseException) -> None:
         """Say once of a function that it runs as plain Python."""

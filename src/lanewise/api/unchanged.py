@@ -31,9 +31,12 @@ class Unchanged:
     kept
         What may be changed, with what is in it: `Array`, `Numbers`, `Items`, `Object`, `Slots`,
         `Class`.
+    tells
+        Whether they reach what tells somebody something, or the time.
     """
 
     def __init__(self) -> None:
+        self.tells = False
         self.names: list[tuple[Mapping[str, Any], str, Any]] = []
         self.cells: list[tuple[CellType, Any]] = []
         self.functions: list[tuple[FunctionType, Any, Any, Any]] = []

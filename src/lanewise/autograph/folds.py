@@ -153,7 +153,6 @@ FOLDS: dict[Any, Callable[..., Fold]] = {
     builtins.all: lambda: Running(True, _all),
     builtins.min: lambda **options: Extreme(builtins.min, False, **options),
     builtins.max: lambda **options: Extreme(builtins.max, True, **options),
-    math.fsum: lambda: Running(0.0, operator.add),
     math.prod: lambda *, start=1: Running(start, operator.mul),
 }
 

@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from lanewise.codegen.sizes import is_unknown
 from lanewise.codegen.work import interpreting
 from lanewise.ir.graph import Graph
-from lanewise.ir.types import TOKEN
+from lanewise.ir.types import TOKEN, ArrayType
 from lanewise.ops.control import BRANCHES, LOOPS, while_
 from lanewise.ops.regions import map_
 from lanewise.runtime import buffers
@@ -69,7 +71,7 @@ class Race:
     ) -> None:  # fmt: skip
         self._executable = executable
         self._unchanged = unchanged
-        self._is_map = is_map
+        self.is_map = is_map
         #: Nanoseconds after which the next call of the plain function is given up; after which
         #: one was.
         self.limit, self._exceeded = math.inf, 0.0
@@ -88,6 +90,12 @@ class Race:
         #: Nanoseconds of a call by each way.
         self.traced, self.plain = math.inf, plain
 
+    @cached_property
+    def dtypes(self) -> list[np.dtype]:
+        """Of the results of the trace."""
+        types = [value.type for value in self._executable.graph.outputs]
+        return [type_.dtype for type_ in types if isinstance(type_, ArrayType)]
+
     def is_plain(self, arguments: Sequence[Any]) -> bool:
         """Whether the next call, on some arguments, runs the plain function."""
         if self._unmeasured:
@@ -97,7 +105,7 @@ class Race:
         executable = self._executable
         if executable.native is None and not self._count and executable.whole <= self._exceeded:
             executable.prepare(arguments)  # which tells whether it is compiled at all
-        self.limit = self._limit if self._is_map and self.plain == math.inf else math.inf
+        self.limit = self._limit if self.is_map and self.plain == math.inf else math.inf
         if not (
             self.is_ahead()
             and (self._won > ENOUGH or backend() is None)
@@ -122,7 +130,7 @@ class Race:
             )
         if self._exceeded and self.plain == math.inf:
             return self._exceeded < self._limit
-        if self._is_map and self.plain == math.inf and self._is_cheap_to_try:
+        if self.is_map and self.plain == math.inf and self._is_cheap_to_try:
             return True
         if not is_native and SLOW < executable.whole < math.inf:
             # So much takes a while to plan as well. But a loop over a batch may take far longer.
@@ -153,7 +161,7 @@ class Race:
 
         Estimates take bounds of what the data decide, so they may be far too high.
         """
-        return not self._is_map and self.estimated < LATER * self.traced and not self._has_while
+        return not self.is_map and self.estimated < LATER * self.traced and not self._has_while
 
     @cached_property
     def _has_while(self) -> bool:

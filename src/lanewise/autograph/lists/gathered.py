@@ -9,24 +9,40 @@ from __future__ import annotations
 
 import builtins
 import collections
+import math
 from collections.abc import Callable
 from typing import Any
 
+from lanewise.autograph.calls import fn
 from lanewise.autograph.folds import FOLDS, Fold
+from lanewise.autograph.lists.hooks import given
 from lanewise.autograph.lists.loops import written
 from lanewise.trace.regions import born
 
 
 class Gathered(Fold):
-    """A container that is made empty, and given the elements one after the other."""
+    """A container that is made empty, and given the elements one after the other.
 
-    def __init__(self, empty: Any, put: Callable[[Any, Any], None]) -> None:
+    A function may be called with it in the end.
+    """
+
+    def __init__(
+        self,
+        empty: Any,
+        put: Callable[[Any, Any], None],
+        function: Callable[..., Any] | None = None,
+    ) -> None:
         self.start = born(empty)
-        self._put = put
+        self._put, self._function = put, function
 
     def add(self, total: Any, element: Any) -> Any:
         self._put(total, element)
         return total
+
+    def result(self, total: Any) -> Any:
+        if self._function is None:
+            return total
+        return fn(self._function)(given(self._function, total)[1])
 
 
 def _append(items: Any, element: Any) -> None:
@@ -49,6 +65,8 @@ def _count(counts: Any, element: Any) -> None:
 FOLDS.update(
     {
         builtins.list: lambda: Gathered([], written(_append)),
+        # Its sum is rounded once.
+        math.fsum: lambda: Gathered([], written(_append), math.fsum),
         builtins.set: lambda: Gathered(set(), written(_add)),
         builtins.dict: lambda: Gathered({}, written(_enter)),
         collections.Counter: lambda: Gathered(collections.Counter(), written(_count)),
