@@ -173,7 +173,7 @@ def constants() -> dict[str, tuple[dict[Any, float], Any]]:
     """Return where the constants of what NumPy takes stand: a table for each, and its key there."""
     from lanewise.codegen import work
 
-    single = ("CALL_NS", "VIEW_NS", "NUMBER_NS", "BYTE_NS", "MEMORY_BYTE_NS", "PRODUCT_NS")
+    single = "CALL_NS VIEW_NS NUMBER_NS BYTE_NS MEMORY_BYTE_NS SHARED_BYTE_NS PRODUCT_NS".split()
     found: dict[str, tuple[dict[Any, float], Any]] = {name: (vars(work), name) for name in single}
     for name in ("CALL_NS_OF", "BYTE_NS_OF"):
         table = getattr(work, name)

@@ -10,8 +10,11 @@ import pytest
 import lanewise as lw
 from lanewise.codegen.kernel_cache import kernel_for
 from lanewise.ops.regions import NATIVE
+from lanewise.passes.pipeline import lower
 from lanewise.runtime import dispatch
 from lanewise.runtime.few import Few
+from lanewise.runtime.parts import NATIVE_BYTES
+from lanewise.runtime.peak import peak
 from lanewise.runtime.tiers import Executable
 from support.spreading import count, one_by_one, plainly, recorded
 
@@ -233,6 +236,25 @@ def test_elements_of_large_arrays_are_spread():
     for got, want in zip(few.plan(*arguments), plainly(function, x, c), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, rtol=1e-6 if got.dtype == np.float32 else 1e-13)
+
+
+def products_of_turns(a, xs, b):
+    out = np.zeros((xs.shape[1], len(a)))
+    for i in range(xs.shape[1]):
+        out[i] = ((a * xs[:, i]) @ b).sum(axis=1)
+    return out
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_turns_of_which_values_left_to_numpy_take_much_memory_run_in_parts(size):
+    rng = np.random.default_rng(1)
+    a, xs, b = (rng.normal(size=(size, *shape)) for shape in ((300, 400), (400, 100), (400, 60)))
+    graph, arguments = recorded(products_of_turns, a, xs, b)
+    few = Few(graph)
+    assert peak(lower(few.lowered), {}, lambda op: 0) < NATIVE_BYTES[1] < 100 * a[0].nbytes
+    (found,) = few.plan(*arguments)
+    (wanted,) = plainly(products_of_turns, a, xs, b)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
 
 
 def test_results_share_no_memory():

@@ -262,7 +262,7 @@ STEPS = {
     "batched_loop": _batched_loop,
     "batched_region": _batched_region,
     "bounded": lambda graph: bounded(graph, 0),
-    "direct": lambda graph, most=0: direct(graph, most),
+    "direct": lambda graph, most=0, least=1: direct(graph, most, least),
     "edge": _edge,
     "eliminate_dead": eliminate_dead,
     "fates": _fates,

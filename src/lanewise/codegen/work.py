@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lanewise.ir.dims import DimLike, most_of, symbols
 from lanewise.ir.evaluation import evaluate
@@ -40,9 +40,11 @@ BYTE_NS_OF = {
     Kind.COPY: 0.03,
     Kind.REDUCTION: 0.08,
     Kind.ALONG: 0.08,
+    Kind.CONTRACTION: 0.009,
 }
-#: ... of arrays that take more bytes together than the caches of a core hold.
-CACHE_BYTES, MEMORY_BYTE_NS = 1 << 20, 0.05
+#: ... of arrays that take more bytes together than the caches of a core hold, which threads of BLAS
+#: share.
+CACHE_BYTES, MEMORY_BYTE_NS, SHARED_BYTE_NS = 1 << 20, 0.05, 0.022
 #: Nanoseconds of an operation on numbers in a sum of products.
 PRODUCT_NS = 0.018
 #: Nanoseconds that it takes to write the kernels of a graph: for any, and for each operation.
@@ -62,24 +64,38 @@ def interpreting(graph: Graph, sizes: Mapping[str, int], examples: int = 1) -> f
     after the other.
     """
     with seen(sizes):
-        return _graph(graph, sizes, examples)
+        return _graph(graph, sizes, examples, frozenset())
 
 
-def _graph(graph: Graph, sizes: Mapping[str, int], examples: int) -> float:
-    return sum([_operation(op, sizes, examples) for op in graph.operations])
+def _graph(
+    graph: Graph, sizes: Mapping[str, int], examples: int, given: Collection[Value]
+) -> float:
+    """Return the nanoseconds of a graph, where the `given` inputs are one for all examples."""
+    total, uniform = 0.0, set(given)
+    for op in graph.operations:
+        is_hoisted = not op.has_effect and uniform.issuperset(op.operands)
+        if is_hoisted:
+            uniform.update(op.results)
+        total += _operation(op, sizes, 1 if is_hoisted else examples, uniform)
+    return total
 
 
-def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
+def _operation(
+    op: Operation, sizes: Mapping[str, int], examples: int, uniform: Collection[Value]
+) -> float:
     primitive, params = op.primitive, op.params
     if primitive is map_:
         count = _size(params["size"], sizes)
+        (region,) = op.regions
         if has_own_sizes(op):  # one example after the other
-            return (count * examples or 1) * _graph(op.regions[0], sizes, 1)
-        return _graph(op.regions[0], sizes, examples * count)
+            return (count * examples or 1) * _graph(region, sizes, 1, ())
+        taken = zip(region.inputs, params["in_dims"], strict=True)
+        return _graph(region, sizes, examples * count, [v for v, axis in taken if axis is None])
     if primitive is scan:
-        return _size(params["length"], sizes) * _graph(op.regions[0], sizes, examples)
+        turns = _size(params["length"], sizes)
+        return turns * _graph(op.regions[0], sizes, examples, _shared(op, uniform))
     if primitive is while_ or primitive in BRANCHES:
-        regions = sum([_graph(region, sizes, examples) for region in op.regions])
+        regions = sum([_graph(region, sizes, examples, ()) for region in op.regions])
         nbytes = examples * _nbytes(op.results, sizes) if examples > 1 else 0
         if primitive is while_:  # those that go on are gathered where others leave
             return TURNS * regions + BYTE_NS * nbytes * min(examples, TURNS) / 2
@@ -92,17 +108,26 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     call, moved = CALL_NS_OF.get(kind, CALL_NS), _moved(op)
     if (each := ask(primitive.call_ns, op)) > 0:  # a loop of a library over all examples
         return call + ask(primitive.setup_ns, op) + examples * each
-    elements = examples * max([_count(value, sizes) for value in moved], default=0)
-    if kind is Kind.CONTRACTION:
-        products = examples * ask(primitive.flops, op)
-        return call + max(PRODUCT_NS * products, primitive.numpy_ns * elements)
     if primitive.numpy_ns > 1:
+        elements = examples * max([_count(value, sizes) for value in moved], default=0)
         return call + primitive.numpy_ns * elements
-    nbytes = examples * _nbytes(moved, sizes)
+    once = [value for value in moved if value in uniform]
+    own = [value for value in moved if value not in uniform]
+    nbytes = examples * _nbytes(own, sizes) + _nbytes(once, sizes)
     price = BYTE_NS_OF.get(kind, BYTE_NS)
+    if kind is Kind.CONTRACTION:
+        price = price if nbytes <= CACHE_BYTES else SHARED_BYTE_NS
+        return call + max(PRODUCT_NS * examples * ask(primitive.flops, op), price * nbytes)
     if nbytes > CACHE_BYTES:
         price = max(price, MEMORY_BYTE_NS)
     return call + price * nbytes
+
+
+def _shared(op: Operation, uniform: Collection[Value]) -> list[Value]:
+    """Return the inputs of a loop's body that are one for all examples."""
+    captures = op.params["captures"]
+    pairs = zip(op.regions[0].inputs[:captures], op.operands[:captures], strict=True)
+    return [inner for inner, value in pairs if value in uniform]
 
 
 def _nbytes(values: Sequence[Value], sizes: Mapping[str, int]) -> int:

@@ -47,7 +47,6 @@ class dot_general:
     kind, products = Kind.CONTRACTION, _products
     any_size = True
     repeats = False
-    numpy_ns = 0.07  # BLAS reads a matrix as fast as memory gives it
 
     def alike(op):
         x, y = [value.type.shape for value in op.operands]

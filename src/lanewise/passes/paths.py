@@ -65,12 +65,12 @@ def has_writes(graph: Graph) -> bool:
     return any(op.primitive.takes is not None or op.primitive is where for op in graph.walk())
 
 
-def direct(graph: Graph, most: int) -> Graph:
+def direct(graph: Graph, most: int, least: int = 1) -> Graph:
     """Return the graph with chains of views that are written to as one operation each.
 
-    Arrays of at most so many elements are left as they are.
+    Arrays of at most so many elements, and chains of fewer steps, are left as they are.
     """
-    return _rewritten(graph, most, lambda graph: _Chains(graph).recorded)
+    return _rewritten(graph, most, lambda graph: _Chains(graph, least).recorded)
 
 
 def bounded(graph: Graph, most: int) -> Graph:
@@ -183,9 +183,13 @@ def _bounds_of(graph: Graph) -> Recorder:
 
 
 class _Chains:
-    """What the operations of a graph write, seen from the array at the beginning of each chain."""
+    """What the operations of a graph write, seen from the array at the beginning of each chain.
 
-    def __init__(self, graph: Graph) -> None:
+    Chains of fewer steps than `least` stay as they are.
+    """
+
+    def __init__(self, graph: Graph, least: int) -> None:
+        self.least = least
         self.makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
         self.masks = Masks(graph)
         self.written: dict[Value, _Written] = {}
@@ -198,7 +202,7 @@ class _Chains:
     def recorded(self, op: Operation, values: Mapping[Value, Value]) -> Value | None:
         """Record what an operation writes as one; None where it stays as it is."""
         written = self.written.get(op.results[0])
-        if written is None or not written.path:
+        if written is None or len(written.path) < self.least:
             return None
         ends = written.ends
         numbers, span = ((), None) if ends is None else (ends.recorded(values), ends.axis)

@@ -81,6 +81,7 @@ INTERPRETED = Pipeline(
     Step(inline_left),
     Step(merge_repeated),
     Step(eliminate_dead),
+    Step(direct, ("most", "least")),
     Step(order_by_sizes),
 )
 TIDIED = Pipeline(
@@ -118,7 +119,7 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
     ``report`` is told what became of each operation under a map; see `vectorize`. If `vectorize`
     fails, maps run one example after the other.
     """
-    return INTERPRETED(graph, report=report)
+    return INTERPRETED(graph, report=report, most=0, least=2)
 
 
 def outlined(graph: Graph, into_kernels: Rewrite) -> Graph:

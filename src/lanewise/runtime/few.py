@@ -10,6 +10,7 @@ by what both are estimated to take. The second is made when it is first wanted.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -38,6 +39,7 @@ from lanewise.passes.batches import (
 from lanewise.passes.pipeline import MANY, ONE_BY_ONE, TIDIED, lower, outlined, outlined_in_turn
 from lanewise.runtime.interpret import RUNNERS, MapRunner, Plan, sequential
 from lanewise.runtime.kernels import cost_of, kernel_of
+from lanewise.runtime.parts import NATIVE_BYTES, Parts
 from lanewise.runtime.pool import get_threads
 
 NONE: Mapping[Any, int] = MappingProxyType({})
@@ -68,9 +70,17 @@ class Few:
 
     @cached_property
     def lowered(self) -> Graph:
-        """That with its kernels as native maps."""
+        """That with its kernels as native maps, in parts where much is left to NumPy at once."""
         with seen(self.sizes):
-            return outlined_in_turn(self.in_turn, partial(partition, report=self.left.append))
+            whole = self._outlined(self.in_turn)
+            parts = _in_parts(self.in_turn, whole, self.sizes) if self.left else self.in_turn
+            if parts is self.in_turn:
+                return whole
+            self.left.clear()
+            return self._outlined(parts)
+
+    def _outlined(self, graph: Graph) -> Graph:
+        return outlined_in_turn(graph, partial(partition, report=self.left.append))
 
     @cached_property
     def plan(self) -> Plan:
@@ -170,6 +180,23 @@ def of_chunk(graph: Graph) -> Graph:
 RUNNERS[CHUNKED] = MapRunner(
     lambda op, given, make: sequential(op, make, lambda graph: lower(of_chunk(graph)))
 )
+
+
+def _in_parts(graph: Graph, whole: Graph, sizes: Mapping[str, int]) -> Graph:
+    """Return what `ONE_BY_ONE` gave with maps in chunks, where all their turns take much memory.
+
+    The `whole` is the same with its kernels.
+    """
+    if not any(map(is_in_turn, graph.operations)):
+        return Parts(graph, Plan(lower(whole)), Plan, NATIVE_BYTES).graph_for(sizes)
+    operations = [
+        op.with_regions((_in_parts(op.regions[0], made.regions[0], sizes),))
+        if is_in_turn(op)
+        else op
+        for op, made in zip(graph.operations, whole.operations, strict=True)
+    ]
+    is_same = all(map(operator.is_, operations, graph.operations))
+    return graph if is_same else Graph(graph.inputs, operations, graph.outputs)
 
 
 # --- estimates ------------------------------------------------------------------------------------
