@@ -11,7 +11,7 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.facts import usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.peak import peak, size_in_bytes
+from lanewise.runtime.parts import peak, size_in_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from lanewise.ops.registry import Absent
 from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.peak import chunk_of
+from lanewise.runtime.parts import chunk_of
 
 few = late("lanewise.runtime.few")
 

@@ -8,7 +8,7 @@ so what it needs from outside stands among the operands of the operation that ho
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -175,7 +175,7 @@ class Operation:
 class Graph:
     """Inputs, operations in order, and outputs. Never changed after it is built."""
 
-    __slots__ = ("_key", "inputs", "operations", "outputs")
+    __slots__ = ("_key", "_makers", "inputs", "operations", "outputs")
 
     def __init__(
         self, inputs: Sequence[Value], operations: Sequence[Operation], outputs: Sequence[Value]
@@ -184,6 +184,14 @@ class Graph:
         self.operations = tuple(operations)
         self.outputs = tuple(outputs)
         self._key: Hashable = None
+        self._makers: dict[Value, Operation] | None = None
+
+    @property
+    def makers(self) -> Mapping[Value, Operation]:
+        """By values, the operations that give them."""
+        if self._makers is None:
+            self._makers = {value: op for op in self.operations for value in op.results}
+        return self._makers
 
     @property
     def key(self) -> Hashable:
@@ -212,6 +220,10 @@ class Graph:
             yield op
             for region in op.regions:
                 yield from region.walk()
+
+    def changed(self, change: Callable[[Operation], Operation]) -> Graph:
+        """Return the graph with others, which give the same values, in the place of operations."""
+        return Graph(self.inputs, list(map(change, self.operations)), self.outputs)
 
     @property
     def defines(self) -> frozenset[str]:
@@ -308,6 +320,19 @@ class Builder:
 
     def finish(self, outputs: Sequence[Value]) -> Graph:
         return Graph(self.inputs, self.operations, outputs)
+
+
+def recorded(
+    types: Iterable[Type],
+    rule: Callable[..., Sequence[Value]],
+    place: Place | None = None,
+) -> Graph:
+    """Return the graph of what a function records of inputs of some types, and gives."""
+    builder = Builder()
+    builder.location = place
+    inputs = [builder.input(type_) for type_ in types]
+    with building(builder):
+        return builder.finish(rule(*inputs))
 
 
 _state = threading.local()

@@ -28,8 +28,7 @@ def forwarded(graph: Graph) -> Graph:
 
     The graph, of which all outputs are needed, is one that `direct` gave.
     """
-    regions = [op.map_regions(forwarded) for op in graph.operations]
-    graph = merge_repeated(Graph(graph.inputs, regions, graph.outputs))
+    graph = merge_repeated(graph.changed(lambda op: op.map_regions(forwarded)))
     found = merge_repeated(eliminate_dead(_read(graph)))
     found = eliminate_dead(_under_masks(eliminate_dead(_overwritten(found))))
     return found if _checked(graph) <= _checked(found) else graph

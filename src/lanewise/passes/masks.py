@@ -34,9 +34,8 @@ _INTP = np.dtype(np.intp)
 
 def under_masks(graph: Graph) -> Graph:
     """Return the graph with sums and writes of what masks choose taken of whole arrays."""
-    operations = [op.map_regions(under_masks) for op in graph.operations]
-    graph = Graph(graph.inputs, operations, graph.outputs)
-    for size in [op.params["size"] for op in operations if op.primitive.is_definition]:
+    graph = graph.changed(lambda op: op.map_regions(under_masks))
+    for size in [op.params["size"] for op in graph.operations if op.primitive.is_definition]:
         part = _Part.of(graph, size)
         graph = graph if part is None else part.whole()
     return graph

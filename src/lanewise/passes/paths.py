@@ -109,7 +109,7 @@ class Masks:
     """Which masks of a graph let through what lies between two numbers."""
 
     def __init__(self, graph: Graph) -> None:
-        self._makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+        self._makers = graph.makers
         self._known: dict[Value, Ends] = {}
         for op in graph.operations:
             found = self._ends(op)
@@ -186,7 +186,7 @@ class _Chains:
     """What the operations of a graph write, seen from the array at the beginning of each chain."""
 
     def __init__(self, graph: Graph) -> None:
-        self.makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+        self.makers = graph.makers
         self.masks = Masks(graph)
         self.written: dict[Value, _Written] = {}
         for op in graph.operations:

@@ -140,8 +140,7 @@ def outlined_in_turn(graph: Graph, into_kernels: Rewrite) -> Graph:
 def _outlined_within(
     graph: Graph, into_kernels: Rewrite, which: Callable[[Operation], bool]
 ) -> Graph:
-    operations = [
-        op.map_regions(lambda region: outlined(region, into_kernels)) if which(op) else op
-        for op in graph.operations
-    ]
-    return Graph(graph.inputs, operations, graph.outputs)
+    def within(op: Operation) -> Operation:
+        return op.map_regions(lambda region: outlined(region, into_kernels)) if which(op) else op
+
+    return graph.changed(within)

@@ -39,7 +39,7 @@ def as_maps(graph: Graph) -> Graph:
         return graph
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
-    makers = {result: op for op in graph.operations for result in op.results}
+    makers = graph.makers
     needed = set(graph.outputs)  # what is taken by another stage than made it
     for op in graph.operations:
         needed.update([v for v in op.operands if v in makers and stages[makers[v]] != stages[op]])

@@ -82,7 +82,7 @@ def in_turn(graph: Graph) -> Graph:
     NotImplementedError
         If host code takes whole batches, which it would not get then.
     """
-    return Graph(graph.inputs, [_in_turn(op) for op in graph.operations], graph.outputs)
+    return graph.changed(_in_turn)
 
 
 def _in_turn(op: Operation) -> Operation:
