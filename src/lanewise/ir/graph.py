@@ -160,6 +160,16 @@ class Operation:
         """Return the same operation with what becomes of its regions; itself if it has none."""
         return self.with_regions(tuple(map(change, self.regions))) if self.regions else self
 
+    def walk(self) -> Iterator[Operation]:
+        """Give the operation, and those in its regions, each before those in its own."""
+        yield self
+        for region in self.regions:
+            yield from region.walk()
+
+    def alone(self) -> Graph:
+        """Return a graph of this operation alone, with an input for each of its operands."""
+        return Graph(tuple(dict.fromkeys(self.operands)), (self,), self.results)
+
     @property
     def has_effect(self) -> bool:
         return any(isinstance(value.type, TokenType) for value in self.results)
@@ -217,13 +227,24 @@ class Graph:
     def walk(self) -> Iterator[Operation]:
         """Give all operations, each before those in its regions."""
         for op in self.operations:
-            yield op
-            for region in op.regions:
-                yield from region.walk()
+            yield from op.walk()
 
-    def changed(self, change: Callable[[Operation], Operation]) -> Graph:
-        """Return the graph with others, which give the same values, in the place of operations."""
-        return Graph(self.inputs, list(map(change, self.operations)), self.outputs)
+    def changed(self, rule: Callable[[Operation], Operation | Sequence[Value]]) -> Graph:
+        """Return the graph of the same values with what a rule puts in the place of operations.
+
+        The rule is told an operation on what its operands have become, and gives one that gives the
+        same values, or values that are there already and stand for the results.
+        """
+        instead: dict[Value, Value] = {}
+        kept: list[Operation] = []
+        for op in self.operations:
+            operands = tuple([instead.get(value, value) for value in op.operands])
+            found = rule(op if operands == op.operands else op.with_operands(operands))
+            if isinstance(found, Operation):
+                kept.append(found)
+            else:
+                instead.update(zip(op.results, found, strict=True))
+        return Graph(self.inputs, kept, [instead.get(value, value) for value in self.outputs])
 
     @property
     def defines(self) -> frozenset[str]:

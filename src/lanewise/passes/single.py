@@ -113,9 +113,9 @@ def _is_gathered(op: Operation, known: Set[str]) -> bool:
     """Whether an operation is put into a map of one example."""
     if op.primitive.is_definition or (op.must_run and op.has_effect):
         return False
-    alone = Graph((), [op], ())
-    values = [value for inner in alone.walk() for value in (*inner.operands, *inner.results)]
+    values = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
     is_of_arrays = all([isinstance(value.type, ArrayType) for value in values])
+    alone = op.alone()
     return is_of_arrays and not count_maps(alone) and unknown_sizes(alone) <= known
 
 

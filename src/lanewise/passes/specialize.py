@@ -199,7 +199,7 @@ def symbols_of_values(values: Sequence[Value]) -> frozenset[str]:
 
 def all_symbols_of(op: Operation) -> frozenset[str]:
     """Return the symbols in an operation and in its regions."""
-    return frozenset().union(*map(symbols_of, Graph((), [op], ()).walk()))
+    return frozenset().union(*map(symbols_of, op.walk()))
 
 
 def has_own_sizes(op: Operation) -> bool:

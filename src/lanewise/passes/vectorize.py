@@ -379,7 +379,7 @@ def _push_into_divergent(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -
 
 def _host_call(op: Operation) -> Operation:
     """Return the host call for the sake of which an operation has an effect, else the operation."""
-    calls = [x for x in Graph((), [op], ()).walk() if x.has_effect and not x.regions]
+    calls = [x for x in op.walk() if x.has_effect and not x.regions]
     return calls[0] if calls else op
 
 

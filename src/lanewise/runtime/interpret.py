@@ -168,7 +168,7 @@ class Plan:
             return plan
 
         if op.primitive is not map_:  # control flow nested very deep
-            plan = make(Graph(tuple(dict.fromkeys(op.operands)), [op], op.results))
+            plan = make(op.alone())
             return lambda sizes, *operands: plan.step(
                 sizes, *dict(zip(op.operands, operands, strict=True)).values()
             )

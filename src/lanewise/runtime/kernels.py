@@ -82,7 +82,7 @@ def _made(kernel: Kernel, op: Operation) -> Code:
     except MemoryError as error:
         raise NotCompiled(NO_MEMORY, op) from error
     except Exception as error:
-        if not survives(error, "LLVM", Graph((), (op,), ())):
+        if not survives(error, "LLVM", op.alone()):
             raise
         raise NotCompiled(f"{INTERNAL} in LLVM", op) from error
 
