@@ -50,21 +50,10 @@ def _read(graph: Graph) -> Graph:
             if written is not None and target_of(written) == view[1:]:
                 return written.operands[1:2]
             views[op.results[0]] = view
-        elif op.primitive is update_view and _is_there(op, views, makers.get(op.operands[0])):
-            return op.operands[:1]
         makers.update(dict.fromkeys(op.results, op))
         return op
 
     return graph.changed(rule)
-
-
-def _is_there(op: Operation, views: dict[Value, View], before: Operation | None) -> bool:
-    """Whether what an operation writes to an array is what that holds there already."""
-    target, values, *_ = op.operands
-    view = views.get(values)
-    if view is not None and view[0] is target and view[1:] == target_of(op):
-        return True
-    return before is not None and _is_same_place(before, op) and before.operands[1] is values
 
 
 def _is_same_place(before: Operation, op: Operation) -> bool:
