@@ -134,12 +134,6 @@ class Masks:
 
     def _ends(self, op: Operation) -> Ends | None:
         ufunc = op.primitive.ufunc
-        if op.primitive is reshape:
-            known = self._known.get(op.operands[0])
-            if known is None or not is_by_ones(op):
-                return None
-            axes = [axis for axis, n in enumerate(op.results[0].type.shape) if n != 1]
-            return replace(known, axis=axes[0]) if len(axes) == 1 else None
         if ufunc is np.logical_and:
             a, b = (self._known.get(value) for value in op.operands)
             if a is None or b is None or (a.axis, a.size) != (b.axis, b.size):

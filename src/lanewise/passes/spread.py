@@ -186,8 +186,6 @@ class _Loop:
                 continue
             if not isinstance(kind, Part) or kind.rest != ("carry", carry):
                 raise Dependent
-            if kind.cell is None and ("cell", carry) not in self.turns.frame.taken:
-                continue
             moving = [
                 key for key in self.turns.cells[carry].values() if key[0] == "turn" and key[1]
             ]

@@ -54,8 +54,6 @@ MOST = 2**62
 MOST_SYMBOL = 2**48
 #: The number of the turn.
 _TURN = Dim.symbol("%turn")
-#: Constants of at most so many elements are written into the turns that need them.
-FEW = 64
 
 
 class Turns:
@@ -131,12 +129,9 @@ class Turns:
         return [Own(value) for value in frame.builder.emit(primitive, operands, params, op.regions)]
 
     def _constant(self, frame: Frame, op: Operation) -> Kind:
-        type_ = op.params["type"]
-        if type_ is INTEGER:
+        if op.params["type"] is INTEGER:
             return Turn(0, int(op.primitive.numpy(**op.params)))
-        if type_.nbytes <= FEW * type_.dtype.itemsize:
-            return Own(frame.builder.emit(constant, (), op.params)[0])
-        return Same(self.outside.emit(constant, (), op.params)[0])
+        return Own(frame.builder.emit(constant, (), op.params)[0])
 
     def _may_hoist(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> bool:
         """Whether an operation may run once, before the loop, though no turn might come to it."""
