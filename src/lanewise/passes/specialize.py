@@ -6,9 +6,9 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,11 @@ def bounded_for(graph: Graph, sizes: Mapping[str, int]) -> Graph:
             known = bounds(names.get(name, 0))[1] or 0
             names[name] = Dim.bounded(name, max(end, known))
     return specialized(graph, names) if names else graph
+
+
+def fresh(name: str, taken: Collection[str]) -> Dim:
+    """Return a symbol of a name like this, which is not among others."""
+    return Dim.symbol(next(n for i in count() if (n := f"{name}{i or ''}") not in taken))
 
 
 def defined_sizes(graph: Graph) -> frozenset[str]:

@@ -24,8 +24,7 @@ from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value, current_builder, recorded
 from lanewise.ops.control import BRANCHES, cond, while_
-from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
-from lanewise.passes.pipeline import DIVERGED
+from lanewise.passes.pipeline import DIVERGED, batched_loop, batched_region, fresh_symbol
 from lanewise.runtime.binding import bind
 from lanewise.runtime.expressions import is_scalar
 from lanewise.runtime.owning import is_own, own

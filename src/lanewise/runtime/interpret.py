@@ -8,14 +8,12 @@ read off the arguments at each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import count
 from types import FunctionType, MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lanewise.errors import annotate, at
-from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import PLAN
@@ -24,6 +22,7 @@ from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, map_
 from lanewise.passes.lanes import map_alone
 from lanewise.passes.pipeline import RECORDED, lower
+from lanewise.passes.specialize import fresh
 from lanewise.passes.survive import survives
 from lanewise.runtime.binding import bind, sizes_of
 from lanewise.runtime.clock import Clock
@@ -296,7 +295,7 @@ def chunked_graph(op: Operation, in_dims: Sequence[int | None] = ()) -> Graph:
     """
     taken = symbols_in(tuple([operand.type for operand in op.operands]))
     # A chunked map inside another one's chunk has a size of its own.
-    size = Dim.symbol(next(n for i in count() if (n := f"chunk{i or ''}") not in taken))
+    size = fresh("chunk", taken)
     axes = tuple(in_dims or op.params["in_dims"])
     changed = {"size": size, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
     return map_alone(op.regions[0], {**op.params, **changed})
