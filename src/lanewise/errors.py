@@ -10,6 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+from lanewise.ir.dims import Undecided
 from lanewise.ir.location import Location, Place, _is_own, is_of_lanewise
 
 
@@ -269,7 +270,7 @@ class InvalidGraphError(RuntimeError):
 
 
 #: What Lanewise raises of its own accord, where plain Python would raise something else or nothing.
-REFUSALS = (ConcretizationError, LeakedTensorError, UnsupportedError, InvalidGraphError)
+REFUSALS = (ConcretizationError, LeakedTensorError, UnsupportedError, InvalidGraphError, Undecided)
 
 
 def annotate(error: BaseException, note: str) -> None:

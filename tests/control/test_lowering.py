@@ -15,8 +15,7 @@ from lanewise.ir.verify import verify
 from lanewise.ops.control import while_
 from lanewise.ops.regions import DIVERGENT
 from lanewise.ops.registry import REGISTRY
-from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
-from lanewise.passes.pipeline import lower
+from lanewise.passes.pipeline import batched_loop, batched_region, fresh_symbol, lower
 from lanewise.passes.simplify import eliminate_dead
 from lanewise.passes.vectorize import vectorize
 from lanewise.runtime import reference as meaning

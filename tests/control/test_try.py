@@ -801,3 +801,108 @@ def test_a_class_is_raised_where_the_handler_stands():
         return y
 
     assert_like_the_loop(f, np.array([1.0, 2.0]))
+
+
+# --- lengths that are data ------------------------------------------------------------------------
+
+
+def masked_sum(x):
+    try:
+        s = (x[x > 0] * 2.0).sum()
+    except (TypeError, ValueError):
+        s = -1.0
+    return s
+
+
+def gathered_mean(x):
+    try:
+        return x[np.where(x > 0)[0]].mean()
+    except NameError:
+        return -5.0
+
+
+def after_all(x):
+    try:
+        s = np.sin(x[x > 1]).sum()
+    finally:
+        most = x.max()
+    return s + most
+
+
+def greatest(x):
+    try:
+        return x[np.flatnonzero(x > 3)].max()
+    except ValueError:  # of no numbers
+        return -8.0
+
+
+def out_of_range(x):
+    i = np.where(x > 1)[0] + 1
+    try:
+        return x[i].sum()
+    except IndexError:
+        return -9.0
+
+
+def written(x):
+    y = x.copy()
+    try:
+        y[x > 1] = x[x > 1] * 2
+        y[np.where(x < 0)[0]] = 0
+    except TypeError:
+        y[:] = -1
+    return y
+
+
+def only_one(x):
+    try:
+        if x[x > 1]:
+            return 1.0
+    except ValueError:  # of none, or of several
+        return -1.0
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    "f", [masked_sum, gathered_mean, after_all, greatest, out_of_range, written, only_one]
+)
+def test_lengths_that_are_data(f):
+    xs = np.array([[1.0, 0.0, -1.0], [3.0, 4.0, 0.0], [8.0, 0.0, 9.0], [0.0, 2.0, 0.0]])
+    assert_like_the_loop(f, xs)
+
+
+def by_the_least(x):
+    i = np.where(x == x.min())[0]
+    if x[i] > 1:
+        return -1.0
+    return 2.0
+
+
+def of_both(x):
+    i = np.flatnonzero(x > 1)
+    return 1.0 if (x[i] > 3 and x[0] > 0) or not x[1] > 5 else 2.0
+
+
+def halved(x):
+    k = 0
+    while x[np.flatnonzero(x == x.max())] > 1 and k < 10:
+        x = x / 2
+        k += 1
+    return k
+
+
+@pytest.mark.parametrize("f", [by_the_least, of_both, halved])
+def test_truths_of_arrays_of_which_data_say_that_they_hold_one_number(f):
+    assert_like_the_loop(f, np.array([[3.0, 0.0, 1.0], [0.0, 3.0, -2.0], [5.0, 0.5, 9.0]])[:2])
+
+
+@pytest.mark.parametrize(("xs", "told"), [([3.0, 3.0], "more than one"), ([0.0, 0.0], "empty")])
+def test_truths_of_other_arrays(xs, told):
+    def f(x):
+        return 1.0 if x[x > 1] else 2.0
+
+    with pytest.raises(ValueError, match=told):
+        f(np.array(xs))
+    for made in (lw.vmap(f), lw.function(lw.vmap(f))):
+        with pytest.raises(ValueError, match=told):
+            made(np.array([[0.0, 2.0], xs]))

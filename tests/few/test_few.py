@@ -13,8 +13,7 @@ from lanewise.ops.regions import NATIVE
 from lanewise.passes.pipeline import lower
 from lanewise.runtime import dispatch
 from lanewise.runtime.few import Few
-from lanewise.runtime.parts import NATIVE_BYTES
-from lanewise.runtime.peak import peak
+from lanewise.runtime.parts import NATIVE_BYTES, peak
 from lanewise.runtime.tiers import Executable
 from support.spreading import count, one_by_one, plainly, recorded
 

@@ -7,7 +7,7 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import loops, reductions
-from lanewise.passes import rowwise, single, spread, turns
+from lanewise.passes import rowwise, single, spread
 from lanewise.runtime import buffers, launch, mend
 
 #: Sizes of arrays, or of loops: where one strategy ends and another one begins.
@@ -15,7 +15,6 @@ ELEMENTS = {
     "one lane, or more": 1,
     "turns written out": loops.UNROLLED,
     "a map over turns": spread.FEWEST,
-    "examples run in turn": turns.FEW,
     "a run of a sum": reductions.RUN,
     "written out, or in memory": loops.MOST_SHARE,
     "a large array": single.LARGE,
@@ -81,7 +80,7 @@ def assert_like(got, want):
 def test_sizes_of_arrays(name, backend, monkeypatch):
     monkeypatch.setenv("LANEWISE_BACKEND", backend)
     size = ELEMENTS[name]
-    if size in (spread.FEWEST, turns.FEW, single.LARGE):
+    if size in (spread.FEWEST, single.LARGE):
         monkeypatch.setenv("LANEWISE_LANES", "1")  # one vector in flight, or several
     for number, program in enumerate(PROGRAMS):
         # A loop over very many turns takes plain Python long.

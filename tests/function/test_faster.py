@@ -486,7 +486,7 @@ OPEN = [
     lambda x: _model(x), lambda x: _with_list(x), lambda x: lw.vmap(np.sin)(x), lambda x: x + id(x),
     lambda x: _Counting()(x), np.random.rand, lw.function(_scaled), np.vectorize(math.sin),
     lambda x: drawn.normal(x), lambda x: x + stats.norm.rvs(),
-    lambda x: unknown(x), lambda x: x + np.random.default_rng().normal(),  # noqa: F821
+    lambda x: x + np.random.default_rng().normal(),
     lambda x: default_rng(x), lambda x: x + default_rng().random(), lambda x: np.random.random(),
     lambda x: default_rng(None), lambda x: np.random.Generator(x), lambda x: default_rng,
     _with_alias, lambda x: np.random.default_rng(seed=None).random(),

@@ -176,8 +176,27 @@ def by_objects(x):
     return sum(v.is_integer() for v in x.astype(float).astype(object))
 
 
+def counted_in_bins(x):
+    return np.histogram(x, bins=np.max(x).astype(int) + 2)[0].max()
+
+
+def with_a_name_that_nobody_has_defined(x):
+    if len(str(int(x[0]))) > 9:
+        raise NoSuchError  # noqa: F821
+    return x[0]
+
+
+def held_or_none(x):
+    out = [None] * len(x)
+    for i in range(1, len(x)):
+        if x[i] > x[0]:
+            out[i] = len(str(int(x[i])))
+    return len(str(out))
+
+
 PROGRAMS = [
     walked, digits, by_text, grouped, memoized, linked, scored, months, hours, by_objects,
+    counted_in_bins, with_a_name_that_nobody_has_defined, held_or_none,
 ]  # fmt: skip
 #: These reach arrays, lists and objects from outside.
 PROGRAMS += [by_functions, of_a_model, MODEL.predict]

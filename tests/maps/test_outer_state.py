@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import itertools
 from collections import Counter, deque
 
@@ -262,3 +264,55 @@ def test_a_traced_function_keeps_the_arguments_of_the_call_that_is_traced():
     with pytest.raises(lw.UnsupportedError, match=r"keeps a traced value in .*kept\.append"):
         func.get_concrete_function(lw.TensorSpec([3], np.float32), 1)
     assert len(kept) == 5
+
+
+@functools.cache
+def rows_of(n):
+    return [[1.0 if i == j else 0.0 for i in range(n)] for j in range(n)]
+
+
+ROWS = [[1.0, 0.0], [0.0, 1.0]]
+TABLE = {"a": [1.0, 2.0], "b": [3.0, 4.0]}
+
+
+def of_a_cache(x):
+    rows = rows_of(2)
+    if x > 1:
+        rows[0], rows[1] = rows[1], rows[0]
+    return rows
+
+
+def of_a_variable(x):
+    rows = ROWS
+    if x > 1:
+        rows[0], rows[1] = rows[1], rows[0]
+    return rows
+
+
+def within_others(x):
+    TABLE["a"] = [x, x + 1]
+    return {"table": TABLE, "x": x}
+
+
+@pytest.mark.parametrize("f", [of_a_cache, of_a_variable, within_others])
+def test_what_is_returned_may_be_somebody_elses_too(f, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    before = copy.deepcopy((rows_of(2), ROWS, TABLE))
+    with pytest.raises(lw.UnsupportedError, match=r"a (list|dict) is changed|keeps a traced value"):
+        lw.vmap(f)(X) if f is not within_others else lw.function(f)(X)
+    with pytest.raises(lw.UnsupportedError, match="keeps a traced value"):
+        lw.function(f)(X[1])
+    assert (rows_of(2), ROWS, TABLE) == before
+
+
+def test_what_is_returned_is_the_functions_own():
+    def f(x, given):
+        rows = [[1.0, 0.0], [0.0, 1.0]]
+        if x > 1:
+            rows[0], rows[1] = rows[1], rows[0]
+        given[0] = x
+        return rows, given
+
+    rows, given = lw.vmap(f, in_dims=(0, None))(X, [1.0, 2.0])
+    np.testing.assert_array_equal(rows[0][0], [1, 0, 0])
+    np.testing.assert_array_equal(given[0], X)

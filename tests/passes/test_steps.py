@@ -17,7 +17,6 @@ from lanewise.passes.batches import (
     may_spread,
     spread_batches,
 )
-from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.edges import edge, is_total
 from lanewise.passes.elements import over_elements
 from lanewise.passes.fitting import fits
@@ -29,7 +28,7 @@ from lanewise.passes.lanes import isolated, with_axis_first
 from lanewise.passes.masks import under_masks
 from lanewise.passes.order import order_by_sizes
 from lanewise.passes.paths import Masks, bounded, direct
-from lanewise.passes.pipeline import one_by_one
+from lanewise.passes.pipeline import batched_loop, batched_region, fresh_symbol, one_by_one
 from lanewise.passes.points import pointed
 from lanewise.passes.prune import prune, substituted
 from lanewise.passes.reshapes import reshape_late

@@ -19,7 +19,7 @@ from lanewise.runtime.emit import Source, filled_by
 from lanewise.runtime.expressions import array_expression, scalar_expression
 from lanewise.runtime.interpret import Plan
 from lanewise.runtime.memory import Memory, analyze
-from lanewise.runtime.peak import peak
+from lanewise.runtime.parts import peak
 from lanewise.runtime.reference import run
 from support.cases import Case, cases_beside
 from support.steps import assert_means_the_same, check, operations

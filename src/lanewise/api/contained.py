@@ -335,9 +335,10 @@ class _Walk:
                 continue
             if name == "print":
                 self._tell()
-            elif name in _IMPURE or name not in _BUILTINS:
+            elif name in _IMPURE:
                 raise _Open
-            self.found.names.append((_BUILTINS, name, _BUILTINS[name]))
+            # Of a name that nobody has defined: who comes there gets a NameError.
+            self.found.names.append((_BUILTINS, name, _BUILTINS.get(name, MISSING)))
 
     def _defaults(self, func: FunctionType) -> None:
         code, options = func.__code__, func.__kwdefaults__

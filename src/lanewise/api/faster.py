@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
+from types import NoneType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +24,7 @@ from lanewise.trace.limits import TookTooLong, limited
 
 _ndarray = np.ndarray
 _ARRAYS = frozenset((_ndarray,))
+_NUMBERS = NUMBERS | {NoneType}
 
 #: Nanoseconds that the first attempt to trace a function may take.
 FIRST = 500_000_000
@@ -144,12 +146,10 @@ def run_itself(
 def _is_numbers(result: Any) -> bool:
     """Whether a result is numbers alone, or containers of them: then it shares no memory."""
     kind = type(result)
-    if kind in NUMBERS or result is None:
-        return True
     if kind is not list and kind is not tuple and kind is not dict:
-        return isinstance(result, np.generic)
+        return kind in _NUMBERS or isinstance(result, np.generic)
     parts = result.values() if kind is dict else result
-    return NUMBERS.issuperset(map(type, parts)) or all([_is_numbers(part) for part in parts])
+    return _NUMBERS.issuperset(map(type, parts)) or all([_is_numbers(part) for part in parts])
 
 
 def _owned(leaves: list[Any], arrays: Sequence[Any], before: Sequence[tuple[Any, Any]]) -> Any:

@@ -20,11 +20,12 @@ from lanewise.api.results import assign, check_out_dims, last_of, refuse_varying
 from lanewise.autograph.optional import there
 from lanewise.errors import CutOffError, LostWriteWarning, UnsupportedError, at, function_name
 from lanewise.ir.dims import Dim
-from lanewise.ir.graph import Builder, Graph, Value
+from lanewise.ir.graph import Graph, Value
 from lanewise.ir.location import Location
 from lanewise.ir.types import NUMERIC_KINDS, array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.regions import PARALLEL, SEQUENTIAL, example_type, map_
+from lanewise.passes.lanes import map_alone
 from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
@@ -268,7 +269,7 @@ def _run_traced(
         key = (
             None if has_effects else (graph.key, axes, out_mapped, columns, fixed, place, *options)
         )
-        make = partial(program, graph, params)
+        make = partial(map_alone, graph, params)
         made = None
         if (
             kept is not None
@@ -438,18 +439,6 @@ def _assemble(structure: Any, dims: Sequence[int | None], results: list[Any]) ->
         if dim:
             results[index] = np.moveaxis(results[index], 0, dim)
     return results[0] if structure is None else tree.unflatten(structure, results)
-
-
-def program(region: Graph, params: dict[str, Any]) -> Graph:
-    """Return the graph of one map whose operands are the graph's inputs, of any batch size."""
-    builder = Builder()
-    for value, axis in zip(region.inputs, params["in_dims"], strict=True):
-        type = value.type
-        if axis is not None:
-            type = array_type(type.dtype, (*type.shape[:axis], BATCH, *type.shape[axis:]))
-        builder.input(type)
-    results = builder.emit(map_, tuple(builder.inputs), params, (region,))
-    return builder.finish(results)
 
 
 def _record(

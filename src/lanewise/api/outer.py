@@ -14,7 +14,7 @@ import itertools
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -65,6 +65,8 @@ def outer_changes(trace: Watched, result: Any) -> list[Change]:
             home.changes.clear()
     slots = [slot for slot, _ in trace.changes.values() if slot.is_outer]
     inner = {id(container) for container in tree.containers(result)}
+    own = [slot for slot in slots if id(slot.owner) in inner]
+    kept = [slot for slot in own if not trace.has_born(slot.owner) and _is_kept(slot.owner)]
     slots = [slot for slot in slots if id(slot.owner) not in inner]
     old = [trace.changes[slot.key][1] for slot in slots]
     found = _held_elsewhere(slots, old, trace)
@@ -76,7 +78,7 @@ def outer_changes(trace: Watched, result: Any) -> list[Change]:
                 code, _ = trace.lines[slot.key]
                 _known.setdefault(code, set()).add(_instruction(slot, trace))
     changes = []
-    for slot in found:
+    for slot in [*kept, *found]:
         before, after = trace.changes[slot.key][1], slot.get()
         if not (before is after or _is_equal(before, after)):
             changes.append(Change(slot, before, after, trace.lines[slot.key]))
@@ -134,6 +136,16 @@ def _held_elsewhere(slots: Sequence[Slot], old: Sequence[Any], trace: Watched) -
             reached.add(id(owner))
             held += [x for x in _inside(owner) if id(x) in objects]
     return [slot for slot in slots if id(slot.owner) in reached]
+
+
+def _is_kept(container: Any) -> bool:
+    """Whether somebody keeps what a function returns: a variable outside, an object, or a cache."""
+    found = [x for x in gc.get_referrers(container) if not isinstance(x, _PASSING)]
+    return any([not type(x).__module__.startswith("lanewise.") for x in found])
+
+
+#: What has a container for a while, or is a container that has it, which is looked at for itself.
+_PASSING = (FrameType, GeneratorType, tuple, list)
 
 
 def _may_hold(x: Any) -> bool:

@@ -15,13 +15,13 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import CodeType, TracebackType
+from types import CodeType, NoneType, TracebackType
 from typing import Any
 
 import numpy as np
 
 from lanewise.api.contained import MOST_RATHER, contained
-from lanewise.api.plain import NoBatchError, plainly
+from lanewise.api.plain import NUMBERS, NoBatchError, plainly
 from lanewise.api.remembered import Remembered, taken_apart
 from lanewise.api.unchanged import Unchanged
 from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
@@ -36,6 +36,10 @@ from lanewise.trace import tree
 _DEFECTS = (AssertionError, AttributeError, KeyError, NameError, NotImplementedError)
 #: What arrays hold, or are.
 _DATA = (np.ndarray, np.generic, bool, int, float, complex)
+#: Of these all are, and None is no leaf.
+_SURELY = frozenset(
+    [each for each in NUMBERS if each is not int and np.dtype(each).kind in NUMERIC_KINDS]
+) | {NoneType}
 #: What calls were refused, and why: so many are remembered.
 MOST_CALLS = 256
 #: So many calls at most run as they stand after one of which the data are why it was refused, or
@@ -172,8 +176,7 @@ class PlainWay:
         try:
             with plainly(may_repeat=not self._others):
                 result = plain()
-            parts = result if type(result) is tuple else (result,)
-            if not all(map(_is_data, parts)) and not all(map(_is_data, tree.flatten(result)[0])):
+            if not _holds_data(result):
                 raise NoBatchError
         except NoBatchError:
             self._unchanged.put_back()
@@ -190,6 +193,15 @@ class PlainWay:
     def arrays(self) -> Sequence[np.ndarray]:
         """The arrays that the function reaches, beside its arguments."""
         return self.unchanged.arrays
+
+
+def _holds_data(result: Any) -> bool:
+    """Whether all leaves of a result are data."""
+    kind = type(result)
+    if kind in (list, tuple, dict):
+        parts = result.values() if kind is dict else result
+        return _SURELY.issuperset(map(type, parts)) or all(map(_holds_data, parts))
+    return kind in _SURELY or all(map(_is_data, tree.flatten(result)[0]))
 
 
 def _is_data(leaf: Any) -> bool:

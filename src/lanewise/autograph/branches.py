@@ -29,13 +29,13 @@ from lanewise.autograph.optional import asked
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
 from lanewise.autograph.templates import Templates
 from lanewise.autograph.values import stand_in, traced
-from lanewise.errors import REFUSALS, at
+from lanewise.errors import REFUSALS
 from lanewise.ir.graph import Value
 from lanewise.ir.location import here, place_of, user_place
 from lanewise.ops.checks import check
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise
-from lanewise.ops.movement import cast, reshape
+from lanewise.ops.movement import cast
 from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.regions import (
@@ -50,24 +50,20 @@ from lanewise.trace.regions import (
     unwind,
 )
 from lanewise.trace.slots import ContainerSlot, HeldSlot, Slot
+from lanewise.trace.table.checks import of_truth
 from lanewise.trace.tensor import Tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, require_trace, state
 
 
 def truth(tensor: Tensor) -> Value:
     """Return the truth value of a tensor of one element, as a scalar of the current trace."""
-    if tensor.size != 1:
-        raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. "
-            f"Use a.any() or a.all(){at(here())}"
-        )
-    trace = require_trace("a condition")
     if is_optional(tensor):  # None is false
         values = lift(tensor._guard.flag), truth(bare(tensor))
-        return trace.record(elementwise(np.logical_and), values, {"dtype": None})[0]
-    value = read(tensor)
-    if tensor.shape:
-        (value,) = trace.record(reshape, (value,), {"shape": ()})
+        return require_trace("a condition").record(
+            elementwise(np.logical_and), values, {"dtype": None}
+        )[0]
+    value = read(of_truth(tensor))  # which may raise, and end the branch around
+    trace = require_trace("a condition")
     if value.type.dtype != np.dtype(bool):
         (value,) = trace.record(cast, (value,), {"dtype": np.dtype(bool)})
     return value
@@ -76,7 +72,10 @@ def truth(tensor: Tensor) -> Value:
 def _answer(x: Any) -> Any:
     """Return the truth of an object as a number of Python's."""
     tensor = asked(x)
-    return bool(x) if tensor is None else Tensor(require_trace("a test"), truth(tensor), None, bool)
+    if tensor is None:
+        return bool(x)
+    value = truth(tensor)
+    return Tensor(require_trace("a test"), value, None, bool)
 
 
 def not_(x: Any) -> Any:
@@ -84,8 +83,9 @@ def not_(x: Any) -> Any:
     tensor = asked(x)
     if tensor is None:
         return not x
+    value = truth(tensor)
     trace = require_trace("not")
-    (result,) = trace.record(elementwise(np.logical_not), (truth(tensor),), {"dtype": None})
+    (result,) = trace.record(elementwise(np.logical_not), (value,), {"dtype": None})
     return Tensor(trace, result, None, bool)
 
 

@@ -215,9 +215,10 @@ class While:
             return False
         if self._phase is _TEST:
             assert self._region is not None
+            found = None if tensor is None else truth(tensor)
             trace = require_trace("a loop")
-            if tensor is not None:
-                value = Tensor(trace, truth(tensor), None, bool)
+            if found is not None:
+                value = Tensor(trace, found, None, bool)
             answer = answered(self._region, value if tensor is not None else bool(value))
             self._test = lift(answer) if traced(answer) is not None else trace.scalar(answer, _BOOL)
             return False

@@ -24,7 +24,7 @@ from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, is_keyed
 from lanewise.trace.mixed import code_among, note_mixed
 from lanewise.trace.regions import born, note_twins
 from lanewise.trace.scratch import Scratch, is_traced
-from lanewise.trace.table.checks import checked
+from lanewise.trace.table.checks import checked, of_truth
 from lanewise.trace.tensor import Tensor, read, tensor_of, weak
 from lanewise.trace.trace import require_trace
 
@@ -90,10 +90,7 @@ def truth(x: Any) -> Any:
     tensor = traced(x)
     if tensor is None:
         return bool(x)
-    if tensor.size != 1:
-        bool(tensor)  # raises what NumPy raises
-    flat = tensor if not tensor.shape else np.reshape(tensor, ())
-    return weak(flat, bool)
+    return weak(of_truth(tensor), bool)
 
 
 def both(first: Any, second: Callable[[], Any]) -> Any:

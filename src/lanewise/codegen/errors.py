@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lanewise.errors import at
 from lanewise.ir.dims import Undecided
-from lanewise.ir.graph import Graph, Operation
+from lanewise.ir.graph import Operation
 from lanewise.passes.survive import INTERNAL, survives
 
 
@@ -33,7 +33,7 @@ def refusal(error: Exception, op: Operation) -> CannotCompile:
     """
     if isinstance(error, Undecided):
         refused = CannotCompile(f"{op.primitive.name} has to know the sizes")
-    elif survives(error, f"the native form of {op.primitive.name}", Graph((), (op,), ())):
+    elif survives(error, f"the native form of {op.primitive.name}", op.alone()):
         refused = CannotCompile(f"{op.primitive.name}: {INTERNAL} in its native form")
     else:
         raise error

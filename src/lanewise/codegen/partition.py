@@ -243,7 +243,7 @@ class _Split:
 
 def _obstacle(op: Operation) -> tuple[str, Operation] | None:
     """Return why an operation has no native form, if a type in it says so, and where that is."""
-    for inner in Graph((), [op], ()).walk():
+    for inner in op.walk():
         for value in (*inner.operands, *inner.results):
             if not _is_plain(value):
                 return f"{value.type} is not an array of numbers", inner

@@ -29,7 +29,7 @@ def in_order(graph: Graph) -> Sequence[Sequence[Operation]]:
     if not groups:
         return [(op,) for op in graph.operations]
     place = {op: i for i, op in enumerate(graph.operations)}
-    makers = {value: op for op in graph.operations for value in op.results}
+    makers = graph.makers
     found: list[Sequence[Operation]] = []
     written: set[Operation] = set()
 

@@ -11,7 +11,7 @@ from lanewise.ir.graph import Graph, Operation
 from lanewise.ops.facts import usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.pipeline import lower
-from lanewise.runtime.peak import peak, size_in_bytes
+from lanewise.runtime.parts import peak, size_in_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,10 @@ def _is_chunked(op: Operation, sizes: dict[str, int]) -> bool:
 
 def _without_chunks(graph: Graph) -> Graph:
     """Return a recorded graph with its outermost maps in one piece."""
-    operations: list[Operation] = []
-    for op in graph.operations:
-        if op.primitive is map_ and op.params["chunk"] is not None:
-            signature = op.primitive.signature(
-                [value.type for value in op.operands], {**op.params, "chunk": None}, op.regions
-            )
-            op = op.with_operands(op.operands, signature)
-        operations.append(op)
-    return Graph(graph.inputs, operations, graph.outputs)
+
+    def whole(op: Operation) -> Operation:
+        if op.primitive is not map_ or op.params["chunk"] is None:
+            return op
+        return op.with_regions(op.regions, {**op.params, "chunk": None})
+
+    return graph.changed(whole)

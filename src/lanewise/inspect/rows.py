@@ -15,10 +15,9 @@ from lanewise.ops.creation import constant
 from lanewise.ops.facts import Kind, usual_size
 from lanewise.ops.regions import CHUNKED, DIVERGENT, NATIVE, map_
 from lanewise.ops.registry import Absent
-from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
 from lanewise.passes.lanes import BATCHED, DIVERGED, HOISTED, LOOPED
-from lanewise.passes.pipeline import lower
-from lanewise.runtime.peak import chunk_of
+from lanewise.passes.pipeline import batched_loop, batched_region, fresh_symbol, lower
+from lanewise.runtime.parts import chunk_of
 
 few = late("lanewise.runtime.few")
 

@@ -7,8 +7,9 @@ so what it needs from outside stands among the operands of the operation that ho
 
 from __future__ import annotations
 
+import operator
 import threading
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -157,8 +158,19 @@ class Operation:
         return self.with_operands(self.operands, signature)
 
     def map_regions(self, change: Callable[[Graph], Graph]) -> Operation:
-        """Return the same operation with what becomes of its regions; itself if it has none."""
-        return self.with_regions(tuple(map(change, self.regions))) if self.regions else self
+        """Return the same operation with what becomes of its regions; itself if they stay."""
+        regions = tuple(map(change, self.regions))
+        return self if all(map(operator.is_, regions, self.regions)) else self.with_regions(regions)
+
+    def walk(self) -> Iterator[Operation]:
+        """Give the operation, and those in its regions, each before those in its own."""
+        yield self
+        for region in self.regions:
+            yield from region.walk()
+
+    def alone(self) -> Graph:
+        """Return a graph of this operation alone, with an input for each of its operands."""
+        return Graph(tuple(dict.fromkeys(self.operands)), (self,), self.results)
 
     @property
     def has_effect(self) -> bool:
@@ -175,7 +187,7 @@ class Operation:
 class Graph:
     """Inputs, operations in order, and outputs. Never changed after it is built."""
 
-    __slots__ = ("_key", "inputs", "operations", "outputs")
+    __slots__ = ("_key", "_makers", "inputs", "operations", "outputs")
 
     def __init__(
         self, inputs: Sequence[Value], operations: Sequence[Operation], outputs: Sequence[Value]
@@ -184,6 +196,14 @@ class Graph:
         self.operations = tuple(operations)
         self.outputs = tuple(outputs)
         self._key: Hashable = None
+        self._makers: dict[Value, Operation] | None = None
+
+    @property
+    def makers(self) -> Mapping[Value, Operation]:
+        """By values, the operations that give them."""
+        if self._makers is None:
+            self._makers = {value: op for op in self.operations for value in op.results}
+        return self._makers
 
     @property
     def key(self) -> Hashable:
@@ -209,9 +229,24 @@ class Graph:
     def walk(self) -> Iterator[Operation]:
         """Give all operations, each before those in its regions."""
         for op in self.operations:
-            yield op
-            for region in op.regions:
-                yield from region.walk()
+            yield from op.walk()
+
+    def changed(self, rule: Callable[[Operation], Operation | Sequence[Value]]) -> Graph:
+        """Return the graph of the same values with what a rule puts in the place of operations.
+
+        The rule is told an operation on what its operands have become, and gives one that gives the
+        same values, or values that are there already and stand for the results.
+        """
+        instead: dict[Value, Value] = {}
+        kept: list[Operation] = []
+        for op in self.operations:
+            operands = tuple([instead.get(value, value) for value in op.operands])
+            found = rule(op if operands == op.operands else op.with_operands(operands))
+            if isinstance(found, Operation):
+                kept.append(found)
+            else:
+                instead.update(zip(op.results, found, strict=True))
+        return Graph(self.inputs, kept, [instead.get(value, value) for value in self.outputs])
 
     @property
     def defines(self) -> frozenset[str]:
@@ -308,6 +343,19 @@ class Builder:
 
     def finish(self, outputs: Sequence[Value]) -> Graph:
         return Graph(self.inputs, self.operations, outputs)
+
+
+def recorded(
+    types: Iterable[Type],
+    rule: Callable[..., Sequence[Value]],
+    place: Place | None = None,
+) -> Graph:
+    """Return the graph of what a function records of inputs of some types, and gives."""
+    builder = Builder()
+    builder.location = place
+    inputs = [builder.input(type_) for type_ in types]
+    with building(builder):
+        return builder.finish(rule(*inputs))
 
 
 _state = threading.local()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import UnsupportedError
+from lanewise.ir.dims import Dim, product
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.creation import iota
@@ -48,9 +49,12 @@ def _move_axis(value: Value, source: int, count: int, destination: int) -> Value
 def _in_range(index: Any, axis: int, size: Any) -> tuple[Any, IndexError]:
     """Return whether all of an index is in range, and what NumPy raises if not."""
     inside = (index >= -size) & (index < size)
-    first = index
-    if np.size(index) and np.shape(index):
-        first = np.reshape(index, (-1,))[np.argmin(np.reshape(inside, (-1,)))]
+    first, length = index, product(np.shape(index))
+    if np.shape(index) and (isinstance(length, Dim) or length):
+        numbers, are_inside = np.reshape(index, (-1,)), np.reshape(inside, (-1,))
+        if isinstance(length, Dim):  # there may be none
+            numbers, are_inside = np.append(numbers, 0), np.append(are_inside, True)
+        first = numbers[np.argmin(are_inside)]
     message = f"index {first} is out of bounds for axis {axis} with size {size}"
     return np.all(inside), IndexError(message)
 

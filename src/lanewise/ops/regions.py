@@ -88,8 +88,8 @@ def example_type(type: Any, axis: int | None) -> Any:
     return array_type(type.dtype, type.shape[:axis] + type.shape[axis + 1 :])
 
 
-def batched_type(type: Any, size: DimLike) -> ArrayType | TokenType:
-    """Return the type of `size` examples stacked along axis 0; a token stays a token."""
-    if isinstance(type, TokenType):
+def batched_type(type: Any, size: DimLike, axis: int | None = 0) -> ArrayType | TokenType:
+    """Return the type of `size` examples stacked along `axis`; a token stays a token."""
+    if axis is None or isinstance(type, TokenType):
         return type
-    return array_type(type.dtype, (size, *type.shape))
+    return array_type(type.dtype, (*type.shape[:axis], size, *type.shape[axis:]))

@@ -26,14 +26,16 @@ def spread_batches(
     """
     if not may_spread(graph):
         return graph
-    operations = list(graph.operations)
-    for number, op in enumerate(operations):
-        if is_batch(op):
-            region = attempt("spread", op.regions[0], spread, op.params["fastmath"], totals=False)
-            is_spread = count_maps(region) > count_maps(op.regions[0])
-            if is_spread and not runs_in_lanes(region, op.params["in_dims"]):
-                operations[number] = op.with_regions((region,))
-    return Graph(graph.inputs, operations, graph.outputs)
+
+    def spread_in(op: Operation) -> Operation:
+        if not is_batch(op):
+            return op
+        region = attempt("spread", op.regions[0], spread, op.params["fastmath"], totals=False)
+        is_spread = count_maps(region) > count_maps(op.regions[0])
+        is_better = is_spread and not runs_in_lanes(region, op.params["in_dims"])
+        return op.with_regions((region,)) if is_better else op
+
+    return graph.changed(spread_in)
 
 
 def in_chunks(graph: Graph, chunks: Sequence[int]) -> Graph:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lanewise.ir.dims import DimLike, Shape, never_below
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.graph import Graph, Operation, Value, current_builder, recorded
 from lanewise.ops.control import BRANCHES
 from lanewise.ops.facts import Kind, may_fail
 from lanewise.ops.movement import reshape, slice_, update_slice
@@ -38,10 +38,11 @@ def edge(value: Value, axis: int, first: DimLike, last: DimLike) -> Value:
 
 def _edge_of(region: Graph, place: int, axis: int, first: DimLike, last: DimLike) -> Graph:
     """Return a region that gives only the edge of one of its outputs."""
-    with building(Builder()) as builder:
-        inputs = [builder.input(value.type) for value in region.inputs]
-        outputs = builder.inline(region, inputs)
-        return builder.finish([edge(outputs[place], axis, first, last)])
+
+    def rule(*inputs: Value) -> list[Value]:
+        return [edge(current_builder().inline(region, inputs)[place], axis, first, last)]
+
+    return recorded([value.type for value in region.inputs], rule)
 
 
 def along(rank: int, axis: int, part: tuple[DimLike, DimLike, int]) -> tuple[Any, ...]:

@@ -59,7 +59,7 @@ def _in_rows(graph: Graph) -> tuple[Graph, set[Operation]]:
 
     NumPy would go through a stencil's results once more to write them to where they belong.
     """
-    makers = {value: op for op in graph.operations for value in op.results}
+    makers = graph.makers
     found: set[Operation] = set()
     if not any([rowwise.is_inside(op, makers) for op in graph.operations]):
         return graph, found
@@ -95,7 +95,7 @@ class _Split:
 
     def __init__(self, graph: Graph, filled: set[Operation]) -> None:
         self.graph = graph
-        self.makers = {value: op for op in graph.operations for value in op.results}
+        self.makers = graph.makers
         #: For each operation that goes into a map, the others that give its operands' rows.
         self.linked: dict[Operation, list[Operation | None]] = {}
         apart: set[Operation] = set()  # what reads views with gaps, or what is made of that

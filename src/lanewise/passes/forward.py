@@ -9,7 +9,7 @@ results and the same errors: where the check of an index would be lost, it is le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from lanewise.ir.dims import DimLike
 from lanewise.ir.graph import Graph, Operation, Value
@@ -28,8 +28,7 @@ def forwarded(graph: Graph) -> Graph:
 
     The graph, of which all outputs are needed, is one that `direct` gave.
     """
-    regions = [op.map_regions(forwarded) for op in graph.operations]
-    graph = merge_repeated(Graph(graph.inputs, regions, graph.outputs))
+    graph = merge_repeated(graph.changed(lambda op: op.map_regions(forwarded)))
     found = merge_repeated(eliminate_dead(_read(graph)))
     found = eliminate_dead(_under_masks(eliminate_dead(_overwritten(found))))
     return found if _checked(graph) <= _checked(found) else graph
@@ -37,42 +36,24 @@ def forwarded(graph: Graph) -> Graph:
 
 def _read(graph: Graph) -> Graph:
     """Return the graph with what was written where that is read; and of reshapes only the last."""
-    renamed: dict[Value, Value] = {}
     views: dict[Value, View] = {}
     makers: dict[Value, Operation] = {}
-    kept: list[Operation] = []
-    for op in graph.operations:
-        operands = tuple([renamed.get(value, value) for value in op.operands])
-        if op.primitive is reshape and (made := makers.get(operands[0])) is not None:
-            operands = made.operands if made.primitive is reshape else operands
-        if operands != op.operands:
-            op = op.with_operands(operands)
+
+    def rule(op: Operation) -> Operation | Sequence[Value]:
+        if op.primitive is reshape and (made := makers.get(op.operands[0])) is not None:
+            op = op.with_operands(made.operands) if made.primitive is reshape else op
         view = view_through(op, views)
         if view is not None:
             written = makers.get(view[0])
-            if op.primitive is reshape and operands[0].type is op.results[0].type:
-                renamed[op.results[0]] = operands[0]
-                continue
+            if op.primitive is reshape and op.operands[0].type is op.results[0].type:
+                return op.operands
             if written is not None and target_of(written) == view[1:]:
-                renamed[op.results[0]] = written.operands[1]
-                continue
+                return written.operands[1:2]
             views[op.results[0]] = view
-        elif op.primitive is update_view and _is_there(op, views, makers.get(operands[0])):
-            renamed[op.results[0]] = operands[0]
-            continue
-        kept.append(op)
-        if len(op.results) == 1:
-            makers[op.results[0]] = op
-    return Graph(graph.inputs, kept, [renamed.get(value, value) for value in graph.outputs])
+        makers.update(dict.fromkeys(op.results, op))
+        return op
 
-
-def _is_there(op: Operation, views: dict[Value, View], before: Operation | None) -> bool:
-    """Whether what an operation writes to an array is what that holds there already."""
-    target, values, *_ = op.operands
-    view = views.get(values)
-    if view is not None and view[0] is target and view[1:] == target_of(op):
-        return True
-    return before is not None and _is_same_place(before, op) and before.operands[1] is values
+    return graph.changed(rule)
 
 
 def _is_same_place(before: Operation, op: Operation) -> bool:
@@ -86,15 +67,15 @@ def _overwritten(graph: Graph) -> Graph:
     uses = Counter([v for op in graph.operations for v in op.operands])
     uses.update(graph.outputs)
     makers: dict[Value, Operation] = {}
-    kept: list[Operation] = []
-    for op in graph.operations:
-        if op.primitive is update_view:
-            before = makers.get(op.operands[0])
-            if before is not None and _is_same_place(before, op) and uses[op.operands[0]] == 1:
-                op = op.with_operands((before.operands[0], *op.operands[1:]))
-            makers[op.results[0]] = op
-        kept.append(op)
-    return Graph(graph.inputs, kept, graph.outputs)
+
+    def rule(op: Operation) -> Operation:
+        before = makers.get(op.operands[0]) if op.primitive is update_view else None
+        if before is not None and _is_same_place(before, op) and uses[op.operands[0]] == 1:
+            op = op.with_operands((before.operands[0], *op.operands[1:]))
+        makers.update(dict.fromkeys(op.results, op))
+        return op
+
+    return graph.changed(rule)
 
 
 def _under_masks(graph: Graph) -> Graph:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lanewise.ir.dims import Shape, product
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.graph import Graph, Operation, Value, current_builder, recorded
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.control import CONTROL, carry_of, scan
 from lanewise.ops.movement import reshape
@@ -130,18 +130,20 @@ class _Nest:
     def recorded(self, operands: Sequence[Value]) -> list[Value]:
         """Record the map of loops on what the operands have become; return what the loop gives."""
         op, carry, length = self.op, carry_of(self.op), self.op.params["length"]
-        outer, taken = Builder(), []
+        taken: list[tuple[Value, int | None]] = []
         for position, value in enumerate(operands):
             rows, axis = self.taken.get(position), None
             if rows is not None:
                 axis = int(position >= carry.stop)
                 value = shaped(value, (length, *rows) if axis else rows)
             taken.append((value, axis))
-            outer.input(example_type(value.type, axis))
-        outer.location = op._place
-        loop = outer.emit(scan, tuple(outer.inputs), op.params, (self._body(),))
         positions = sorted(self.given)
-        region = outer.finish([loop[position - carry.start] for position in positions])
+
+        def loop(*inputs: Value) -> list[Value]:
+            found = current_builder().emit(scan, inputs, op.params, (self._body(),))
+            return [found[position - carry.start] for position in positions]
+
+        region = recorded([example_type(x.type, axis) for x, axis in taken], loop, op._place)
         params = {**self.map.params, "columns": (), "out_mapped": (True,) * len(positions)}
         results = dict(zip(positions, record_map(region, taken, **params), strict=True))
         others = [i for i in range(carry.start, carry.stop) if i not in results]
@@ -159,21 +161,23 @@ class _Nest:
     def _body(self) -> Graph:
         """Return what an iteration does with one element."""
         (body,) = self.op.regions
-        inner = Builder()
-        values: dict[Value, Value] = {}
-        for position, value in enumerate(body.inputs):
-            rows = self.taken.get(position)
-            type_ = value.type if rows is None else array_type(value.type.dtype, rows[1:])
-            values[value] = inner.input(type_)
-        with building(inner):
+
+        def rule(*inputs: Value) -> list[Value]:
+            inner, values = current_builder(), dict(zip(body.inputs, inputs, strict=True))
             for value, source in self.sources.items():
-                given = values[body.inputs[source]]
+                given = inputs[source]
                 values[value] = given if source in self.taken else shaped(given, value.type.shape)
             for op in self.numbers:
                 inner.copy(op, values)
             made = inner.inline(self.map.regions[0], [values[v] for v in self.map.operands])
-        outputs = [
-            made[self.given[position]] if position in self.given else values[value]
-            for position, value in enumerate(body.outputs, carry_of(self.op).start)
+            return [
+                made[self.given[position]] if position in self.given else values[value]
+                for position, value in enumerate(body.outputs, carry_of(self.op).start)
+            ]
+
+        rows = [self.taken.get(position) for position in range(len(body.inputs))]
+        types = [
+            value.type if shape is None else array_type(value.type.dtype, shape[1:])
+            for value, shape in zip(body.inputs, rows, strict=True)
         ]
-        return inner.finish(outputs)
+        return recorded(types, rule)

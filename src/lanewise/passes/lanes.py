@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder, recorded
 from lanewise.ops.movement import repeat_unmapped, transpose
-from lanewise.ops.regions import map_
+from lanewise.ops.regions import batched_type, map_
 from lanewise.ops.registry import Batch
 from lanewise.ops.shapes import rank_of
 
@@ -78,6 +78,16 @@ def record_map(
     params["in_dims"] = tuple([axis for _, axis in taken])
     operands = tuple([value for value, _ in taken])
     return current_builder().emit(map_, operands, map_.complete(params), (region,))
+
+
+def map_alone(region: Graph, params: Mapping[str, Any]) -> Graph:
+    """Return the graph of one map of a region, whose operands are the graph's inputs."""
+    size, axes = params["size"], params["in_dims"]
+    pairs = zip(region.inputs, axes, strict=True)
+    return recorded(
+        [batched_type(value.type, size, axis) for value, axis in pairs],
+        lambda *inputs: record_map(region, list(zip(inputs, axes, strict=True)), **params),
+    )
 
 
 @dataclass(frozen=True, slots=True)

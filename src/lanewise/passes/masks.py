@@ -20,7 +20,7 @@ from lanewise.ops.creation import dimension, iota
 from lanewise.ops.elementwise import elementwise, where
 from lanewise.ops.facts import ask, is_elementwise, is_quiet, may_fail
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import broadcast_to, cast, reshape, slice_
+from lanewise.ops.movement import cast, reshape, slice_
 from lanewise.ops.reduction import reduce
 from lanewise.ops.searching import flatnonzero
 from lanewise.passes.numbers import neutral, number
@@ -34,9 +34,8 @@ _INTP = np.dtype(np.intp)
 
 def under_masks(graph: Graph) -> Graph:
     """Return the graph with sums and writes of what masks choose taken of whole arrays."""
-    operations = [op.map_regions(under_masks) for op in graph.operations]
-    graph = Graph(graph.inputs, operations, graph.outputs)
-    for size in [op.params["size"] for op in operations if op.primitive.is_definition]:
+    graph = graph.changed(lambda op: op.map_regions(under_masks))
+    for size in [op.params["size"] for op in graph.operations if op.primitive.is_definition]:
         part = _Part.of(graph, size)
         graph = graph if part is None else part.whole()
     return graph
@@ -117,8 +116,6 @@ class _Part:
         pairs = [(value, result) for result in op.results for value in op.operands]
         if not all([self._is_repeated(*pair) for pair in pairs]):
             return False
-        if op.primitive is broadcast_to:
-            return True
         if not is_elementwise(op) or may_fail(op):
             return False
         return ask(op.primitive.instructions, op) <= MOST_INSTRUCTIONS

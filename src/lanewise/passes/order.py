@@ -24,7 +24,6 @@ def order_by_sizes(graph: Graph) -> Graph:
         elif not op.regions and "size" in op.params:
             for name in symbols_of_values(op.results) - symbols_of_values(op.operands) - known:
                 makers.setdefault(name, op)
-    of_value = {value: op for op in graph.operations for value in op.results}
     done: dict[Operation, None] = {}
 
     # What is needed is placed first; without recursion, as chains are long.
@@ -32,7 +31,7 @@ def order_by_sizes(graph: Graph) -> Graph:
     while stack:
         assert len(stack) <= 2 * len(graph.operations) ** 2, "a size depends on arrays that have it"
         last = stack[-1]
-        needed = [of_value[value] for value in last.operands if value in of_value]
+        needed = [graph.makers[value] for value in last.operands if value in graph.makers]
         needed += [makers[name] for name in symbols_of(last) if name in makers]
         missing = [other for other in needed if other not in done and other is not last]
         if missing and last not in done:

@@ -9,6 +9,7 @@ with an n that is data, become ends: loops over what they let through run betwee
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from lanewise.ir.dims import Dim
-from lanewise.ir.graph import Graph, Operation, Value
+from lanewise.ir.graph import Builder, Graph, Operation, Value, building
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.creation import iota, literal
 from lanewise.ops.elementwise import where
@@ -81,18 +82,31 @@ def bounded(graph: Graph, most: int) -> Graph:
     return _rewritten(graph, most, _bounds_of)
 
 
+class _Itself(dict[Value, Value]):
+    """Values by what they were."""
+
+    def __missing__(self, value: Value) -> Value:
+        return value
+
+
 def _rewritten(graph: Graph, most: int, recorder: Callable[[Graph], Recorder]) -> Graph:
     """Return the graph with large arrays as a recorder for it records them, where it does."""
-    recorded = recorder(graph)
-
-    def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
-        op, found = op.map_regions(lambda region: _rewritten(region, most, recorder)), None
+    recorded, same, builder = recorder(graph), _Itself(), Builder()
+    for op in graph.operations:
+        now, found = op.map_regions(lambda region: _rewritten(region, most, recorder)), None
         # What is written may be of an unknown size: then it is not kept in registers either.
         if len(op.results) == 1 and max(map(_count, (*op.operands, *op.results))) > most:
-            found = recorded(op, values)
-        return op if found is None else [found]
-
-    return eliminate_dead(graph.rewritten(rule))
+            builder.location = op._place
+            with building(builder):
+                found = recorded(now, same)
+        if found is not None:  # by the last operation that was recorded
+            made = builder.operations.pop()
+            assert made.results == (found,)
+            now = made.with_operands(made.operands, results=op.results)
+        builder.operations.append(now)
+    if all(map(operator.is_, builder.operations, graph.operations)):
+        return graph
+    return eliminate_dead(Graph(graph.inputs, builder.operations, graph.outputs))
 
 
 def _count(value: Value) -> int:
@@ -109,7 +123,7 @@ class Masks:
     """Which masks of a graph let through what lies between two numbers."""
 
     def __init__(self, graph: Graph) -> None:
-        self._makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+        self._makers = graph.makers
         self._known: dict[Value, Ends] = {}
         for op in graph.operations:
             found = self._ends(op)
@@ -134,12 +148,6 @@ class Masks:
 
     def _ends(self, op: Operation) -> Ends | None:
         ufunc = op.primitive.ufunc
-        if op.primitive is reshape:
-            known = self._known.get(op.operands[0])
-            if known is None or not is_by_ones(op):
-                return None
-            axes = [axis for axis, n in enumerate(op.results[0].type.shape) if n != 1]
-            return replace(known, axis=axes[0]) if len(axes) == 1 else None
         if ufunc is np.logical_and:
             a, b = (self._known.get(value) for value in op.operands)
             if a is None or b is None or (a.axis, a.size) != (b.axis, b.size):
@@ -190,7 +198,7 @@ class _Chains:
 
     def __init__(self, graph: Graph, least: int) -> None:
         self.least = least
-        self.makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
+        self.makers = graph.makers
         self.masks = Masks(graph)
         self.written: dict[Value, _Written] = {}
         for op in graph.operations:

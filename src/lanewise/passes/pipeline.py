@@ -23,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ops.control import CONTROL
+from lanewise.ops.control import CONTROL, carry_of
 from lanewise.ops.regions import SEQUENTIAL
 from lanewise.passes.batches import count_maps, is_batch, is_in_turn, spread_batches
 from lanewise.passes.elements import over_elements
@@ -39,9 +40,10 @@ from lanewise.passes.reshapes import reshape_late
 from lanewise.passes.scalar_replacement import scalar_replaced
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
 from lanewise.passes.single import as_maps
+from lanewise.passes.specialize import fresh, symbols_of, symbols_of_values
 from lanewise.passes.spread import spread
 from lanewise.passes.steps import Pipeline, Step
-from lanewise.passes.vectorize import in_turn, vectorize
+from lanewise.passes.vectorize import Mapper, in_turn, settled, vectorize
 from lanewise.passes.written_parts import write_parts
 
 #: Makes another graph of one.
@@ -122,6 +124,49 @@ def lower(graph: Graph, report: Report | None = None) -> Graph:
     return INTERPRETED(graph, report=report, most=0, least=2)
 
 
+def batched_region(
+    region: Graph,
+    mapped: Sequence[bool],
+    size: DimLike,
+    fallback: bool,
+    report: Report | None = None,
+) -> tuple[Graph, tuple[bool, ...]]:
+    """Return a region of a divergent map over `size` examples, and which of its outputs vary.
+
+    The map keeps it as it is for one example; how many run together is known when they run.
+
+    ``mapped`` says which of its inputs have the batch as axis 0. For ``size`` see `fresh_symbol`.
+    ``fallback`` says whether an operation without batching rule may run one example at a time;
+    ``report`` is told what became of each operation.
+    """
+    opened = Mapper(size, fallback, report).region(vectorize(region), mapped)
+    return DIVERGED(opened.finish()), opened.mapped
+
+
+def batched_loop(
+    op: Operation,
+    mapped: Sequence[bool],
+    size: DimLike,
+    fallback: bool,
+    report: Report | None = None,
+) -> tuple[Graph, Graph, tuple[bool, ...]]:
+    """Return the test and the body of a `while` over `size` examples, which turn in lockstep.
+
+    ``mapped`` says which operands (captures, then carry) have the batch as axis 0; what is returned
+    last, which inputs of the regions: of the carry also what varies after some turns.
+    """
+    test, body = [vectorize(region) for region in op.regions]
+    mapper = Mapper(size, fallback, report)
+    turn, taken = settled(mapper, body, mapped, carry_of(op))
+    question = mapper.region(test, taken).finish()
+    return DIVERGED(question), DIVERGED(turn.finish(taken[carry_of(op)])), tuple(taken)
+
+
+def fresh_symbol(graph: Graph) -> Dim:
+    """Return a dimension that no type or parameter in a graph or its regions depends on."""
+    return fresh("live", symbols_of_values(graph.inputs).union(*map(symbols_of, graph.walk())))
+
+
 def outlined(graph: Graph, into_kernels: Rewrite) -> Graph:
     """Return a graph with kernels for its maps, also within control flow, and for the rest."""
 
@@ -141,8 +186,7 @@ def outlined_in_turn(graph: Graph, into_kernels: Rewrite) -> Graph:
 def _outlined_within(
     graph: Graph, into_kernels: Rewrite, which: Callable[[Operation], bool]
 ) -> Graph:
-    operations = [
-        op.map_regions(lambda region: outlined(region, into_kernels)) if which(op) else op
-        for op in graph.operations
-    ]
-    return Graph(graph.inputs, operations, graph.outputs)
+    def within(op: Operation) -> Operation:
+        return op.map_regions(lambda region: outlined(region, into_kernels)) if which(op) else op
+
+    return graph.changed(within)

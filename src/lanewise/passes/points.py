@@ -7,7 +7,7 @@ places which are data have, so that one rule sees all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lanewise.ir.dims import Shape
 from lanewise.ir.graph import Graph, Operation, Value
@@ -19,17 +19,16 @@ from lanewise.passes.numbers import integer
 
 def pointed(graph: Graph) -> Graph:
     """Return the graph with slices of one place as indices, in all regions."""
-    makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
 
     def rule(op: Operation, values: dict[Value, Value]) -> list[Value] | Operation:
-        found = _written(op, values, makers) or _read(op, values, makers)
+        found = _written(op, values, graph.makers) or _read(op, values, graph.makers)
         return op.map_regions(pointed) if found is None else [found]
 
     return graph.rewritten(rule)
 
 
 def _read(
-    op: Operation, values: dict[Value, Value], makers: dict[Value, Operation]
+    op: Operation, values: dict[Value, Value], makers: Mapping[Value, Operation]
 ) -> Value | None:
     """Record ``reshape(slice(x))`` as indices, where it is the reading of a place."""
     made = makers.get(op.operands[0]) if op.primitive is reshape else None
@@ -48,7 +47,7 @@ def _read(
 
 
 def _written(
-    op: Operation, values: dict[Value, Value], makers: dict[Value, Operation]
+    op: Operation, values: dict[Value, Value], makers: Mapping[Value, Operation]
 ) -> Value | None:
     """Record an `update_slice` as indices, where it is the writing of a place."""
     if op.primitive is not update_slice:

@@ -11,13 +11,13 @@ what the turn is given, and so is what the turn gives the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lanewise.ir.dims import Dim, DimLike, never_below, substitute, symbols
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.graph import Graph, Operation, Value, current_builder, recorded
 from lanewise.ops.control import LOOPS, carry_of, cond, scan
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.indexing import gather
@@ -53,13 +53,12 @@ def scalar_replaced(graph: Graph) -> Graph:
 
     Its writes are those that `direct` gives.
     """
-    makers = {op.results[0]: op for op in graph.operations if len(op.results) == 1}
 
     def rule(op: Operation, values: dict[Value, Value]) -> Sequence[Value] | Operation:
         op = op.map_regions(scalar_replaced)
         if op.primitive not in LOOPS or op.must_run:
             return op
-        reads, body = list(_Turns(op, makers).reads()), op.regions[-1]
+        reads, body = list(_Turns(op, graph.makers).reads()), op.regions[-1]
         first = Graph(body.inputs, body.operations, [read.value for read in reads])
         first = eliminate_dead(first, is_within=True)
         if not reads or any([each.must_run for each in first.operations]):
@@ -74,10 +73,9 @@ def scalar_replaced(graph: Graph) -> Graph:
 class _Turns:
     """What the turns of a loop hand on to each other; `makers` are operations around it."""
 
-    def __init__(self, op: Operation, makers: dict[Value, Operation]) -> None:
+    def __init__(self, op: Operation, makers: Mapping[Value, Operation]) -> None:
         self.body = op.regions[-1]
         self.carry = carry_of(op)
-        self.makers = {r: each for each in self.body.operations for r in each.results}
         #: Integers as polynomials in those that are not sums of a few others.
         self._integers: dict[Value, DimLike] = {}
         for each in self.body.operations:
@@ -127,7 +125,7 @@ class _Turns:
                 if not result.type.shape:
                     places.setdefault(view[0], []).append((result, self._place(*view[1:])))
         for array, written in zip(self.body.inputs[self.carry], self.body.outputs, strict=False):
-            made = self.makers.get(written)
+            made = self.body.makers.get(written)
             target = None if made is None else target_of(made)
             if made is not None and target is not None and array in places:
                 yield from self._chain(array, made, self._place(*target), places[array])
@@ -203,17 +201,20 @@ def _recorded(
 
 def _region(region: Graph, carry: slice, reads: Sequence[_Read], *, is_body: bool) -> Graph:
     """Return the body of a loop, or its test, where the loop carries what is read."""
-    builder, inputs = Builder(), list(region.inputs)
+    inputs, outputs = list(region.inputs), list(region.outputs)
     inputs[carry.stop : carry.stop] = [read.value for read in reads]
-    values = {value: builder.input(value.type) for value in inputs}
-    for op in region.operations:
-        if values.keys().isdisjoint(op.results):
-            builder.copy(op, values)
-    outputs = [values[value] for value in region.outputs]
     if is_body:
         count = carry.stop - carry.start
-        outputs[count:count] = [values[read.source] for read in reads]
-    return builder.finish(outputs)
+        outputs[count:count] = [read.source for read in reads]
+
+    def rule(*given: Value) -> list[Value]:
+        values = dict(zip(inputs, given, strict=True))
+        for op in region.operations:
+            if values.keys().isdisjoint(op.results):
+                current_builder().copy(op, values)
+        return [values[value] for value in outputs]
+
+    return recorded([value.type for value in inputs], rule)
 
 
 def _first(op: Operation, first: Graph, operands: Sequence[Value]) -> Sequence[Value]:
@@ -232,11 +233,10 @@ def _first(op: Operation, first: Graph, operands: Sequence[Value]) -> Sequence[V
         takes = elementwise(np.less)(integer(0), integer(length))
     else:
         (takes,) = current_builder().inline(op.regions[0], operands)
-    regions = []
-    for rule in (read, lambda *_: [number(0, value.type.dtype) for value in first.outputs]):
-        inner = Builder()
-        inner.location = op._place
-        given = [inner.input(value.type) for value in operands]
-        with building(inner):
-            regions.append(inner.finish(rule(*given)))
-    return current_builder().emit(cond, (takes, *operands), {}, tuple(regions))
+
+    def nothing(*_: Value) -> list[Value]:
+        return [number(0, value.type.dtype) for value in first.outputs]
+
+    types = [value.type for value in operands]
+    regions = tuple([recorded(types, rule, op._place) for rule in (read, nothing)])
+    return current_builder().emit(cond, (takes, *operands), {}, regions)

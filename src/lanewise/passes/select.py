@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.graph import Builder, Graph, Operation, Value, building, current_builder
+from lanewise.ir.graph import Graph, Operation, Value, current_builder, recorded
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import cond
 from lanewise.ops.creation import constant, literal
@@ -37,12 +37,13 @@ def selected(op: Operation, mapped: Sequence[bool]) -> Graph | None:
     """
     if not _is_small(op):
         return None
-    with building(Builder()) as builder:
-        inputs = [builder.input(value.type) for value in op.operands]
+
+    def rule(*inputs: Value) -> list[Value]:
         first: dict[Value, Value] = {}  # what is handed over twice is one value
-        operands = [first.setdefault(*pair) for pair in zip(op.operands, inputs, strict=True)]
-        graph = builder.finish(_choose(op, operands))
-    varying = {value for value, varies in zip(inputs, mapped, strict=True) if varies}
+        return _choose(op, list(map(first.setdefault, op.operands, inputs)))
+
+    graph = recorded([value.type for value in op.operands], rule)
+    varying = {value for value, varies in zip(graph.inputs, mapped, strict=True) if varies}
     return graph if _is_quiet(graph, varying) else None
 
 

@@ -5,7 +5,7 @@ Both go into regions. What must run (effects, checks) stays, and is never merged
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from lanewise.ir.graph import Graph, Operation, Value
@@ -20,19 +20,17 @@ def merge_repeated(graph: Graph) -> Graph:
     Functions written for one example repeat themselves freely (``x - x.mean()``, twice); equal
     operations have equal signatures, so finding them is a look-up.
     """
-    first: dict[Value, Value] = {}
     known: dict[Hashable, tuple[Value, ...]] = {}
-    kept: list[Operation] = []
-    for op in graph.operations:
+
+    def rule(op: Operation) -> Operation | Sequence[Value]:
         op = op.map_regions(merge_repeated)
-        operands = tuple([first.get(value, value) for value in op.operands])
-        key = (op.signature.key, operands)
+        key = (op.signature.key, op.operands)
         if not op.must_run and key in known:
-            first.update(zip(op.results, known[key], strict=True))
-            continue
+            return known[key]
         known[key] = op.results
-        kept.append(op if operands == op.operands else op.with_operands(operands))
-    return Graph(graph.inputs, kept, [first.get(value, value) for value in graph.outputs])
+        return op
+
+    return graph.changed(rule)
 
 
 def eliminate_dead(graph: Graph, is_within: bool = False) -> Graph:

@@ -39,7 +39,7 @@ def as_maps(graph: Graph) -> Graph:
         return graph
     builder = Builder()
     values = {value: builder.input(value.type) for value in graph.inputs}
-    makers = {result: op for op in graph.operations for result in op.results}
+    makers = graph.makers
     needed = set(graph.outputs)  # what is taken by another stage than made it
     for op in graph.operations:
         needed.update([v for v in op.operands if v in makers and stages[makers[v]] != stages[op]])
@@ -113,9 +113,9 @@ def _is_gathered(op: Operation, known: Set[str]) -> bool:
     """Whether an operation is put into a map of one example."""
     if op.primitive.is_definition or (op.must_run and op.has_effect):
         return False
-    alone = Graph((), [op], ())
-    values = [value for inner in alone.walk() for value in (*inner.operands, *inner.results)]
+    values = [value for inner in op.walk() for value in (*inner.operands, *inner.results)]
     is_of_arrays = all([isinstance(value.type, ArrayType) for value in values])
+    alone = op.alone()
     return is_of_arrays and not count_maps(alone) and unknown_sizes(alone) <= known
 
 

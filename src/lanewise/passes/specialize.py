@@ -6,9 +6,9 @@ and again on arrays of one size, it is rewritten for that, without running the u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,11 @@ def bounded_for(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     return specialized(graph, names) if names else graph
 
 
+def fresh(name: str, taken: Collection[str]) -> Dim:
+    """Return a symbol of a name like this, which is not among others."""
+    return Dim.symbol(next(n for i in count() if (n := f"{name}{i or ''}") not in taken))
+
+
 def defined_sizes(graph: Graph) -> frozenset[str]:
     """Return the symbols of sizes that a graph, not its regions, says the meaning of."""
     sizes = [op.params["size"] for op in graph.operations if op.primitive.is_definition]
@@ -199,7 +204,7 @@ def symbols_of_values(values: Sequence[Value]) -> frozenset[str]:
 
 def all_symbols_of(op: Operation) -> frozenset[str]:
     """Return the symbols in an operation and in its regions."""
-    return frozenset().union(*map(symbols_of, Graph((), [op], ()).walk()))
+    return frozenset().union(*map(symbols_of, op.walk()))
 
 
 def has_own_sizes(op: Operation) -> bool:

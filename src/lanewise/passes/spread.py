@@ -23,7 +23,7 @@ from lanewise.ir.graph import Graph, Operation, Value, current_builder
 from lanewise.ir.types import NUMERIC_KINDS, ArrayType
 from lanewise.ops.checks import checked
 from lanewise.ops.control import LOOPS, carry_of, scan
-from lanewise.ops.creation import constant, dimension, iota
+from lanewise.ops.creation import dimension, iota
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.exact import exact
 from lanewise.ops.facts import is_update
@@ -141,15 +141,8 @@ class _Loop:
                 continue
             except Dependent:
                 return None
-            return self._recorded(list(map(self._hoisted, found)))
+            return self._recorded(found)
         return None
-
-    def _hoisted(self, kind: Kind) -> Kind:
-        """Return what a turn gives; of a constant, that it is the same in all turns."""
-        for op in self.turns.frame.builder.operations:
-            if op.primitive is constant and kind == Own(op.results[0]):
-                return Same(constant(**op.params))
-        return kind
 
     def _unread(self, region: Graph) -> set[int]:
         """Return which carried values no turn reads, so that the last turn alone decides them."""
@@ -193,8 +186,6 @@ class _Loop:
                 continue
             if not isinstance(kind, Part) or kind.rest != ("carry", carry):
                 raise Dependent
-            if kind.cell is None and ("cell", carry) not in self.turns.frame.taken:
-                continue
             moving = [
                 key for key in self.turns.cells[carry].values() if key[0] == "turn" and key[1]
             ]

@@ -85,7 +85,7 @@ def attempt(
         return instead
 
 
-def survives(error: Exception, step: str, graph: Graph | None = None) -> bool:
+def survives(error: Exception, step: str, graph: Graph) -> bool:
     """Whether the caller goes on without a step that raised an error, which is told then."""
     if not _is_internal(error):
         return False
@@ -109,14 +109,13 @@ def _is_internal(error: Exception) -> bool:
     return not is_meant and not is_raising()
 
 
-def _report(step: str, graph: Graph | None, error: Exception) -> None:
+def _report(step: str, graph: Graph, error: Exception) -> None:
     """Note that a step failed, and tell it if it is the first of its function."""
     if _subject.faults is not None:
         fault = f"{INTERNAL} in {step}"
         if fault not in _subject.faults:
             _subject.faults.append(fault)
-    graph = _subject.graph or graph
-    place = None if graph is None else _first_place(graph)
+    place = _first_place(_subject.graph or graph)
     file, line, first = "<lanewise>", 1, 0
     if place is not None:
         file, line, first = place.file, place.line, place.code.co_firstlineno

@@ -54,8 +54,6 @@ MOST = 2**62
 MOST_SYMBOL = 2**48
 #: The number of the turn.
 _TURN = Dim.symbol("%turn")
-#: Constants of at most so many elements are written into the turns that need them.
-FEW = 64
 
 
 class Turns:
@@ -131,12 +129,9 @@ class Turns:
         return [Own(value) for value in frame.builder.emit(primitive, operands, params, op.regions)]
 
     def _constant(self, frame: Frame, op: Operation) -> Kind:
-        type_ = op.params["type"]
-        if type_ is INTEGER:
+        if op.params["type"] is INTEGER:
             return Turn(0, int(op.primitive.numpy(**op.params)))
-        if type_.nbytes <= FEW * type_.dtype.itemsize:
-            return Own(frame.builder.emit(constant, (), op.params)[0])
-        return Same(self.outside.emit(constant, (), op.params)[0])
+        return Own(frame.builder.emit(constant, (), op.params)[0])
 
     def _may_hoist(self, frame: Frame, op: Operation, kinds: Sequence[Kind]) -> bool:
         """Whether an operation may run once, before the loop, though no turn might come to it."""
@@ -246,12 +241,7 @@ class Turns:
             operands = (frame.cell(whole), new, *map(frame.value, others))
             new = frame.builder.emit(op.primitive, operands, params)[0]
         elif fn is not None:
-            old = frame.cell(whole)
-            if fn.nin != 2 or old.type != new.type:
-                raise Dependent
-            new = frame.builder.emit(elementwise(fn), (old, new), {"dtype": None})[0]
-            if new.type != old.type:
-                raise Dependent
+            raise Dependent
         return replace(whole, cell=new)
 
     def _element(self, frame: Frame, whole: Same, axis: int, places: Sequence[Kind]) -> Kind | None:
@@ -351,11 +341,7 @@ class Turns:
             return self._join_totals(frames, kinds, entered)
         if isinstance(first, Part) and all(_is_same_part(first, kind) for kind in kinds):
             parts = [kind for kind in kinds if isinstance(kind, Part)]
-            if all(part.cell is None for part in parts):
-                return first, [[] for _ in frames]
             return first, [[inner.cell(part)] for inner, part in zip(frames, parts, strict=True)]
-        if isinstance(first, (Same, Turn)) and all(kind == first for kind in kinds):
-            return first, [[] for _ in frames]
         return None, [[inner.value(kind)] for inner, kind in zip(frames, kinds, strict=True)]
 
     def _join_totals(
@@ -409,8 +395,6 @@ def _with_values(kind: Kind | None, values: Sequence[Value]) -> Kind:
     """Return a kind of value as one that has these: a cell, more terms, or what was computed."""
     if isinstance(kind, Running):
         return replace(kind, terms=(*kind.terms, *values))
-    if kind is not None and not values:
-        return kind
     return replace(kind, cell=values[0]) if isinstance(kind, Part) else Own(values[0])
 
 

@@ -82,7 +82,7 @@ def in_turn(graph: Graph) -> Graph:
     NotImplementedError
         If host code takes whole batches, which it would not get then.
     """
-    return Graph(graph.inputs, [_in_turn(op) for op in graph.operations], graph.outputs)
+    return graph.changed(_in_turn)
 
 
 def _in_turn(op: Operation) -> Operation:
@@ -192,7 +192,8 @@ class Mapper:
         elif op.primitive in CONTROL:
             found = None
             if not op.has_effect or _takes_whole_batch(op):
-                found = _push_into_control(self, op, lanes)
+                push = _push_into_branches if op.primitive in BRANCHES else _push_into_loop
+                found = push(self, op, lanes)
             if found is None and not op.has_effect:
                 plain = selected(op, [lane.mapped for lane in lanes])
                 found = None if plain is None else self.run(plain, lanes)
@@ -284,18 +285,10 @@ class Mapper:
 # --- control flow ---------------------------------------------------------------------------------
 
 
-def _push_into_control(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane] | None:
-    """Record control flow for all examples at once; None where they go different ways.
-
-    Branches and bodies run once for all examples. Of a loop's carry, what is the same for all of
-    them stays so.
-    """
-    if op.primitive not in BRANCHES:
-        return _push_into_loop(mapper, op, lanes)
-    return None if lanes[0].mapped else _push_into_branches(mapper, op, lanes)
-
-
-def _push_into_branches(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane]:
+def _push_into_branches(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane] | None:
+    """Record branches for all examples at once; None where they go different ways."""
+    if lanes[0].mapped:
+        return None
     taken = [lane.mapped for lane in lanes[1:]]
     branches = [mapper.region(region, taken) for region in op.regions]
     mapped = [any(which) for which in zip(*(branch.mapped for branch in branches), strict=True)]
@@ -306,6 +299,10 @@ def _push_into_branches(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) ->
 
 
 def _push_into_loop(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -> list[Lane] | None:
+    """Record a loop of which all examples take the same turns; None where they do not.
+
+    Of the carry, what is the same for all of them stays so.
+    """
     *tests, body = op.regions
     carry = carry_of(op)
     count, last = carry.stop - carry.start, carry.stop
@@ -379,7 +376,7 @@ def _push_into_divergent(mapper: Mapper, op: Operation, lanes: Sequence[Lane]) -
 
 def _host_call(op: Operation) -> Operation:
     """Return the host call for the sake of which an operation has an effect, else the operation."""
-    calls = [x for x in Graph((), [op], ()).walk() if x.has_effect and not x.regions]
+    calls = [x for x in op.walk() if x.has_effect and not x.regions]
     return calls[0] if calls else op
 
 

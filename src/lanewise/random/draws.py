@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lanewise.api.custom import stop_gradient
-from lanewise.api.mapping import BATCH, Options, close, program
+from lanewise.api.mapping import BATCH, close
 from lanewise.api.vmap import vmap
 from lanewise.ir.dims import Dim, DimLike, product
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.random import U64, random_draw
 from lanewise.ops.shapes import broadcast_shapes
+from lanewise.passes.lanes import map_alone
 from lanewise.random.streams import Taken, literal
 from lanewise.runtime.dispatch import execute
 from lanewise.trace.sizes import dim_of, size_from
@@ -242,18 +243,5 @@ def _program(
         outputs = [read(law.of(Block(k0, k1, counter), *params, **static))]
     graph = close(trace, outputs, 4 + len(kinds))
     dims = (None, None, None, 0, *[0 if is_mapped else None for is_mapped in mapped])
-    options = Options()
     dims += (None,) * (len(graph.inputs) - len(dims))
-    return program(
-        graph,
-        {
-            "size": BATCH,
-            "in_dims": dims,
-            "out_mapped": (True,),
-            "order": options.order,
-            "chunk": None,
-            "fallback": options.fallback,
-            "fastmath": False,
-            "columns": (),
-        },
-    )
+    return map_alone(graph, {"size": BATCH, "in_dims": dims})

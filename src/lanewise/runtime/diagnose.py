@@ -103,7 +103,7 @@ def _locate(graph: Graph, arguments: Sequence[Any], sizes: dict[str, int]) -> Lo
         if op.primitive.is_definition:
             sizes = {**sizes, **defined_size(op, *operands)}
             continue
-        single = Graph(tuple(dict.fromkeys(op.operands)), [op], op.results)
+        single = op.alone()
         given = dict(zip(op.operands, operands, strict=True)).values()
         try:
             outputs = planned(single, sized=True).step(sizes, *given)

@@ -22,10 +22,9 @@ import numpy as np
 
 from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
-from lanewise.ir.graph import Builder, Graph, Operation
+from lanewise.ir.graph import Graph, Operation, Value, current_builder, recorded
 from lanewise.ops.control import BRANCHES, cond, while_
-from lanewise.passes.divergent import batched_loop, batched_region, fresh_symbol
-from lanewise.passes.pipeline import DIVERGED
+from lanewise.passes.pipeline import DIVERGED, batched_loop, batched_region, fresh_symbol
 from lanewise.runtime.binding import bind
 from lanewise.runtime.expressions import is_scalar
 from lanewise.runtime.owning import is_own, own
@@ -142,10 +141,11 @@ def _loop(op: Operation, mapped: Sequence[bool], symbol: Dim, fallback: bool, ma
     @cache
     def alone() -> Any:
         """Return the plan of one example."""
-        builder = Builder()
-        inputs = [builder.input(value.type) for value in op.operands]
-        builder.location = op._place
-        return make(builder.finish(builder.emit(while_, tuple(inputs), op.params, op.regions)))
+
+        def loop(*inputs: Value) -> Sequence[Value]:
+            return current_builder().emit(while_, inputs, op.params, op.regions)
+
+        return make(recorded([value.type for value in op.operands], loop, op._place))
 
     def run(sizes: dict[str, int], size: int, arrays: list[Any]) -> Sequence[Any]:
         if not size:
@@ -198,10 +198,12 @@ def _loop(op: Operation, mapped: Sequence[bool], symbol: Dim, fallback: bool, ma
 
 def _turn(test: Graph, body: Graph, captures: int) -> Graph:
     """Return one turn of a loop as a graph: the next carry, and whether to go on from there."""
-    builder = Builder()
-    inputs = [builder.input(value.type) for value in body.inputs]
-    carry = builder.inline(body, inputs)
-    return builder.finish([*carry, *builder.inline(test, [*inputs[:captures], *carry])])
+
+    def rule(*inputs: Value) -> list[Value]:
+        carry = current_builder().inline(body, inputs)
+        return [*carry, *current_builder().inline(test, [*inputs[:captures], *carry])]
+
+    return recorded([value.type for value in body.inputs], rule)
 
 
 def spread(x: Any, size: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.graph import Builder, Signature
+from lanewise.ir.graph import Signature, current_builder, recorded
 from lanewise.ir.types import TOKEN, ArrayType, Type, array_type
 from lanewise.runtime.dispatch import execute
 from lanewise.trace.eager import RUN
@@ -28,9 +28,7 @@ def run(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
 
 def _planned(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
     """Run what needs a plan: an operation with regions or an effect."""
-    builder = Builder()
-    operands = tuple([builder.input(_type(x)) for x in arrays])
-    graph = builder.finish(builder.append(signature, operands))
+    graph = recorded(map(_type, arrays), lambda *x: current_builder().append(signature, x))
     return execute(None if graph.has_effects else graph.key, lambda: graph, arrays)
 
 

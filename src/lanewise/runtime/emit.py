@@ -504,13 +504,12 @@ def filled_by(graph: Graph) -> dict[Operation, Operation]:
     read = [value for op in graph.operations for value in op.operands]
     count = Counter([*read, *graph.outputs, *graph.outputs])
     places = {op: place for place, op in enumerate(graph.operations)}
-    makers = {value: op for op in graph.operations for value in op.results}
     found: dict[Operation, Operation] = {}
     for op in graph.operations:
         if op.primitive is not update_slice or op.params["index"][:1] in ((), (None,)):
             continue
         (first, last, step), *rest = op.params["index"]
-        before, maker = [makers.get(value) for value in op.operands[:2]]
+        before, maker = [graph.makers.get(value) for value in op.operands[:2]]
         if (
             maker is not None
             and maker.params.get("order") == NATIVE

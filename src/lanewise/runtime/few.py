@@ -222,7 +222,7 @@ def _operation(op: Operation, sizes: Mapping[str, int], threads: int) -> float:
     is_place = op.primitive is gather and not any(v.type.shape for v in op.operands[1:])
     if is_place or op.primitive.kind in (Kind.SOURCE, Kind.VIEW):
         return VIEW
-    return interpreting(Graph(op.operands, [op], op.results), sizes)
+    return interpreting(op.alone(), sizes)
 
 
 def _kernel(op: Operation, sizes: Mapping[str, int], threads: int) -> float:

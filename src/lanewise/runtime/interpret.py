@@ -8,21 +8,21 @@ read off the arguments at each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import count
 from types import FunctionType, MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lanewise.errors import annotate, at
-from lanewise.ir.dims import Dim
 from lanewise.ir.evaluation import evaluate
-from lanewise.ir.graph import Builder, Graph, Operation
+from lanewise.ir.graph import Graph, Operation
 from lanewise.ir.location import PLAN
-from lanewise.ir.types import ArrayType, array_type, symbols_in
+from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.ops.movement import reshape
 from lanewise.ops.regions import DIVERGENT, NATIVE, PARALLEL, SEQUENTIAL, map_
+from lanewise.passes.lanes import map_alone
 from lanewise.passes.pipeline import RECORDED, lower
+from lanewise.passes.specialize import fresh
 from lanewise.passes.survive import survives
 from lanewise.runtime.binding import bind, sizes_of
 from lanewise.runtime.clock import Clock
@@ -167,7 +167,7 @@ class Plan:
             return plan
 
         if op.primitive is not map_:  # control flow nested very deep
-            plan = make(Graph(tuple(dict.fromkeys(op.operands)), [op], op.results))
+            plan = make(op.alone())
             return lambda sizes, *operands: plan.step(
                 sizes, *dict(zip(op.operands, operands, strict=True)).values()
             )
@@ -293,20 +293,12 @@ def chunked_graph(op: Operation, in_dims: Sequence[int | None] = ()) -> Graph:
 
     Operands that are mapped along other axes than the map's own have these in ``in_dims``.
     """
-    builder = Builder()
     taken = symbols_in(tuple([operand.type for operand in op.operands]))
     # A chunked map inside another one's chunk has a size of its own.
-    size = Dim.symbol(next(n for i in count() if (n := f"chunk{i or ''}") not in taken))
-    (body,) = op.regions
+    size = fresh("chunk", taken)
     axes = tuple(in_dims or op.params["in_dims"])
-    operands = []
-    for value, axis in zip(body.inputs, axes, strict=True):
-        type_ = value.type
-        if axis is not None:
-            type_ = array_type(type_.dtype, (*type_.shape[:axis], size, *type_.shape[axis:]))
-        operands.append(builder.input(type_))
     changed = {"size": size, "in_dims": axes, "order": PARALLEL, "chunk": None, "columns": ()}
-    return builder.finish(builder.emit(map_, tuple(operands), {**op.params, **changed}, (body,)))
+    return map_alone(op.regions[0], {**op.params, **changed})
 
 
 def examples_of(operands: Sequence[Any], in_dims: Sequence[int | None], which: Any) -> list[Any]:

@@ -82,7 +82,7 @@ def _made(kernel: Kernel, op: Operation) -> Code:
     except MemoryError as error:
         raise NotCompiled(NO_MEMORY, op) from error
     except Exception as error:
-        if not survives(error, "LLVM", Graph((), (op,), ())):
+        if not survives(error, "LLVM", op.alone()):
             raise
         raise NotCompiled(f"{INTERNAL} in LLVM", op) from error
 
@@ -155,14 +155,13 @@ def overwriting(op: Operation, free: Collection[int]) -> list[tuple[int, int]]:
 
 def _stems(body: Graph, source: Value, result: int) -> bool:
     """Whether a result is an operand, changed by one operation after the other."""
-    makers = {value: op for op in body.operations for value in op.results}
     waiting, seen = [body.outputs[result]], set()
     while waiting:
         value = waiting.pop()
         if value is source:
             return True
-        if value in makers and value not in seen:
-            waiting += [x for x in makers[value].operands if x.type == source.type]
+        if value in body.makers and value not in seen:
+            waiting += [x for x in body.makers[value].operands if x.type == source.type]
         seen.add(value)
     return False
 

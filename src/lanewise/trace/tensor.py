@@ -188,11 +188,9 @@ class Tensor:
         array = concrete(self)
         if array is not None:
             return bool(array)
-        if self.size != 1:
-            raise ValueError(
-                "The truth value of an array with more than one element is ambiguous. "
-                f"Use a.any() or a.all(){at(here())}"
-            )
+        if self.size != 1 and not isinstance(self.size, Dim):
+            told = "The truth value of an array with more than one element is ambiguous. "
+            raise ValueError(f"{told}Use a.any() or a.all(){at(here())}")
         self._refuse(
             "bool(), which if, while, and, or, not call,",
             "Use np.where instead of if, or have the code converted: it needs its source, and "
@@ -237,6 +235,8 @@ class Tensor:
         if array is not None:
             return array.item(*args)
         if not args:
+            if isinstance(self.size, Dim):
+                self._refuse("item() of an array of a length that is data", "Use x[0].item()")
             if self.size != 1:
                 raise ValueError("can only convert an array of size 1 to a Python scalar")
             element: Any = np.reshape(self, ())

@@ -47,13 +47,12 @@ def total_of_examples(
 def _store_of(d: Derivation, region: Graph, number: int, operands: Sequence[Any]) -> Any:
     """Return the store of a table that is an input of a region, given the region's operands."""
     table = region.inputs[number]
-    makers = {value: op for op in region.operations for value in op.results}
     places = {value: n for n, value in enumerate(region.inputs)}
 
     def outside(value: Value) -> Any:
         if value in places:
             return operands[places[value]]
-        maker = makers[value]
+        maker = region.makers[value]
         assert maker.primitive is list_tangents, "the tables that are read were made outside"
         return d.emit(list_tangents, outside(maker.operands[0]), order=maker.params["order"])
 

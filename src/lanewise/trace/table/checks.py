@@ -11,6 +11,7 @@ import numpy as np
 from lanewise.errors import DataDependentShapeError, UnsupportedError, at
 from lanewise.ir.location import Location, here
 from lanewise.ops.checks import checked as checked_op
+from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import Tensor, contains_tensor, emit, read
 from lanewise.trace.trace import require_trace
 
@@ -71,3 +72,19 @@ def checked(x: Any, ok: Any, problem: Exception) -> Any:
             raise problem
         return x
     return emit(checked_op, x, ok, error=type(problem).__name__, message=str(problem))
+
+
+def of_truth(x: Tensor) -> Tensor:
+    """Return what of an array the truth is asked of: its only element, which it has to have."""
+    if not x.shape:
+        return x
+    size = number_of(x.size)
+    required(size < 2, ValueError(
+        "The truth value of an array with more than one element is ambiguous. "
+        f"Use a.any() or a.all(){at(here())}"
+    ))  # fmt: skip
+    required(size > 0, ValueError(
+        "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
+        f"array is not empty{at(here())}"
+    ))  # fmt: skip
+    return np.ravel(x)[0]

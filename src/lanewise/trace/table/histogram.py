@@ -182,7 +182,7 @@ def _bin_edges(x: Any, bins: Any, range: Any, weights: Any) -> tuple[Any, tuple[
             f"np.histogram with bins={bins!r}{at(here())} is not followed: the number of bins "
             "depends on the data. Give bins= as a number, or as edges"
         )
-    if not isinstance(bins, Tensor) and np.ndim(bins) == 0:
+    if np.ndim(bins) == 0:
         number = _bin_count(bins, "`bins` must be an integer, a string, or an array", "`bins`")
         first, last = _outer_ends(x, range)
         dtype = np.result_type(
