@@ -27,6 +27,7 @@ from lanewise.codegen.sizes import varies
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike, product
 from lanewise.ops.contraction import parse_signature
+from lanewise.ops.facts import usual
 
 #: Of how many nanoseconds of work a loop asks once whether the run should stop, with `TURNS`.
 _PATIENCE = 10_000_000
@@ -205,7 +206,7 @@ def ufunc_call(
     else:
         call.once([0] * len(places), count, sizes)
     call.close()
-    k.poll(_turns(k, nanoseconds * k.usual(shape)))
+    k.poll(_turns(k, nanoseconds * usual(shape)))
     return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
 
 
