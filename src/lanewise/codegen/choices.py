@@ -57,7 +57,7 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
         return False
     if any(map(_fills_lanes, body.operations)):
         return False
-    if not _runs_along_rows(body):
+    if any([op.must_run or op.regions or not op.primitive.along_rows for op in body.operations]):
         return True
     arrays = (*body.inputs, *body.outputs)
     apart = {value for value, is_column in zip(arrays, columns, strict=False) if is_column}
@@ -99,16 +99,6 @@ def _fills_lanes(op: Operation) -> bool:
     size = op.params["size"]
     largest = max([count(v) for v in _values(op.regions[0])], default=1)
     return size >= machine().register_bits // 16 and largest <= size
-
-
-def _runs_along_rows(body: Graph) -> bool:
-    """Whether all operations of a region read their operands along their last axes."""
-    for op in body.operations:
-        rule = op.primitive.along_rows
-        is_so = rule(op, body.inputs) if callable(rule) else rule
-        if op.must_run or op.regions or not op.results or not is_so:
-            return False
-    return True
 
 
 def instructions(body: Graph, among: Set[Value] | None = None) -> float:

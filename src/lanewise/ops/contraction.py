@@ -47,18 +47,12 @@ class dot_general:
     kind, products = Kind.CONTRACTION, _products
     any_size = True
     repeats = False
+    along_rows = True
     numpy_ns = 0.07  # BLAS reads a matrix as fast as memory gives it
 
     def alike(op):
         x, y = [value.type.shape for value in op.operands]
         return [(x[i], y[j]) for i, j in (*op.params["batch"], *op.params["contract"])]
-
-    def along_rows(op, inputs):
-        y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]
-        if not op.results[0].type.shape:
-            return len(summed) == 1
-        # The last axis of y is that of the result.
-        return y.ndim - 1 not in (*summed, *[j for _, j in op.params["batch"]])
 
     def flops(op):
         is_complex = op.results[0].type.dtype.kind == "c"
@@ -389,10 +383,7 @@ class correlate:
     has an element. `before` and `behind` say how far v may stand out of x, less than m each.
     """
 
-    kind, numpy_ns = Kind.CONTRACTION, 5.0
-
-    def along_rows(op, inputs):
-        return op.results[0].type.ndim == 1
+    kind, numpy_ns, along_rows = Kind.CONTRACTION, 5.0, True
 
     def instructions(op):
         return op.operands[1].type.shape[0]
