@@ -17,6 +17,7 @@ from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
 from lanewise.codegen.choices import is_indexed, is_sliced
+from lanewise.codegen.counting import fills_lanes
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.loops import UNROLLED
@@ -441,8 +442,7 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
             k.lazy(v.type.dtype, v.type.shape, lambda *i, v=v: k.constant(v.type.dtype, 0))
             for v in op.results
         ]
-    largest = max([usual(v.type.shape) for o in body.operations for v in o.results], default=1)
-    runs_in_lanes = not k.in_lanes and size >= k.e.group and largest <= 4 * size
+    runs_in_lanes = not k.in_lanes and fills_lanes(op, k.e.group)
     if runs_in_lanes:
         operands = [
             across(k, x) if axis == 0 else x for x, axis in zip(operands, in_dims, strict=True)

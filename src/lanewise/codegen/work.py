@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
-from lanewise.ir.dims import DimLike, most_of, symbols
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.facts import Kind, ask, seen, usual_size
+from lanewise.ops.facts import Kind, ask, count, seen, usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_own_sizes
 
@@ -62,25 +59,25 @@ def interpreting(graph: Graph, sizes: Mapping[str, int], examples: int = 1) -> f
     after the other.
     """
     with seen(sizes):
-        return _graph(graph, sizes, examples)
+        return _graph(graph, examples)
 
 
-def _graph(graph: Graph, sizes: Mapping[str, int], examples: int) -> float:
-    return sum([_operation(op, sizes, examples) for op in graph.operations])
+def _graph(graph: Graph, examples: int) -> float:
+    return sum([_operation(op, examples) for op in graph.operations])
 
 
-def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
+def _operation(op: Operation, examples: int) -> float:
     primitive, params = op.primitive, op.params
     if primitive is map_:
-        count = _size(params["size"], sizes)
+        size = usual_size(params["size"])
         if has_own_sizes(op):  # one example after the other
-            return (count * examples or 1) * _graph(op.regions[0], sizes, 1)
-        return _graph(op.regions[0], sizes, examples * count)
+            return (size * examples or 1) * _graph(op.regions[0], 1)
+        return _graph(op.regions[0], examples * size)
     if primitive is scan:
-        return _size(params["length"], sizes) * _graph(op.regions[0], sizes, examples)
+        return usual_size(params["length"]) * _graph(op.regions[0], examples)
     if primitive is while_ or primitive in BRANCHES:
-        regions = sum([_graph(region, sizes, examples) for region in op.regions])
-        nbytes = examples * _nbytes(op.results, sizes) if examples > 1 else 0
+        regions = sum([_graph(region, examples) for region in op.regions])
+        nbytes = examples * _nbytes(op.results) if examples > 1 else 0
         if primitive is while_:  # those that go on are gathered where others leave
             return TURNS * regions + BYTE_NS * nbytes * min(examples, TURNS) / 2
         return CALL_NS + regions + 2 * BYTE_NS * nbytes  # those of a side, and back
@@ -92,22 +89,22 @@ def _operation(op: Operation, sizes: Mapping[str, int], examples: int) -> float:
     call, moved = CALL_NS_OF.get(kind, CALL_NS), _moved(op)
     if (each := ask(primitive.call_ns, op)) > 0:  # a loop of a library over all examples
         return call + ask(primitive.setup_ns, op) + examples * each
-    elements = examples * max([_count(value, sizes) for value in moved], default=0)
+    elements = examples * max(map(count, moved), default=0)
     if kind is Kind.CONTRACTION:
         products = examples * ask(primitive.flops, op)
         return call + max(PRODUCT_NS * products, primitive.numpy_ns * elements)
     if primitive.numpy_ns > 1:
         return call + primitive.numpy_ns * elements
-    nbytes = examples * _nbytes(moved, sizes)
+    nbytes = examples * _nbytes(moved)
     price = BYTE_NS_OF.get(kind, BYTE_NS)
     if nbytes > CACHE_BYTES:
         price = max(price, MEMORY_BYTE_NS)
     return call + price * nbytes
 
 
-def _nbytes(values: Sequence[Value], sizes: Mapping[str, int]) -> int:
+def _nbytes(values: Sequence[Value]) -> int:
     arrays = [value for value in values if isinstance(value.type, ArrayType)]
-    return sum([_count(value, sizes) * value.type.dtype.itemsize for value in arrays])
+    return sum([count(value) * value.type.dtype.itemsize for value in arrays])
 
 
 def _is_number(op: Operation) -> bool:
@@ -123,19 +120,6 @@ def _moved(op: Operation) -> Sequence[Value]:
     if op.primitive.kind is Kind.UPDATE:  # mostly in place
         return op.operands[1:]
     return (*op.operands, *op.results)
-
-
-def _count(value: Value, sizes: Mapping[str, int]) -> int:
-    if not isinstance(value.type, ArrayType):
-        return 0
-    return math.prod([_size(d, sizes) for d in value.type.shape])
-
-
-def _size(dim: DimLike, sizes: Mapping[str, int]) -> int:
-    """Return the size of a dimension, or a guess where data decide it."""
-    if sizes.keys() >= set(symbols(dim)):
-        return evaluate(dim, sizes)
-    return usual_size(dim) if all(map(most_of, symbols(dim))) else TURNS
 
 
 def writing(graph: Graph) -> float:
