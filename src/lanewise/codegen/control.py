@@ -43,17 +43,8 @@ COSTLY = 8
 WRITTEN_OUT = 32
 
 
-def run(
-    k: Lowering,
-    graph: Graph,
-    arguments: Sequence[Array],
-    done: Callable[[Value, Array], None] | None = None,
-) -> list[Array]:
-    """Write the operations of a graph; return its outputs.
-
-    ``done`` is told of each value of the graph as soon as it is there. Who stores outputs then has
-    fewer numbers to keep at hand.
-    """
+def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
+    """Write the operations of a graph; return its outputs."""
     order = in_order(graph)
     uses = Counter([value for ops in order for value in _read(ops)])
     uses.update(graph.outputs)
@@ -68,8 +59,6 @@ def run(
         if uses[value]:
             for buffer in array.buffers:
                 buffer.readers += 1
-        if done is not None:
-            done(value, array)
 
     def release(value: Value) -> None:
         uses[value] -= 1
