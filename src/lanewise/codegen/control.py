@@ -505,6 +505,4 @@ def pinned(arrays: Sequence[Array]) -> Generator[None]:
 
 def varies(k: Lowering, x: Array) -> bool:
     """Whether an array may differ between lanes."""
-    if isinstance(x, Elements):
-        return any(item.varying for item in x.items)
     return k.in_lanes and x.varies

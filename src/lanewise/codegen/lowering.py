@@ -233,8 +233,7 @@ class Lowering(Loops):
     def _spilled(self, x: Elements) -> Stored:
         if x.stored is not None and x.scope in self._scopes:
             return x.stored
-        wide = self.in_lanes and any([item.varying for item in x.items])
-        x.stored, x.scope = self.materialized(x, wide), self._scopes[-1]
+        x.stored, x.scope = self.materialized(x, self.in_lanes and x.varies), self._scopes[-1]
         x.stored.buffer.places = ()  # it is kept for whoever reads x later
         return x.stored
 
