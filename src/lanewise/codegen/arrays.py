@@ -102,6 +102,10 @@ class Elements(Array):
     stored: Stored | None = None
     scope: int = 0
 
+    @property
+    def varies(self) -> bool:
+        return any([item.varying for item in self.items])
+
     def at(self, *index: Index) -> Number:
         place = linear(index, row_major(self.shape))
         if isinstance(place, int):

@@ -8,7 +8,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence, Set
 
 from lanewise.codegen.costs import each_ns
-from lanewise.codegen.counting import Counting, expected_turns, lanes_for, nbytes_of, work_of
+from lanewise.codegen.counting import (
+    Counting,
+    expected_turns,
+    fills_lanes,
+    lanes_for,
+    nbytes_of,
+    work_of,
+)
 from lanewise.codegen.llvm import machine
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
 from lanewise.ir.graph import Graph, Operation, Value
@@ -55,9 +62,9 @@ def runs_in_lanes(body: Graph, in_dims: Sequence[int | None], columns: Sequence[
     is_called = any([ask(op.primitive.setup_ns, op) > 0 for op in body.operations])
     if max([count(v) for v in _values(body)], default=1) > (LARGE_IN_CALLS if is_called else LARGE):
         return False
-    if any(map(_fills_lanes, body.operations)):
+    if _has_map_for_lanes(body):
         return False
-    if not _runs_along_rows(body):
+    if any([op.must_run or op.regions or not op.primitive.along_rows for op in body.operations]):
         return True
     arrays = (*body.inputs, *body.outputs)
     apart = {value for value, is_column in zip(arrays, columns, strict=False) if is_column}
@@ -92,23 +99,10 @@ def _own_sizes_pay(body: Graph, in_dims: Sequence[int | None]) -> bool:
     return _is_faster(longest, usual, in_dims)
 
 
-def _fills_lanes(op: Operation) -> bool:
-    """Whether an operation is an inner map of so many examples that they take the lanes."""
-    if op.primitive is not map_:
-        return False
-    size = op.params["size"]
-    largest = max([count(v) for v in _values(op.regions[0])], default=1)
-    return size >= machine().register_bits // 16 and largest <= size
-
-
-def _runs_along_rows(body: Graph) -> bool:
-    """Whether all operations of a region read their operands along their last axes."""
-    for op in body.operations:
-        rule = op.primitive.along_rows
-        is_so = rule(op, body.inputs) if callable(rule) else rule
-        if op.must_run or op.regions or not op.results or not is_so:
-            return False
-    return True
+def _has_map_for_lanes(body: Graph) -> bool:
+    """Whether a region has an inner map of which the examples fill several vectors."""
+    least = machine().register_bits // 16
+    return any([op.primitive is map_ and fills_lanes(op, least) for op in body.operations])
 
 
 def instructions(body: Graph, among: Set[Value] | None = None) -> float:
@@ -208,7 +202,7 @@ def shape_of_lanes(
         live, mapped = pressure(body, numbers), [axis is not None for axis in in_dims]
         vectors = _in_flight(body, mapped, live, group) if live <= MOST_LIVE else 1
         return group, max(vectors, ABREAST) if _only_streams(body, columns) else vectors
-    if any(_fills_lanes(op) for op in body.operations):
+    if _has_map_for_lanes(body):
         inner = max([op.regions[0] for op in body.operations if op.regions], key=instructions)
         return group, _in_flight(inner, [True] * len(inner.inputs), pressure(inner), group)
     longest = max([value.type.shape[-1] for value in _values(body) if count(value) > 1], default=1)

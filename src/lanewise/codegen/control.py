@@ -17,6 +17,7 @@ from lanewise.codegen.addresses import Index, linear
 from lanewise.codegen.arrays import Array, Elements, Stored
 from lanewise.codegen.blocks import across
 from lanewise.codegen.choices import is_indexed, is_sliced
+from lanewise.codegen.counting import fills_lanes
 from lanewise.codegen.emitter import Slot
 from lanewise.codegen.errors import CannotCompile, refusal
 from lanewise.codegen.loops import UNROLLED
@@ -42,17 +43,8 @@ COSTLY = 8
 WRITTEN_OUT = 32
 
 
-def run(
-    k: Lowering,
-    graph: Graph,
-    arguments: Sequence[Array],
-    done: Callable[[Value, Array], None] | None = None,
-) -> list[Array]:
-    """Write the operations of a graph; return its outputs.
-
-    ``done`` is told of each value of the graph as soon as it is there. Who stores outputs then has
-    fewer numbers to keep at hand.
-    """
+def run(k: Lowering, graph: Graph, arguments: Sequence[Array]) -> list[Array]:
+    """Write the operations of a graph; return its outputs."""
     order = in_order(graph)
     uses = Counter([value for ops in order for value in _read(ops)])
     uses.update(graph.outputs)
@@ -67,8 +59,6 @@ def run(
         if uses[value]:
             for buffer in array.buffers:
                 buffer.readers += 1
-        if done is not None:
-            done(value, array)
 
     def release(value: Value) -> None:
         uses[value] -= 1
@@ -441,8 +431,7 @@ def _map(k: Lowering, op: Operation, operands: list[Array]) -> list[Array]:
             k.lazy(v.type.dtype, v.type.shape, lambda *i, v=v: k.constant(v.type.dtype, 0))
             for v in op.results
         ]
-    largest = max([usual(v.type.shape) for o in body.operations for v in o.results], default=1)
-    runs_in_lanes = not k.in_lanes and size >= k.e.group and largest <= 4 * size
+    runs_in_lanes = not k.in_lanes and fills_lanes(op, k.e.group)
     if runs_in_lanes:
         operands = [
             across(k, x) if axis == 0 else x for x, axis in zip(operands, in_dims, strict=True)
@@ -516,6 +505,4 @@ def pinned(arrays: Sequence[Array]) -> Generator[None]:
 
 def varies(k: Lowering, x: Array) -> bool:
     """Whether an array may differ between lanes."""
-    if isinstance(x, Elements):
-        return any(item.varying for item in x.items)
     return k.in_lanes and x.varies

@@ -30,6 +30,13 @@ def expected_turns(op: Operation) -> int:
     return turns if isinstance(turns, int) else TURNS
 
 
+def fills_lanes(op: Operation, group: int) -> bool:
+    """Whether the examples of an inner map are so many, and so small, that they take the lanes."""
+    size = expected_turns(op)
+    largest = max([count(v) for o in op.regions[0].operations for v in o.results], default=1)
+    return size >= group and largest <= 4 * size
+
+
 def is_array(value: Value) -> bool:
     return isinstance(value.type, ArrayType)
 
@@ -176,9 +183,8 @@ class Counting:
         (body,) = op.regions
         size = expected_turns(op)
         group = lanes_for([v for o in body.operations for v in o.results])
-        largest = max([count(v) for o in body.operations for v in o.results], default=1)
         total = Work(busy=PRICES.started)
-        if self.lanes > 1 or size < group or largest > 4 * size:
+        if self.lanes > 1 or not fills_lanes(op, group):
             total.add(self.region(body), size)
             total.busy += size * PRICES.turned
             return total

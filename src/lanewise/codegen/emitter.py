@@ -254,6 +254,10 @@ class Emitter:
         """
         return self.intrinsic(name, x, rest=[("i1", "false")]).as_kind("i64")
 
+    def population(self, x: Vec) -> Vec:
+        """Return how many bits of a 64-bit integer are set."""
+        return self.intrinsic("ctpop", x).as_kind("i64")
+
     def shuffled(
         self, kind: str, width: int, order: Sequence[int], a: str, b: str = "poison"
     ) -> str:

@@ -38,16 +38,13 @@ from lanewise.codegen.uniformity import IN_REGISTERS
 from lanewise.codegen.vector import Vec
 from lanewise.codegen.work import count_operations
 from lanewise.ir.dims import DimLike, product
-from lanewise.ir.graph import Graph, Value
+from lanewise.ir.graph import Graph
 from lanewise.ir.types import ArrayType, symbols_in
 from lanewise.passes.paths import has_writes
 from lanewise.passes.pipeline import KERNEL
 from lanewise.passes.specialize import at_usual_sizes, defined_sizes, unknown_sizes
 from lanewise.passes.survive import INTERNAL, survives
 
-#: Of more results than this each is stored as soon as it is there: else all their numbers would be
-#: at hand until the end, and LLVM long at work to find places for them.
-MANY_RESULTS = 16
 #: Bytes of a context that belong to whoever calls the kernel; the first is a function to poll.
 HEAD = 32
 #: What a kernel returns, in the lowest two bits: an example failed; somebody asked it to stop.
@@ -322,15 +319,6 @@ class _Examples:
                 for number, value in enumerate(self.body.outputs)
                 if value not in read and self.body.outputs.count(value) == 1
             }
-        if len(self.body.outputs) > MANY_RESULTS and not lent.operands:
-
-            def store(value: Value, found: Array) -> None:
-                for number, output in enumerate(self.body.outputs):
-                    if output is value:
-                        self.store(number, found, example)
-
-            control.run(k, self.body, arguments, store)
-            return
         for number, value in lent.in_order(control.run(k, self.body, arguments)):
             self.store(number, value, example)
 

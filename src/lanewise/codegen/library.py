@@ -27,6 +27,7 @@ from lanewise.codegen.sizes import varies
 from lanewise.codegen.vector import Vec
 from lanewise.ir.dims import DimLike, product
 from lanewise.ops.contraction import parse_signature
+from lanewise.ops.facts import usual
 
 #: Of how many nanoseconds of work a loop asks once whether the run should stop, with `TURNS`.
 _PATIENCE = 10_000_000
@@ -55,8 +56,8 @@ def placed(k: Rules, x: Array, dtype: np.dtype) -> Placed:
         return found
     is_beside = isinstance(x, Stored) and x.buffer.beside == len(kinds_of(dtype))
     if x.dtype != dtype or not is_beside:
-        is_same = isinstance(x, Elements) and not any([item.varying for item in x.items])
-        x = k.materialized(k.converted(x, dtype), k.in_lanes and not is_same, beside=True)
+        wide = k.in_lanes and (x.varies or not isinstance(x, Elements))
+        x = k.materialized(k.converted(x, dtype), wide, beside=True)
     assert isinstance(x, Stored)
     lane = dtype.itemsize if x.buffer.wide else 0
     step = dtype.itemsize * (k.e.lanes if x.buffer.wide else 1)
@@ -193,7 +194,7 @@ def ufunc_call(
     wide = k.in_lanes
     if wide and k.is_small(shape):  # what is the same in all lanes stays so
         rows = [k.elements(x.dtype, shape, k.items(x)) for x in rows]
-        wide = any([part.varying for x in rows for item in x.items for part in vecs(item)])
+        wide = any([x.varies for x in rows])
     given = [k.materialized(x, wide, beside=True) for x in rows]
     made = [k.local(dtype, shape, wide, beside=True) for dtype in dtypes[len(parts) :]]
     places = [*given, *made]
@@ -205,7 +206,7 @@ def ufunc_call(
     else:
         call.once([0] * len(places), count, sizes)
     call.close()
-    k.poll(_turns(k, nanoseconds * k.usual(shape)))
+    k.poll(_turns(k, nanoseconds * usual(shape)))
     return [k.converted(x, type_.dtype) for x, type_ in zip(made, types, strict=True)]
 
 

@@ -26,8 +26,6 @@ from lanewise.codegen.sizes import Counted, is_long, is_unknown, room
 from lanewise.codegen.vector import Vec, is_within, known_span
 from lanewise.ir.dims import Dim, DimLike, most_of, product, symbols
 from lanewise.ops.elementwise import loop_dtypes
-from lanewise.ops.facts import usual
-from lanewise.ops.ufuncs import instructions
 
 #: Through so many operations an element is computed where it is read; what lies behind is kept.
 #: Each of them is a few calls of Python's deep while the kernel is written.
@@ -52,6 +50,9 @@ class Lowering(Loops):
         #: Where results belong that nobody else reads: of values, and of the operation at hand.
         self.targets: dict[Any, Given] = {}
         self.places: list[Given | None] = []
+        #: Of Cholesky factors in registers, and of their transposes, their elements: "lower" or
+        #: "upper".
+        self.factors: dict[tuple[Number, ...], str] = {}
         #: Variables of the frame that hold memory of lists, to be given back.
         self.arenas: list[str] = []
         #: The first of the examples at hand.
@@ -86,10 +87,6 @@ class Lowering(Loops):
         return isinstance(x, Given) and not x.lead
 
     # --- numbers ------------------------------------------------------------------------------
-
-    usual = staticmethod(usual)
-    #: About how many operations a ufunc's loop takes for an element.
-    loop_cost = staticmethod(instructions)
 
     def constant(self, dtype: Any, value: Any) -> Number:
         return numbers.constant(self.e, np.dtype(dtype), value)
@@ -236,8 +233,7 @@ class Lowering(Loops):
     def _spilled(self, x: Elements) -> Stored:
         if x.stored is not None and x.scope in self._scopes:
             return x.stored
-        wide = self.in_lanes and any([item.varying for item in x.items])
-        x.stored, x.scope = self.materialized(x, wide), self._scopes[-1]
+        x.stored, x.scope = self.materialized(x, self.in_lanes and x.varies), self._scopes[-1]
         x.stored.buffer.places = ()  # it is kept for whoever reads x later
         return x.stored
 
@@ -259,6 +255,32 @@ class Lowering(Loops):
             work=work,
         )
         return result
+
+    def several(
+        self,
+        types: Sequence[Any],
+        shape: Sequence[int],
+        at: Callable[..., Sequence[Number]],
+        work: int = 0,
+    ) -> list[Array]:
+        """Return the arrays whose elements at an index are ``at(*index)``.
+
+        Of small ones these are written out; if `work` says how many operations that is, about, only
+        if they are not too many.
+        """
+        if self.is_written_out(shape, work):
+            rows = [at(*i) for i in np.ndindex(*shape)]
+            return [
+                self.elements(t.dtype, shape, [row[n] for row in rows]) for n, t in enumerate(types)
+            ]
+        results = [self.local(t.dtype, shape) for t in types]
+
+        def body(*i: Index) -> None:
+            for result, item in zip(results, at(*i), strict=True):
+                result.put(i, item, self.tail(result))
+
+        self.each(shape, body, work=max(work, 1))
+        return list(results)
 
     def prepare_loops(self, x: Array, shape: Sequence[DimLike], work: int) -> None:
         """Store what loops over a shape read of an array at their indices, unless these are written

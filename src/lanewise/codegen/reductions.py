@@ -102,22 +102,8 @@ class Reductions(Lowering):
             self._fold_of(type_.dtype, x, given["fn"], given["axes"])
             for type_, x, given in zip(types, xs, params, strict=True)
         ]
-        shape = types[0].shape
         work = sum([fold.work for fold in folds]) * max(usual(folds[0].inner), 1)
-        if self.is_written_out(shape, work):
-            rows = [self._totals(folds, i) for i in np.ndindex(*shape)]
-            return [
-                self.elements(type_.dtype, shape, list(items))
-                for type_, items in zip(types, zip(*rows, strict=True), strict=True)
-            ]
-        results = [self.local(type_.dtype, shape) for type_ in types]
-
-        def put(*i: Index) -> None:
-            for result, item in zip(results, self._totals(folds, i), strict=True):
-                result.put(i, item, self.tail(result))
-
-        self.each(shape, put, work=work)
-        return list(results)
+        return self.several(types, types[0].shape, lambda *i: self._totals(folds, i), work)
 
     def _fold_of(self, dtype: np.dtype, x: Array, fn: np.ufunc, axes: tuple[int, ...]) -> _Fold:
         order = (*[axis for axis in range(x.ndim) if axis not in axes], *axes)

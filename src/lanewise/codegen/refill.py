@@ -214,7 +214,7 @@ def write(
         ]
 
         def goes_on(mask: Vec) -> Vec:
-            within = _population(e.bits(mask))
+            within = e.population(e.bits(mask))
             left = patience.get() + (within - e.lanes)
             patience.set(left)
             return (within > 0) & (left > 0)
@@ -300,16 +300,11 @@ def _next_examples(free: Vec, example: Slot, upcoming: Slot, end: Vec) -> Vec:
     e = free.e
     bits, first = e.bits(free), upcoming.get()
     before = e.each_lane("u64", [(1 << lane) - 1 for lane in range(e.lanes)])
-    number = first + _population(bits & before)
+    number = first + e.population(bits & before)
     new = free & (number < end)
     example.set(select(new, number, example.get()))
-    upcoming.set((first + _population(bits)).least(end))
+    upcoming.set((first + e.population(bits)).least(end))
     return new
-
-
-def _population(bits: Vec) -> Vec:
-    """Return how many bits are set."""
-    return bits.e.intrinsic("ctpop", bits).as_kind("i64")
 
 
 def _kept(k: Lowering, new: Vec, x: Array) -> tuple[Array, list[Variables]]:

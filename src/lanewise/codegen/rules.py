@@ -133,27 +133,6 @@ class Rules(Reductions):
             self.each(x.shape, body)
         return result
 
-    def several(
-        self,
-        types: Sequence[Any],
-        shape: Sequence[int],
-        at: Callable[..., Sequence[Number]],
-    ) -> list[Array]:
-        """Return the arrays whose elements at an index are ``at(*index)``."""
-        if self.is_small(shape):
-            rows = [at(*i) for i in np.ndindex(*shape)]
-            return [
-                self.elements(t.dtype, shape, [row[n] for row in rows]) for n, t in enumerate(types)
-            ]
-        results = [self.local(t.dtype, shape) for t in types]
-
-        def body(*i: Index) -> None:
-            for result, item in zip(results, at(*i), strict=True):
-                result.put(i, item, self.tail(result))
-
-        self.each(shape, body)
-        return list(results)
-
     # --- indices and checks -------------------------------------------------------------------
 
     def place(self, index: Number, size: DimLike) -> Index:

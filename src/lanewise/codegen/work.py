@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
-from lanewise.ir.dims import DimLike, most_of, symbols
-from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.facts import Kind, ask, seen, usual_size
+from lanewise.ops.facts import Kind, ask, count, seen, usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_own_sizes
 
@@ -64,39 +61,34 @@ def interpreting(graph: Graph, sizes: Mapping[str, int], examples: int = 1) -> f
     after the other.
     """
     with seen(sizes):
-        return _graph(graph, sizes, examples, frozenset())
+        return _graph(graph, examples, frozenset())
 
 
-def _graph(
-    graph: Graph, sizes: Mapping[str, int], examples: int, given: Collection[Value]
-) -> float:
+def _graph(graph: Graph, examples: int, given: Collection[Value]) -> float:
     """Return the nanoseconds of a graph, where the `given` inputs are one for all examples."""
     total, uniform = 0.0, set(given)
     for op in graph.operations:
         is_hoisted = not op.has_effect and uniform.issuperset(op.operands)
         if is_hoisted:
             uniform.update(op.results)
-        total += _operation(op, sizes, 1 if is_hoisted else examples, uniform)
+        total += _operation(op, 1 if is_hoisted else examples, uniform)
     return total
 
 
-def _operation(
-    op: Operation, sizes: Mapping[str, int], examples: int, uniform: Collection[Value]
-) -> float:
+def _operation(op: Operation, examples: int, uniform: Collection[Value]) -> float:
     primitive, params = op.primitive, op.params
     if primitive is map_:
-        count = _size(params["size"], sizes)
-        (region,) = op.regions
+        size, (region,) = usual_size(params["size"]), op.regions
         if has_own_sizes(op):  # one example after the other
-            return (count * examples or 1) * _graph(region, sizes, 1, ())
+            return (size * examples or 1) * _graph(region, 1, ())
         taken = zip(region.inputs, params["in_dims"], strict=True)
-        return _graph(region, sizes, examples * count, [v for v, axis in taken if axis is None])
+        return _graph(region, examples * size, [v for v, axis in taken if axis is None])
     if primitive is scan:
-        turns = _size(params["length"], sizes)
-        return turns * _graph(op.regions[0], sizes, examples, _shared(op, uniform))
+        turns = usual_size(params["length"])
+        return turns * _graph(op.regions[0], examples, _shared(op, uniform))
     if primitive is while_ or primitive in BRANCHES:
-        regions = sum([_graph(region, sizes, examples, ()) for region in op.regions])
-        nbytes = examples * _nbytes(op.results, sizes) if examples > 1 else 0
+        regions = sum([_graph(region, examples, ()) for region in op.regions])
+        nbytes = examples * _nbytes(op.results) if examples > 1 else 0
         if primitive is while_:  # those that go on are gathered where others leave
             return TURNS * regions + BYTE_NS * nbytes * min(examples, TURNS) / 2
         return CALL_NS + regions + 2 * BYTE_NS * nbytes  # those of a side, and back
@@ -109,11 +101,11 @@ def _operation(
     if (each := ask(primitive.call_ns, op)) > 0:  # a loop of a library over all examples
         return call + ask(primitive.setup_ns, op) + examples * each
     if primitive.numpy_ns > 1:
-        elements = examples * max([_count(value, sizes) for value in moved], default=0)
+        elements = examples * max(map(count, moved), default=0)
         return call + primitive.numpy_ns * elements
     once = [value for value in moved if value in uniform]
     own = [value for value in moved if value not in uniform]
-    nbytes = examples * _nbytes(own, sizes) + _nbytes(once, sizes)
+    nbytes = examples * _nbytes(own) + _nbytes(once)
     price = BYTE_NS_OF.get(kind, BYTE_NS)
     if kind is Kind.CONTRACTION:
         price = price if nbytes <= CACHE_BYTES else SHARED_BYTE_NS
@@ -130,9 +122,9 @@ def _shared(op: Operation, uniform: Collection[Value]) -> list[Value]:
     return [inner for inner, value in pairs if value in uniform]
 
 
-def _nbytes(values: Sequence[Value], sizes: Mapping[str, int]) -> int:
+def _nbytes(values: Sequence[Value]) -> int:
     arrays = [value for value in values if isinstance(value.type, ArrayType)]
-    return sum([_count(value, sizes) * value.type.dtype.itemsize for value in arrays])
+    return sum([count(value) * value.type.dtype.itemsize for value in arrays])
 
 
 def _is_number(op: Operation) -> bool:
@@ -148,19 +140,6 @@ def _moved(op: Operation) -> Sequence[Value]:
     if op.primitive.kind is Kind.UPDATE:  # mostly in place
         return op.operands[1:]
     return (*op.operands, *op.results)
-
-
-def _count(value: Value, sizes: Mapping[str, int]) -> int:
-    if not isinstance(value.type, ArrayType):
-        return 0
-    return math.prod([_size(d, sizes) for d in value.type.shape])
-
-
-def _size(dim: DimLike, sizes: Mapping[str, int]) -> int:
-    """Return the size of a dimension, or a guess where data decide it."""
-    if sizes.keys() >= set(symbols(dim)):
-        return evaluate(dim, sizes)
-    return usual_size(dim) if all(map(most_of, symbols(dim))) else TURNS
 
 
 def writing(graph: Graph) -> float:

@@ -47,17 +47,11 @@ class dot_general:
     kind, products = Kind.CONTRACTION, _products
     any_size = True
     repeats = False
+    along_rows = True
 
     def alike(op):
         x, y = [value.type.shape for value in op.operands]
         return [(x[i], y[j]) for i, j in (*op.params["batch"], *op.params["contract"])]
-
-    def along_rows(op, inputs):
-        y, summed = op.operands[1].type, [j for _, j in op.params["contract"]]
-        if not op.results[0].type.shape:
-            return len(summed) == 1
-        # The last axis of y is that of the result.
-        return y.ndim - 1 not in (*summed, *[j for _, j in op.params["batch"]])
 
     def flops(op):
         is_complex = op.results[0].type.dtype.kind == "c"
@@ -123,7 +117,7 @@ class dot_general:
         is_one = k.is_outermost and k.is_shared(x) != k.is_shared(y)
         most = MOST_IN_REGIONS if k.in_lanes and not k.is_outermost else MOST_PRODUCTS
         most = MOST_OF_SHARED if is_one else most
-        if types[0].shape and inner and k.usual(types[0].shape) * k.usual(inner) > most:
+        if types[0].shape and inner and usual(types[0].shape) * usual(inner) > most:
             k.leave("a large matrix product is left to BLAS")
 
         one, other, within = k.factors_within(x, y, contract)
@@ -140,7 +134,7 @@ class dot_general:
                 within,
             )
 
-        work = k.usual(inner)
+        work = usual(inner)
         is_complex = types[0].dtype.kind == "c"
         is_known = not has_dim(shapes)
         is_plain = is_known and len(types[0].shape) == 2 and not lead and nx == len(inner) == 1
@@ -346,7 +340,7 @@ def gufunc(fn: np.ufunc) -> Primitive:
         if k.is_batched or "?" in signature:  # one thread at a time: it may raise
             k.leave(f"NumPy calls {fn.__name__} once for all")
         loop = loop_dtypes(fn, tuple([x.dtype for x in operands]), dtype)
-        ns = float(sum([k.usual(x.shape) for x in operands]))
+        ns = float(sum([usual(x.shape) for x in operands]))
         return k.gufunc_call(types, [fn], loop, operands, None, ns, is_locked=fn not in PRODUCTS)
 
     def jvp(d: Any, tangents: Any, z: Any, x: Any, y: Any, *, dtype: np.dtype | None) -> Any:
@@ -388,10 +382,7 @@ class correlate:
     has an element. `before` and `behind` say how far v may stand out of x, less than m each.
     """
 
-    kind, numpy_ns = Kind.CONTRACTION, 5.0
-
-    def along_rows(op, inputs):
-        return op.results[0].type.ndim == 1
+    kind, numpy_ns, along_rows = Kind.CONTRACTION, 5.0, True
 
     def instructions(op):
         return op.operands[1].type.shape[0]

@@ -63,7 +63,7 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
             return found(*[numbers[x] for x in operands])
 
         if fn.nout == 1:
-            fails, work = k.loop_fails(fn, loop), k.loop_cost(fn, loop)
+            fails, work = k.loop_fails(fn, loop), instructions(fn, loop)
             return k.lazy(types[0].dtype, shape, at, operands, fails=fails, work=work)
         return k.several(types, shape, at)
 
@@ -415,7 +415,7 @@ class root:
 
     def lanes(k, types, x):
         loop = loop_dtypes(np.sqrt, (x.dtype,), None)
-        found, work = k.loop(np.sqrt, loop), k.loop_cost(np.sqrt, loop)
+        found, work = k.loop(np.sqrt, loop), instructions(np.sqrt, loop)
         fails = k.loop_fails(np.sqrt, loop)
         return k.lazy(
             types[0].dtype, x.shape, lambda *i: found(x.at(*i)), (x,), fails=fails, work=work
@@ -457,7 +457,7 @@ class sinc:
             y = k.choose(k.truth(equal(y, zero)), tiny, y)
             return divide(sin(y), y)
 
-        work = k.loop_cost(np.sin, (dtype,) * 2)
+        work = instructions(np.sin, (dtype,) * 2)
         return k.lazy(dtype, x.shape, at, (x,), fails=k.loop_fails(np.sin, (dtype,) * 2), work=work)
 
     def jvp(d, tangents, y, x):

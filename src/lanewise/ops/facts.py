@@ -10,7 +10,7 @@ Some facts depend on the parameters or types of an operation: these may be funct
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -114,8 +114,7 @@ class Facts:
     any_size
         Whether its `lanes` rule works where sizes are symbols.
     along_rows
-        Whether it runs well in a kernel with the elements of an array in the lanes; as a function,
-        it is also told the inputs of the graph.
+        Whether it may run well in a kernel with the elements of an array in the lanes.
     numpy_ns
         Nanoseconds of an element in NumPy.
     instructions
@@ -170,7 +169,7 @@ class Facts:
     shares: bool = False
     held: Held = Held.MEMORY
     any_size: bool = False
-    along_rows: bool | Callable[[Operation, Container[Value]], bool] = False
+    along_rows: bool = False
     numpy_ns: float = 1.0
     instructions: float | Rule = 1
     products: float | Rule = 0

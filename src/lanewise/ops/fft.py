@@ -13,7 +13,7 @@ from lanewise.ir.graph import Operation
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
-from lanewise.ops.facts import Kind, usual_size
+from lanewise.ops.facts import Kind, usual, usual_size
 from lanewise.ops.numpy_loops import own_gufunc, same
 from lanewise.ops.registry import Batch, op, sample
 
@@ -124,7 +124,7 @@ def _transformed(
         k.leave("NumPy's transforms are not where they were")
     if k.is_one_by_one and not isinstance(n, Dim) and n > LONG:
         k.leave("NumPy transforms all rows in one call, which prepares long ones once")
-    if not k.has_batch and k.is_batched and k.usual(type_.shape) > LARGE:
+    if not k.has_batch and k.is_batched and usual(type_.shape) > LARGE:
         k.leave("of one large array NumPy makes as much in one call")
     if len(fns) == 2 and isinstance(n, Dim):
         which = (k.index(n) & 1).ne(0)

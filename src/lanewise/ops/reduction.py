@@ -12,7 +12,7 @@ from lanewise.ir.dims import Shape, product
 from lanewise.ir.types import array_type
 from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
-from lanewise.ops.facts import Held, Kind, count, flops_of_fn, fn_may_fail
+from lanewise.ops.facts import Held, Kind, flops_of_fn, fn_may_fail
 from lanewise.ops.indexing import gather
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcasts_to
@@ -35,14 +35,10 @@ class reduce:
 
     kind, held, may_fail = Kind.REDUCTION, Held.NUMBERS, fn_may_fail
     flops, conditions = flops_of_fn, "reduce"
-    any_size = True
+    along_rows = any_size = True
 
     def allocates(op):
         return bool(op.params["axes"])
-
-    def along_rows(op, inputs):
-        result, last = count(op.results[0]), op.operands[0].type.ndim - 1
-        return result == 1 or (op.params["axes"] == (last,) and result < 16)
 
     def type(x, *, fn: np.ufunc, axes: tuple[int, ...], dtype: np.dtype | None = None):
         if fn.identity is None and any(x.shape[axis] == 0 for axis in axes):

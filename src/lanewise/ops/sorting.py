@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container
 
 import numpy as np
 
 from lanewise.ir.dims import DimLike
-from lanewise.ir.graph import Operation, Value
+from lanewise.ir.graph import Operation
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.facts import Kind, count, usual_size
 from lanewise.ops.registry import Batch, absent, op, sample
@@ -39,18 +38,11 @@ def _instructions(op: Operation) -> float:
     return 5 * _levels(op)
 
 
-def _runs_along_rows(op: Operation, inputs: Container[Value]) -> bool:
-    """Whether rows are long enough to be sorted one by one, and their elements side by side."""
-    x = op.operands[0].type
-    del inputs
-    return op.params["axis"] == x.ndim - 1 and usual_size(x.shape[-1]) > LONGEST_ACROSS
-
-
 @op
 class sort:
     """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
 
-    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    kind, along, along_rows = Kind.ALONG, "axis", True
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 3.0
     any_size = True
 
@@ -76,7 +68,7 @@ class sort:
 class argsort:
     """The indices that would sort."""
 
-    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    kind, along, along_rows = Kind.ALONG, "axis", True
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
     any_size = True
 
@@ -99,7 +91,7 @@ class argsort:
 class partition:
     """Elements arranged so that those at `kth` are where sorting would put them."""
 
-    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    kind, along, along_rows = Kind.ALONG, "axis", True
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 6.0
     any_size = True
 
@@ -130,7 +122,7 @@ class partition:
 class argpartition:
     """The indices that would partition."""
 
-    kind, along, along_rows = Kind.ALONG, "axis", _runs_along_rows
+    kind, along, along_rows = Kind.ALONG, "axis", True
     flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
     any_size = True
 

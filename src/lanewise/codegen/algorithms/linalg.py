@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -48,14 +48,10 @@ def check_size(*sizes: int) -> None:
         raise CannotCompile(f"matrices of {'x'.join(map(str, sizes))} are left to LAPACK")
 
 
-#: Of factors in registers, and of their transposes, their elements: "lower" or "upper".
-Triangles: TypeAlias = "dict[tuple[Number, ...], str]"
-
-
 # --- Cholesky -----------------------------------------------------------------------------------
 
 
-def cholesky(k: Rules, known: Triangles, type_: Any, x: Array, upper: bool) -> Array:
+def cholesky(k: Rules, type_: Any, x: Array, upper: bool) -> Array:
     """Return the Cholesky factors of matrices; only one triangle of each is read."""
     n, dtype = type_.shape[-1], type_.dtype
     zero = constant(k.e, dtype, 0)
@@ -75,7 +71,7 @@ def cholesky(k: Rules, known: Triangles, type_: Any, x: Array, upper: bool) -> A
             rows = [found.items[i * n : (i + 1) * n] for i in range(n)]
             kinds = ("upper", "lower") if upper else ("lower", "upper")
             for kind, items in zip(kinds, (rows, zip(*rows, strict=True)), strict=True):
-                known[tuple(chain(*items))] = kind
+                k.factors[tuple(chain(*items))] = kind
         return [found]
 
     return stacked(k, [type_], dtype, core, x)[0]
@@ -193,7 +189,7 @@ def _substitute(t: Tile, b: Tile, inverses: Tile, upper: bool) -> None:
                 b[i, j] = less_product(b[i, j], t[i, c], b[c, j])
 
 
-def solve(k: Rules, known: Triangles, type_: Any, *operands: Array) -> Array:
+def solve(k: Rules, type_: Any, *operands: Array) -> Array:
     """Return the solutions of linear systems, of matrices and right-hand sides.
 
     Of matrices alone it gives the inverses, as NumPy finds them: by solving for a unit matrix.
@@ -201,7 +197,7 @@ def solve(k: Rules, known: Triangles, type_: Any, *operands: Array) -> Array:
     n, columns = type_.shape[-2:]
     dtype = type_.dtype
     is_known = isinstance(operands[0], Elements) and len(operands) == 2
-    triangle = known.get(tuple(operands[0].items)) if is_known else None
+    triangle = k.factors.get(tuple(operands[0].items)) if is_known else None
 
     def core(left: Callable[..., Number], *right: Callable[..., Number]) -> list[Array]:
         kept = {"in_registers": k.is_small((n, n)) and k.is_small((n, columns))}

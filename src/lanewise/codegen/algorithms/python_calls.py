@@ -55,7 +55,7 @@ def _bit_length(k: Lowering, x: Vec) -> Vec:
 
 
 def _bit_count(k: Lowering, x: Vec) -> Vec:
-    return x.e.intrinsic("ctpop", _size(x)).as_kind("i64")
+    return x.e.population(_size(x))
 
 
 def _isqrt(k: Lowering, x: Vec) -> Vec:

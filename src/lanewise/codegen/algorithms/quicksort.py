@@ -218,7 +218,7 @@ class _Sort:
                 at, bits = place.get(), e.bits(mask) if wide else mask.to("u64")
                 packed = [self._together(x, mask, bits) for x in item] if wide else item
                 self.store(pointers, at, packed)
-                place.set(at + e.intrinsic("ctpop", bits).as_kind("i64"))
+                place.set(at + e.population(bits))
 
         # Vectors are stored whole: what they overwrite behind the part comes back.
         behind = self.load(self.keys, end, wide)

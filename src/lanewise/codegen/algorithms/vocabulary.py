@@ -11,7 +11,6 @@ from lanewise.codegen import library, lists
 from lanewise.codegen.algorithms import linalg, orthogonal, python_calls, sorting
 from lanewise.codegen.arrays import Array
 from lanewise.codegen.elementwise.ufuncs import Function
-from lanewise.codegen.emitter import Emitter
 from lanewise.codegen.mathlib import special
 from lanewise.codegen.numbers import Number, vecs
 from lanewise.codegen.rules import Rules
@@ -25,21 +24,11 @@ _INTP = np.dtype(np.intp)
 class Algorithms(Rules):
     """Rules, and algorithms on small arrays; each is described where it is written."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
-        self.factors: linalg.Triangles = {}
-
-    det, slogdet = linalg.det, linalg.slogdet
+    cholesky, solve, det, slogdet = linalg.cholesky, linalg.solve, linalg.det, linalg.slogdet
     qr, eigvalsh, svdvals = orthogonal.qr, orthogonal.eigvalsh, orthogonal.svdvals
     sorted_along, searchsorted = sorting.sorted_along, sorting.searchsorted
     interp, python_call = sorting.interp, python_calls.python_call
     gufunc_call, ufunc_call = library.gufunc_call, library.ufunc_call
-
-    def cholesky(self, type_: Any, x: Array, upper: bool) -> Array:
-        return linalg.cholesky(self, self.factors, type_, x, upper)
-
-    def solve(self, type_: Any, *operands: Array) -> Array:
-        return linalg.solve(self, self.factors, type_, *operands)
 
     def list_arena(self, is_checked: bool) -> Array:
         return lists.Arena(self, is_checked)
