@@ -617,8 +617,8 @@ class Executable:
 @pytest.fixture
 def estimated(monkeypatch):
     """Take a graph for its own estimate."""
-    monkeypatch.setattr(race, "_least", lambda graph, _: graph / race.DARING)
-    monkeypatch.setattr(race, "_itself", lambda graph: graph)
+    monkeypatch.setattr(race, "_least", lambda graph, *_: graph / race.DARING)
+    monkeypatch.setattr(race, "_itself", lambda graph, _: graph)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: graph)
     monkeypatch.setattr(race, "_planning", lambda graph: 0)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
@@ -825,10 +825,10 @@ def test_calls_that_take_less_than_estimated_correct_the_estimate():
     (concrete,) = traced._traces.all()
     graph = concrete.race._executable.graph
     expected = race.interpreting(graph, {})
-    whole = race._least(graph, expected)
-    assert race._least(graph, 3 * expected) == whole
-    np.testing.assert_allclose(race._least(graph, expected / 2), whole / 2)
-    np.testing.assert_allclose(race._least(graph, expected / 1000), whole / race.DARING)
+    whole = race._least(graph, expected, 1)
+    assert race._least(graph, 3 * expected, 1) == whole
+    np.testing.assert_allclose(race._least(graph, expected / 2, 1), whole / 2)
+    np.testing.assert_allclose(race._least(graph, expected / 1000, 1), whole / race.DARING)
 
 
 def test_explain_says_so(plain, capsys):

@@ -10,6 +10,7 @@ import pytest
 import lanewise as lw
 from lanewise.api import kept, mapping
 from lanewise.api.contained import contained
+from lanewise.runtime.race import Race
 
 XS = np.arange(12.0).reshape(4, 3) - 5
 
@@ -183,24 +184,36 @@ def test_lengths_that_need_more_room(traced):
         same(lw.vmap(window)(np.array(numbers)), np.stack([window(i) for i in numbers]))
 
 
-def test_what_is_not_kept(traced, capsys):
-    def prints(x):
-        print("called")
-        return x
-
+def test_what_is_not_kept(traced):
     log = []
 
     def logs(x):
         log.append(1)
         return x
 
-    for f in (prints, logs):
-        before = len(traced)
-        for _ in range(3):
-            lw.vmap(f)(XS)
-        assert len(traced) == before + 3
-    assert capsys.readouterr().out.count("called") == 12
+    before = len(traced)
+    for _ in range(3):
+        lw.vmap(logs)(XS)
+    assert len(traced) == before + 3
     assert len(log) == 12
+
+
+@pytest.mark.parametrize("way", ["traced", "plain", "either"])
+def test_what_tells_is_kept(way, traced, capsys, monkeypatch):
+    def prints(x):
+        if x[0] > 0:
+            print("large", x[1])
+        return x
+
+    if way != "either":
+        monkeypatch.setattr(Race, "is_ahead", lambda self: way == "plain")
+    before = len(traced)
+    for _ in range(8):
+        np.testing.assert_array_equal(lw.vmap(prints)(XS), XS)
+        told = capsys.readouterr().out
+        [prints(x) for x in XS]
+        assert told == capsys.readouterr().out
+    assert len(traced) == before + 1
 
 
 class Cell:

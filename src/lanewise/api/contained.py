@@ -149,23 +149,28 @@ class _Walk:
         self._seen: set[int] = set()
         #: The modules that are reached, and all attributes that any of the code takes.
         self._modules: dict[int, ModuleType] = {}
+        #: The classes of users' that are reached, of which code takes attributes likewise.
+        self._classes: list[type] = []
         self._attributes: set[str] = set()
 
     def finish(self) -> Unchanged:
-        """Go through the attributes of modules, whoever has these; return what was found."""
+        """Go through the attributes of modules and classes; return what was found."""
         done: set[tuple[int, str]] = set()
         while True:
             wanted = [
-                (module, name)
-                for module in list(self._modules.values())
+                (owner, name)
+                for owner in (*self._modules.values(), *self._classes)
                 for name in sorted(self._attributes)
-                if (id(module), name) not in done
+                if (id(owner), name) not in done
             ]
             if not wanted:
                 return self.found
-            for module, name in wanted:
-                done.add((id(module), name))
-                self._attribute(module, name)
+            for owner, name in wanted:
+                done.add((id(owner), name))
+                if isinstance(owner, ModuleType):
+                    self._attribute(owner, name)
+                elif name in vars(owner):
+                    self._member(owner, name)
 
     def _attribute(self, module: ModuleType, name: str) -> None:
         held = vars(module).get(name, MISSING)
@@ -209,6 +214,8 @@ class _Walk:
         elif kind is MethodType:
             self.value(x.__func__)
             self.value(x.__self__)
+        elif kind is functools._lru_cache_wrapper:  # of such a function it gives what that does
+            self.value(x.__wrapped__)
         elif kind is functools.partial:
             if vars(x):
                 raise _Open
@@ -285,11 +292,18 @@ class _Walk:
                 self.value(base)
         self.found.kept.append(Class(cls, cls.__mro__, dict(vars(cls))))
         made = {"__repr__"} if "__dataclass_fields__" in vars(cls) else set()
+        names = sorted(vars(cls).keys() - _OF_CLASSES - made)
         if issubclass(cls, Enum):
-            made = {name for name in vars(cls) if name.startswith("_")}
-        for name in sorted(vars(cls).keys() - _OF_CLASSES - made):
-            if type(vars(cls)[name]) not in _FIELDS:
-                self.value(vars(cls)[name])
+            names = [name for name in names if not name.startswith("_")]
+        else:  # what nobody takes by its name is called by Python, if at all
+            self._classes.append(cls)
+            names = [name for name in names if name.startswith("__") and name.endswith("__")]
+        for name in names:
+            self._member(cls, name)
+
+    def _member(self, cls: type, name: str) -> None:
+        if type(vars(cls)[name]) not in _FIELDS and name not in _OF_CLASSES:
+            self.value(vars(cls)[name])
 
     def _module(self, module: ModuleType) -> None:
         if not _IMPURE.isdisjoint(module.__name__.split(".")):
@@ -399,7 +413,7 @@ def _has_namespace(code: CodeType) -> bool:
 
 def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
     """Return the names that code reads; `outer` are variables of the functions it stands in."""
-    globals_, attributes = set(), set()
+    globals_, attributes, stored = set(), set(), set()
     is_class, named = _has_namespace(code), set()
     if is_class and code.co_exceptiontable:  # then `named` may not hold what it holds here
         raise _Open
@@ -421,6 +435,8 @@ def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
             if is_drawing or instructions[place + 1].argval in _SEEDED:
                 read = kind
                 continue
+        if kind in ("STORE_ATTR", "DELETE_ATTR"):  # by a property, perhaps
+            stored.add(name)
         if kind == "STORE_ATTR":  # of an object that is its own
             if not root.startswith(_OWN) and changed.pop() != name:
                 raise _Open
@@ -451,10 +467,10 @@ def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
         if isinstance(name, CodeType):
             inner = _read_off(name, own)
             globals_ |= inner[0]
-            attributes |= inner[1]
+            stored |= inner[1]  # these were looked at
     if not (_IMPURE - _DATED).isdisjoint(attributes):
         raise _Open
-    return frozenset(globals_), frozenset(attributes)
+    return frozenset(globals_), frozenset(attributes | stored)
 
 
 def _is_seed(instruction: dis.Instruction) -> bool:

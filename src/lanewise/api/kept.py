@@ -23,9 +23,10 @@ from lanewise.api.unchanged import Unchanged
 from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.graph import Graph
 from lanewise.passes.survive import is_raising
-from lanewise.runtime.dispatch import executable_of, execute, is_observed
+from lanewise.runtime.dispatch import executable_of, execute, is_observed, run
 from lanewise.runtime.owning import own
 from lanewise.runtime.race import Race
+from lanewise.runtime.tiers import Executable
 from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.trace import ROOM, state
 
@@ -41,7 +42,7 @@ class Kept:
     unchanged
         Tells whether all that the function reaches is as it was.
     key
-        Of the executable.
+        Of the executable; None of one that has effects.
     make
         Gives the graph of that, if there is none any more.
     sources
@@ -58,22 +59,29 @@ class Kept:
         self._key, self._make, self._sources = key, make, sources
         self._assemble = assemble
         self._race: Race | None = None
+        #: What runs what has effects.
+        self._own: Executable | None = None
         #: Whether nobody measures any more, and the trace runs.
         self._is_settled = is_raising()
 
-    def run(self, operands: Sequence[Any], plain: Callable[[], Any]) -> Any:
-        """Return what the map gives, by its trace or by the plain loop: whichever is faster."""
+    def run(self, operands: Sequence[Any], size: int, plain: Callable[[], Any]) -> Any:
+        """Return what the map gives, by its trace or by the plain loop: whichever is faster.
+
+        There are `size` examples.
+        """
         arguments = [*operands, *self._sources]
         if self._is_settled:
             return self._run(arguments)
         if self._race is None:
-            executable = executable_of(self._key, self._make)
-            self._race = Race(executable, self.unchanged, is_map=True)
+            # What tells something is not given up, so it is estimated what it takes.
+            self._race = Race(
+                self._executable(), self.unchanged, is_map=not self.has_effects, examples=size
+            )
         race = self._race
         if race.is_plain(arguments):
             start = perf_counter_ns()
             try:
-                with limited(race.limit), plainly():
+                with limited(race.limit), plainly(True, self.has_effects):
                     result = conformed(plain(), race.dtypes)
             except TookTooLong:
                 race.note_exceeded()
@@ -90,7 +98,20 @@ class Kept:
         self._is_settled = race.is_over()
         return result
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether calls do more than to return."""
+        return self._key is None
+
+    def _executable(self) -> Executable:
+        if not self.has_effects:
+            return executable_of(self._key, self._make)
+        self._own = self._own or executable_of(None, self._make)
+        return self._own
+
     def _run(self, arguments: Sequence[Any]) -> Any:
+        if self.has_effects:
+            return self._assemble(run(self._executable(), [*arguments, None])[:-1])
         return self._assemble(own(execute(self._key, self._make, arguments), arguments))
 
 
@@ -98,7 +119,7 @@ _kept: Remembered[Kept | Postponed] = Remembered(MOST)
 
 
 def mapped(
-    func: Any, call: Hashable, operands: Sequence[Any], plain: Callable[[], Any],
+    func: Any, call: Hashable, operands: Sequence[Any], size: int, plain: Callable[[], Any],
     traced: Callable[..., Any],
 ) -> Any:  # fmt: skip
     """Return what a map gives: by what was kept of a call like this one, or by a new trace.
@@ -111,8 +132,8 @@ def mapped(
         The user's function.
     call
         What decides the trace, besides the function.
-    operands
-        The arrays that it is mapped over.
+    operands, size
+        The arrays that it is mapped over, and how many examples there are.
     plain
         Runs the plain loop.
     traced
@@ -124,8 +145,10 @@ def mapped(
     found = found if found is not None and found.unchanged() else None
     if type(found) is Kept:
         try:
-            return found.run(operands, plain)
+            return found.run(operands, size, plain)
         except CutOffError as error:
+            if found.has_effects:  # some of them may have happened
+                raise
             make = partial(_keepable, func, call, found.unchanged)
             return with_more_room(error, found.room, partial(traced, math.inf, make))
     unchanged = None
@@ -147,7 +170,7 @@ def mapped(
         _kept.put(func, call, postponed)
     start = perf_counter_ns()
     try:
-        with limited(PATIENCE * FIRST), plainly():
+        with limited(PATIENCE * FIRST), plainly(True):
             result = plain()
     except TookTooLong:
         return traced(math.inf, make)

@@ -170,25 +170,30 @@ class MapCall(NamedTuple):
         # What is not given but arrays may be changed.
         repeats = alike is not None
         if is_plain() and not self.is_empty:
-            return self.loop(repeats and may_repeat())
+            return self._again(repeats)
         options = self.options
         may_loop = may_loop and options.fallback and options.autograph and current_trace() is None
         is_known = may_loop and not self.is_empty
         if not is_known or any([type(x) is not np.ndarray for x in self.operands]):
             return _run_traced(self)
         asked = options, *self.in_dims, *map(_type, self.operands, self.in_dims)
-        way, plain = PlainWay(self.func, (alike, asked)), partial(self.loop, repeats)
+        way, plain = PlainWay(self.func, (alike, asked)), partial(self._again, repeats)
         if not way.is_known():
             try:
                 if alike is None:
                     return _run_traced(self)
                 traced = partial(_run_traced, self)
-                return mapped(self.func, (alike, asked), self.operands, plain, traced)
+                size = operator.index(self.size)  # of arrays
+                return mapped(self.func, (alike, asked), self.operands, size, plain, traced)
             except Exception as error:
                 if not way.takes(error):
                     raise
         # Outside of the handler: what it raises is the user's, with no exception before it.
         return way.run(plain)
+
+    def _again(self, repeats: bool) -> Any:
+        """Return what the plain loop gives, as what is around wants it."""
+        return self.loop(repeats and may_repeat())
 
     def loop(self, may_repeat: bool = False) -> Any:
         """Return what the plain loop gives; `may_repeat` as for `lanewise.api.plain.loop`."""
@@ -271,15 +276,11 @@ def _run_traced(
         )
         make = partial(map_alone, graph, params)
         made = None
-        if (
-            kept is not None
-            and is_read_off
-            and not (has_effects or trace.number or assigned or left)
-        ):
+        if kept is not None and is_read_off and not (trace.number or assigned or left):
             made = kept(key, make, sources, partial(_assemble, structure, dims))
         try:
             if made is not None:
-                return made.run(operands, partial(given.loop, True))
+                return made.run(operands, operator.index(size), partial(given._again, True))
             found = execute(key, make, arguments)
         except CutOffError as error:
             if has_effects:  # some of them may have happened

@@ -26,7 +26,7 @@ _ndarray = np.ndarray
 
 class _Depth(threading.local):
     plain = 0
-    repeatable = False
+    repeatable = tells = False
 
 
 _depth = _Depth()
@@ -43,26 +43,31 @@ def is_plain() -> bool:
 
 
 class plainly:  # noqa: N801  (as context managers are called)
-    """Run the maps in a ``with`` block as plain loops."""
+    """Run the maps in a ``with`` block as plain loops.
 
-    __slots__ = ("_before", "_may_repeat")
+    Nobody sees it if their functions are called again on an example, if they ``may_repeat``, unless
+    what is around ``tells`` something then.
+    """
 
-    def __init__(self, may_repeat: bool = False) -> None:
-        self._may_repeat = may_repeat
+    __slots__ = ("_before", "_may_repeat", "_tells")
+
+    def __init__(self, may_repeat: bool = False, tells: bool = False) -> None:
+        self._may_repeat, self._tells = may_repeat, tells
 
     def __enter__(self) -> None:
-        self._before = _depth.repeatable
+        self._before = _depth.repeatable, _depth.tells
         _depth.plain += 1
         _depth.repeatable |= self._may_repeat
+        _depth.tells |= self._tells
 
     def __exit__(self, *error: object) -> None:
         _depth.plain -= 1
-        _depth.repeatable = self._before
+        _depth.repeatable, _depth.tells = self._before
 
 
 def may_repeat() -> bool:
     """Whether nobody sees it if the function of a map is called again on an example."""
-    return _depth.repeatable
+    return _depth.repeatable and not _depth.tells
 
 
 def loop(

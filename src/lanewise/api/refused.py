@@ -174,7 +174,7 @@ class PlainWay:
         """Return what the function gives; raise the refusal if no array holds that."""
         assert self._error is not None and self._unchanged is not None
         try:
-            with plainly(may_repeat=not self._others):
+            with plainly(not self._others, self._unchanged.tells):
                 result = plain()
             if not _holds_data(result):
                 raise NoBatchError

@@ -62,15 +62,16 @@ class Race:
 
     ``unchanged`` tells whether the plain function depends on the same as it did. If it is a loop
     over examples (``is_map``), it may be given up in between. Its calls before there was a trace
-    took ``plain`` nanoseconds, if any did not take too long.
+    took ``plain`` nanoseconds, if any did not take too long. Of a batch of no known size it is
+    estimated for so many ``examples``.
     """
 
     def __init__(
         self, executable: Executable, unchanged: Callable[[], bool], is_map: bool = False,
-        plain: float = math.inf,
+        plain: float = math.inf, examples: float = math.inf,
     ) -> None:  # fmt: skip
         self._executable = executable
-        self._unchanged = unchanged
+        self._unchanged, self._examples = unchanged, examples
         self.is_map = is_map
         #: Nanoseconds after which the next call of the plain function is given up; after which
         #: one was.
@@ -150,7 +151,7 @@ class Race:
         if self.plain < math.inf:
             return self._count - self._tried >= PATIENCE * self.plain / self.traced
         if self._least is None:
-            self._least = _least(executable.graph, self.traced)
+            self._least = _least(executable.graph, self.traced, self._examples)
         return self._least < self.traced or (
             self._may_be_tried_later and self._spent >= PATIENCE * CLOSE * self.estimated
         )
@@ -214,7 +215,7 @@ class Race:
     @cached_property
     def estimated(self) -> float:
         """Nanoseconds that the plain function should take."""
-        return _itself(self._executable.graph)
+        return _itself(self._executable.graph, self._examples)
 
     def is_over(self) -> bool:
         """Whether the trace has won for good."""
@@ -296,28 +297,26 @@ class Race:
         return f"the function itself {took}may be faster than {duration(self._known)}"
 
 
-def _least(graph: Graph, traced: float) -> float:
+def _least(graph: Graph, traced: float, examples: float) -> float:
     """Return how many nanoseconds a call must take for the plain function to be tried.
 
     Where interpreted ones take less than estimated, as `traced` says, so may the function.
     """
-    looped = _looped(graph)
+    looped = _looped(graph, examples)
     calls, elements = interpreting(graph, {}, 0), interpreting(graph, {})
     least = max((calls + looped) / DARING, (elements + looped) / BOUNDED)
     return least * min(1.0, max(traced / max(elements, 1.0), 1 / DARING))
 
 
-def _itself(graph: Graph) -> float:
+def _itself(graph: Graph, examples: float) -> float:
     """Return how many nanoseconds the function that was traced should take."""
-    return interpreting(graph, {}, 0) + _looped(graph)
+    return interpreting(graph, {}, 0) + _looped(graph, examples)
 
 
-def _looped(graph: Graph) -> float:
+def _looped(graph: Graph, examples: float) -> float:
     """Return how much longer than its maps take loops over their examples should take."""
     maps = [op for op in graph.operations if op.primitive is map_]
-    sizes = [op.params["size"] for op in maps]
-    if not all([isinstance(size, int) for size in sizes]):
-        return math.inf
+    sizes = [op.params["size"] if isinstance(op.params["size"], int) else examples for op in maps]
     pairs = zip(maps, sizes, strict=True)
     return sum([(size - 1) * interpreting(op.regions[0], {}, 0) for op, size in pairs])
 
