@@ -162,6 +162,40 @@ def test_insert_and_delete_at_a_traced_position():
             lw.vmap(lambda x, i: np.insert(x, i, 0))(rng.normal(size=(2, 6)), np.array([0, bad]))
 
 
+DELETED = {
+    "rows and columns": lambda x: np.delete(np.delete(x, p := np.where(x.sum(0) < 3)[0], 0), p, 1),
+    "mask": lambda x: np.delete(x, x[0] > 1, axis=1),
+    "flat": lambda x: np.delete(x, np.flatnonzero(x > 1)),
+    "negative, and twice": lambda x: np.delete(
+        x, np.append(np.argsort(x[:, 0])[:1] - 3, [0, 0]), 0
+    ),
+    "none": lambda x: np.delete(x, np.flatnonzero(x[0] > 100), 1),
+}
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+@pytest.mark.parametrize("name", DELETED)
+def test_delete_of_many_places_that_are_data(name, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+
+    def f(x):
+        y = DELETED[name](x)
+        return y.sum(), (y * y).sum(), y.shape[0], y.size
+
+    x = np.array([[[1.0, 1, 3], [0, 2, 1], [0, 0, 0]], [[3.0, 0, 1], [0, 1, 5], [1, 1, 1]]])
+    assert_maps(f, x)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_delete_of_what_is_not_there(backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    x = np.arange(8.0).reshape(2, 4)
+    with pytest.raises(IndexError):
+        lw.vmap(lambda x: np.delete(x, np.argsort(x)[:2] + 9).sum())(x)
+    with pytest.raises(ValueError, match="match the axis length of 4"):
+        lw.vmap(lambda x: np.delete(x, x[:3] > 1).sum())(x)
+
+
 # --- pad ----------------------------------------------------------------------------------------
 
 WIDTHS = [1, (2, 0), ((1, 2), (0, 3), (5, 4)), ((9, 8), (4, 0), (0, 7))]

@@ -8,6 +8,7 @@ with an n that is data, become ends: loops over what they let through run betwee
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -92,6 +93,8 @@ class _Itself(dict[Value, Value]):
 def _rewritten(graph: Graph, most: int, recorder: Callable[[Graph], Recorder]) -> Graph:
     """Return the graph with large arrays as a recorder for it records them, where it does."""
     recorded, same, builder = recorder(graph), _Itself(), Builder()
+    values = itertools.chain(graph.inputs, *[op.results for op in graph.operations])
+    builder.count = 1 + max([value.index for value in values], default=-1)
     for op in graph.operations:
         now, found = op.map_regions(lambda region: _rewritten(region, most, recorder)), None
         # What is written may be of an unknown size: then it is not kept in registers either.

@@ -244,10 +244,27 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
     if isinstance(size, Dim):
         before, behind = _around(np.delete, x, obj, axis, size)
         return np.concatenate([before, behind[(*(slice(None),) * axis, slice(1, None))]], axis)
-    if contains_tensor(obj):
-        kept = np.arange(max(size - 1, 0))
-        return np.take(x, kept + (kept >= _position(as_tensor(obj), size, axis)), axis)
-    return np.take(x, np.delete(np.arange(size), obj), axis)
+    if not contains_tensor(obj):
+        return np.take(x, np.delete(np.arange(size), obj), axis)
+    places = as_tensor(obj)
+    if places.ndim:
+        return np.compress(_left(places, size), x, axis)
+    kept = np.arange(max(size - 1, 0))
+    return np.take(x, kept + (kept >= _position(places, size, axis)), axis)
+
+
+def _left(places: Tensor, size: int) -> Any:
+    """Return which of so many elements are left where those at some places are deleted."""
+    if places.dtype.kind == "b":
+        if places.shape != (size,):
+            raise ValueError(
+                "boolean array argument obj to delete must be one-dimensional and match the axis "
+                f"length of {size}"
+            )
+        return np.logical_not(places)
+    left = as_tensor(np.ones(size, bool))
+    left[np.ravel(places)] = False
+    return left
 
 
 @implements(np.insert)
