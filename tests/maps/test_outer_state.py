@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import itertools
 from collections import Counter, deque
 
@@ -294,6 +295,15 @@ def within_others(x):
     return {"table": TABLE, "x": x}
 
 
+@pytest.fixture
+def thawed():
+    """Python's collector looks at all objects, as it does for users; our tests freeze them."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("thawed")
 @pytest.mark.parametrize("f", [of_a_cache, of_a_variable, within_others])
 def test_what_is_returned_may_be_somebody_elses_too(f, monkeypatch):
     monkeypatch.setenv("LANEWISE_STRICT", "1")
