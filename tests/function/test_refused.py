@@ -194,18 +194,9 @@ def held_or_none(x):
     return len(str(out))
 
 
-@functools.lru_cache
-def bits_of(n):
-    return [n >> k & 1 for k in range(4)]
-
-
-def by_a_cache(x):
-    return len("".join(map(str, bits_of(int(abs(x[0])) + 1))).strip("0"))
-
-
 PROGRAMS = [
     walked, digits, by_text, grouped, memoized, linked, scored, months, hours, by_objects,
-    by_a_cache, counted_in_bins, with_a_name_that_nobody_has_defined, held_or_none,
+    counted_in_bins, with_a_name_that_nobody_has_defined, held_or_none,
 ]  # fmt: skip
 #: These reach arrays, lists and objects from outside.
 PROGRAMS += [by_functions, of_a_model, MODEL.predict]
@@ -413,7 +404,7 @@ def fitted(x, verbose=False):
             print("after", k, total, time.time())
     if total is None:
         LOGGER.error("no total")
-    return total * len(bits_of(3))
+    return total
 
 
 def test_what_would_tell_is_traced_once(monkeypatch):

@@ -214,8 +214,6 @@ class _Walk:
         elif kind is MethodType:
             self.value(x.__func__)
             self.value(x.__self__)
-        elif kind is functools._lru_cache_wrapper:  # of such a function it gives what that does
-            self.value(x.__wrapped__)
         elif kind is functools.partial:
             if vars(x):
                 raise _Open
@@ -297,6 +295,7 @@ class _Walk:
             names = [name for name in names if not name.startswith("_")]
         else:  # what nobody takes by its name is called by Python, if at all
             self._classes.append(cls)
+            self._attributes.update(getattr(cls, "__match_args__", ()))  # taken by patterns
             names = [name for name in names if name.startswith("__") and name.endswith("__")]
         for name in names:
             self._member(cls, name)

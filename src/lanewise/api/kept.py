@@ -86,6 +86,8 @@ class Kept:
             except TookTooLong:
                 race.note_exceeded()
             except NoBatchError:  # the trace says so its way
+                if self.has_effects:
+                    raise
                 self._is_settled = True
                 return self._run(arguments)
             else:
