@@ -59,6 +59,7 @@ class Change(NamedTuple):
 def outer_changes(trace: Watched, result: Any) -> list[Change]:
     """Return what a function has changed that outlives it, now that it has returned `result`."""
     trace.own_lists.clear()  # whoever else has one of these has it from outside
+    trace.growing_lists.clear()
     trace.lent.clear()  # nothing is changed any more
     for home, *_ in trace.origins.values():  # a region, of which only sizes are asked for
         if isinstance(home, Region):

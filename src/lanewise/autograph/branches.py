@@ -24,6 +24,7 @@ from lanewise.autograph.aliases import (
 from lanewise.autograph.exports import Exports, Left, flags_of, left_in
 from lanewise.autograph.keeping import keep, living
 from lanewise.autograph.lists.grown import alike, is_held, list_of_slot, owned
+from lanewise.autograph.lists.rows import unknown_of
 from lanewise.autograph.merge import Merge, give_up_plain_choice
 from lanewise.autograph.optional import asked
 from lanewise.autograph.state import DONT_CARE, bare, called, is_optional, present, tensor_of
@@ -36,7 +37,6 @@ from lanewise.ops.checks import check
 from lanewise.ops.control import cond, switch
 from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import cast
-from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import CHOOSE
 from lanewise.trace.regions import (
     Aside,
@@ -215,7 +215,7 @@ class Fork:
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
-            unknown = next((value for value in left if type(value) is Unknown), None)
+            unknown = unknown_of(left)
             if unknown is not None:
                 slot_builders.append((slot, lambda results, unknown=unknown: unknown))
                 continue

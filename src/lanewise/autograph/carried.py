@@ -22,6 +22,7 @@ from lanewise.autograph.lists.grown import (
     owned,
 )
 from lanewise.autograph.lists.held import has_held, held_alike, in_held_form_of
+from lanewise.autograph.lists.rows import unknown_of
 from lanewise.autograph.optional import (
     alike_but_for_none,
     apart_from_none,
@@ -58,7 +59,6 @@ from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, holds
-from lanewise.trace.lending import Unknown
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import (
     Packing,
@@ -265,8 +265,7 @@ class Variable:
         entry = self.entry
         if type(now) in NUMBERS:
             return False
-        is_contents = not self.is_object and type(entry) in (*LISTS, Columns, Grown)
-        if now is entry or self.may_be_missing or is_contents:
+        if now is entry or self.may_be_missing:
             return False
         if (self.is_list or self._can_unroll) and not (has_held(entry) or has_held(now)):
             return False
@@ -393,8 +392,9 @@ class Variable:
     def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
-        if type(end) is Unknown:
-            self.is_lost, self._lost = True, end
+        unknown = unknown_of([self.entry, end])
+        if unknown is not None:
+            self.is_lost, self._lost = True, unknown
             return False
         is_new = not self.is_replaced and end is not self.begun and self._has_objects()
         if is_new:

@@ -28,6 +28,7 @@ from lanewise.autograph.aliases import (
 )
 from lanewise.autograph.carried import Variable
 from lanewise.autograph.lists.grown import (
+    is_growing,
     is_held,
     list_of_slot,
     owned,
@@ -193,7 +194,8 @@ class Carry:
     def _place(self, slot: Slot, before: Any, stays: bool) -> Variable:
         """Return what a place is from turn to turn; it ``stays`` if a turn left the same object."""
         is_object = is_place(slot) and not isinstance(slot, ContainerSlot)
-        place = Variable(slot.name, before, True, self._can_unroll, is_object)
+        can_unroll = self._can_unroll and not is_growing(slot)
+        place = Variable(slot.name, before, True, can_unroll, is_object)
         place.is_held = is_held(slot)
         place.stays &= stays and is_object
         return place

@@ -15,10 +15,10 @@ from lanewise.autograph.calls import fn, replaces
 from lanewise.autograph.optional import apart_from_none, may_be_missing
 from lanewise.autograph.sequences import TracedRange
 from lanewise.autograph.state import bare
-from lanewise.autograph.tables import Picked
 from lanewise.autograph.values import both, choose, either, negated, stand_in, traced
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
+from lanewise.trace.contents import Chosen
 from lanewise.trace.mixed import bare as of_one_class
 from lanewise.trace.mixed import classes_of, is_mixed, is_one_of
 from lanewise.trace.scratch import Scratch
@@ -38,7 +38,7 @@ def isinstance_(obj: Any, classes: Any) -> Any:
         return is_one_of(obj, lambda each: isinstance(each.make(1), classes))
     if kind is Tensor or traced(obj) is not None:
         return isinstance(stand_in(obj), classes) or kind in _alternatives(classes)
-    if kind is Picked:
+    if issubclass(kind, Chosen):
         return isinstance([], classes)
     if kind is TracedRange:
         return isinstance(range(0), classes)
@@ -109,8 +109,10 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 def class_of(obj: Any, plain: Callable[[Any], Any] | None = None) -> Any:
     """``obj.__class__``, or another function of plain objects that returns it."""
     kind = type(obj)
-    if kind is Picked or kind is TracedRange:
-        return list if kind is Picked else range
+    if kind is TracedRange:
+        return range
+    if issubclass(kind, Chosen):
+        return list
     if kind is Scratch:
         return np.ndarray
     if is_mixed(obj) or may_be_missing(obj):

@@ -43,7 +43,6 @@ from lanewise.autograph.twins import JoinedObjects
 from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Operation, Value
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
@@ -187,8 +186,7 @@ class Merge:
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
         ends = alike_but_for_none(ends)
-        if is_value or not all([type(end) in LISTS for end in alive]):
-            ends = self._held_alike(ends, not is_value)
+        ends = self._held_alike(ends, not is_value)
         first = next(end for end in ends if end is not DONT_CARE)
         self.containers.replace(seen, ends)
         sealed = self._sealed(ends)

@@ -185,7 +185,16 @@ def pick(items: Sequence[Any], index: Any) -> Any:
     index = list_index(index, type(items).__name__)
     if not items:
         raise IndexError(f"{type(items).__name__} index out of range")
-    return Table(items, what).at(index)
+    return _of_owner(Table(items, what).at(index), items, index)
+
+
+def _of_owner(found: Any, owner: Any, key: Any) -> Any:
+    """Return what is read of a list or dict: of lists whose lengths are data, one of these."""
+    if type(found) is not Picked:
+        return found
+    found.owner, found.key = owner, key
+    row = found.row() if found.is_holding else None
+    return found if row is None else row
 
 
 def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
@@ -194,7 +203,7 @@ def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
         raise KeyError(key)
     value, found = _entry(mapping, key)
     require(found, KeyError("there is no entry for this number"))
-    return value
+    return _of_owner(value, mapping, key)
 
 
 def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any:
@@ -234,6 +243,9 @@ def put(items: list[Any], index: Any, value: Any) -> None:
     index = list_index(index)
     if not items:
         raise IndexError("list assignment index out of range")
+    if type(value) is list and ON_CONTENTS["nest"](items, value):
+        ON_CONTENTS["setitem"](items, index, value)
+        return
     message = "list assignment index out of range"
     _require_range(index, len(items), message)
     index = in_range(index, len(items), message)
@@ -248,12 +260,15 @@ class Picked(Sequence, Chosen):
     Where the lists differ in length, it is one whose length is data.
     """
 
-    __slots__ = ("_lists", "place")
+    __slots__ = ("_lists", "key", "owner", "place")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lists: Sequence[list[Any]], index: Any) -> None:
         self._lists = lists
         self.place = index
+        #: The list or dict that it was read of, and by which index or key.
+        self.owner: Any = None
+        self.key: Any = None
         state.has_contents |= self.is_holding
 
     @property
@@ -265,6 +280,11 @@ class Picked(Sequence, Chosen):
     def lists(self) -> Sequence[list[Any]]:
         """What it may be."""
         return self._lists
+
+    def row(self) -> Any:
+        """Return it as one of a list of lists whose lengths are data; None if it cannot be."""
+        is_there = self.owner is not None and ON_CONTENTS["nest"](self.owner, [])
+        return ON_CONTENTS["getitem"](self.owner, self.key) if is_there else None
 
     def __len__(self) -> int:
         if self.is_holding:

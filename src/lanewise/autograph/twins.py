@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from lanewise.autograph.carried import Variable
-from lanewise.autograph.lists.grown import is_own
+from lanewise.autograph.lists.grown import is_own, with_sources
 from lanewise.autograph.state import DONT_CARE, NUMBERS, Maybe, kind_of
 from lanewise.trace import tree
 from lanewise.trace.lending import keeper_of, lend
@@ -72,8 +72,12 @@ class _Objects:
                 self.origins[id(container)] = container, self.originals([each])[0]
 
     def originals(self, containers: Iterable[Any]) -> list[Any]:
-        """Return the objects that containers are, or are in the place of."""
-        return [self.origins.get(id(each), (each, each))[1] for each in containers]
+        """Return the objects that containers are, or are in the place of, and what is in them."""
+        known = [self.origins.get(id(each), (each, each))[1] for each in containers]
+        found = with_sources(known)
+        if len(found) == len(known):
+            return known
+        return [self.origins.get(id(each), (each, each))[1] for each in found]
 
 
 class JoinedObjects(_Objects):
@@ -101,10 +105,10 @@ class JoinedObjects(_Objects):
         found = objects_in(value, sealed, is_place)
         sources: list[list[list[Any]]] = [[] for _ in found]
         for end in seen if found else ():
-            held = self.originals(objects_in(end, sealed, is_place))
+            held = objects_in(end, sealed, is_place)
             is_aligned = len(held) == len(found)
             for k, each in enumerate(sources):
-                each.append(held[k : k + 1] if is_aligned else held)
+                each.append(self.originals(held[k : k + 1] if is_aligned else held))
         self._made += [(made, name, each) for made, each in zip(found, sources, strict=True)]
 
     def note(self) -> None:
@@ -150,7 +154,8 @@ class CarriedObjects(_Objects):
             for k, each in enumerate(found):
                 made[variable, k] = each, variable.name
                 self._begun[id(each)] = variable, k
-                entries[variable, k] = first[k : k + 1] if len(first) == len(found) else first
+                own = first[k : k + 1] if len(first) == len(found) else first
+                entries[variable, k] = with_sources(own)
                 born(each) if variable.is_carried else each
         self._together |= together(entries)
         others = {key: [y for x in own for y in (x, *twins(x))] for key, own in entries.items()}
@@ -170,9 +175,10 @@ class CarriedObjects(_Objects):
             count = len(objects_in(variable.begun, variable.sealed, variable.is_object))
             end = end if variable.ended is DONT_CARE else variable.ended
             found = objects_in(end, variable.sealed, variable.is_object)
-            found = self.originals(variable.origins.get(id(x), (x, x))[1] for x in found)
+            found = [variable.origins.get(id(x), (x, x))[1] for x in found]
             for k in range(count):
-                sources[variable, k] = found[k : k + 1] if len(found) == count else found
+                own = found[k : k + 1] if len(found) == count else found
+                sources[variable, k] = self.originals(own)
         before = self._known()
         self._together |= together(sources, region)
         held: dict[Any, set[Any]] = {}

@@ -118,6 +118,70 @@ optree.register_pytree_node(
 )
 
 
+class Heap:
+    """Lists that grow by themselves: of each, `heads` has its last cell, and how many it has.
+
+    A cell is an element, and the cell before it. Both are lists, which grow as any do.
+    """
+
+    __slots__ = ("cells", "heads")
+
+    def __init__(self, heads: list[Any], cells: list[Any]) -> None:
+        self.heads, self.cells = heads, cells
+
+
+class Nested:
+    """What a list holds whose elements are lists, or tuples with lists, of lengths that are data.
+
+    In `items` a number stands for each of these lists: its place in a heap. `form` is what an
+    element is: True a list, False anything else, or a tuple of such; for each list there is a heap.
+    """
+
+    __slots__ = ("form", "heaps", "items")
+
+    def __init__(self, form: Any, items: list[Any], heaps: Sequence[Heap]) -> None:
+        self.form, self.items, self.heaps = form, items, tuple(heaps)
+
+    def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Say that what is done with the list is not followed."""
+        raise UnsupportedError(
+            f"a list of lists whose lengths are data is used{at(here())} where these are asked for "
+            "one by one. What can be done with it: append, extend, insert, pop, sort with a key, "
+            "index, slice, len, max and min with a key, sorted with a key, and a for loop"
+        )
+
+    def _same(self, *args: Any) -> Nested:
+        return self
+
+    __copy__ = __deepcopy__ = _same
+    __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = refuse
+    __getitem__ = __setitem__ = __contains__ = __array__ = __add__ = __radd__ = refuse
+    __lt__ = __le__ = __gt__ = __ge__ = refuse
+
+
+optree.register_pytree_node(
+    Heap,  # ty: ignore[invalid-argument-type]
+    lambda heap: ((heap.heads, heap.cells), None, ("heads", "cells")),
+    lambda _, children: Heap(*children),  # ty: ignore[invalid-argument-type]
+    namespace=tree.NAMESPACE,
+)
+optree.register_pytree_node(
+    Nested,  # ty: ignore[invalid-argument-type]
+    lambda nested: (
+        (nested.items, *nested.heaps),
+        nested.form,
+        ("items", *[f"heap {i}" for i in range(len(nested.heaps))]),
+    ),
+    lambda form, children: Nested(form, children[0], children[1:]),  # ty: ignore
+    namespace=tree.NAMESPACE,
+)
+
+
+def is_nested(x: Any) -> bool:
+    """Whether it is a list of lists of lengths that are data."""
+    return state.has_contents and type(x) is list and len(x) == 1 and type(x[0]) is Nested
+
+
 def is_keyed(x: Any) -> bool:
     """Whether it is a dict or set whose keys are data."""
     if not state.has_contents:
@@ -152,6 +216,14 @@ def enter(owner: Any, entries: Entries | Unknown) -> None:
         owner.add(entries)
 
 
+def chosen_by(owner: Any) -> Any:
+    """Return which one of several lists a list is, that the data choose; or the list itself."""
+    if state.has_contents and type(owner) is list and len(owner) == 1:
+        held = owner[0]
+        return held.items if type(held) is Contents and isinstance(held.items, Chosen) else owner
+    return owner
+
+
 class Chosen:
     """Stands for one of several lists, as the data choose."""
 
@@ -179,7 +251,7 @@ def holds(x: Any) -> bool:
 
 def concerns(x: Any) -> bool:
     """Whether what is done with it is done here: a list, dict or set that the data say much of."""
-    return state.has_contents and (holds(x) or is_keyed(x))
+    return state.has_contents and (holds(x) or is_keyed(x) or is_nested(x))
 
 
 def fill(owner: Any, items: Any) -> None:
@@ -192,13 +264,13 @@ def fill(owner: Any, items: Any) -> None:
         return
     if type(items) not in LISTS:
         state.has_contents = True
-        items = [Contents(items)]
+        items = [items if type(items) is Nested else Contents(items)]
     owner.clear()
     owner.extend(items)
 
 
 def taken_off(owner: Any) -> Any:
     """Return what a list holds: the traced list that is all of it, or a copy."""
-    if len(owner) == 1 and type(owner[0]) is Contents:
-        return owner[0].items
+    if len(owner) == 1 and type(owner[0]) in (Contents, Nested):
+        return owner[0].items if type(owner[0]) is Contents else owner[0]
     return owner.copy()

@@ -115,6 +115,7 @@ class Trace(Builder):
         "_scalars",
         "captures",
         "function",
+        "growing_lists",
         "guesses",
         "is_open",
         "journal",
@@ -175,6 +176,9 @@ class Trace(Builder):
         self.origins: dict[str, tuple[Trace, Any, Value | None]] = {}
         #: Of no region: by id, lists of which all uses are known (`lanewise.autograph.lists.uses`).
         self.own_lists: dict[int, list[Any]] = {}
+        #: Of no region: by id, lists of which no code of the user's asks how long they are, and
+        #: lists that are in them.
+        self.growing_lists: dict[int, tuple[list[Any], Sequence[Any]]] = {}
         #: Of an outermost trace: how many sizes were named.
         self.sized = 0
 

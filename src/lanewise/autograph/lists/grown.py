@@ -42,7 +42,7 @@ from lanewise.ops.lists import (
     list_write,
 )
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, Contents, holds
+from lanewise.trace.contents import LISTS, Chosen, Contents, chosen_by, holds, is_nested
 from lanewise.trace.lending import Unknown, lend
 from lanewise.trace.regions import Region, born, is_made_here, resumed
 from lanewise.trace.sizes import size_of
@@ -252,6 +252,10 @@ def alike(
     Lists of different lengths, or `always`, become lists of the graph, and those of one length
     arrays where some are. Only known uses are made of them, or they are what one list holds.
     """
+    if not all([type(end) in (*LISTS, Columns, Grown) for end in ends]):
+        return None
+    if any([is_nested(end) or chosen_by(end) is not end for end in ends]):
+        return None
     if any(map(holds, ends)):
         if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
             return None
@@ -272,10 +276,13 @@ def alike(
         return None
     if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
-    ends = [_as_left(end, trace) for end, trace in zip(ends, traces, strict=True)]
+    given, ends = ends, [_as_left(end, trace) for end, trace in zip(ends, traces, strict=True)]
     element = element_of_all(ends)
     if element is None or (is_long and not element.has_sizes):
         return None
+    for end, before in zip(ends, given, strict=True):
+        if end is not before:
+            lend(tree.containers(list(end))[1:], OF_LISTS)
     if not is_long and all([type(end) is Columns and end.element == element for end in ends]):
         return None
     if not is_long:
@@ -306,10 +313,7 @@ def _as_left(items: Any, trace: Trace) -> Any:
     """Return a list whose elements a region has left, with these as they were then."""
     if type(items) not in LISTS or not isinstance(trace, Region) or not trace.left:
         return items
-    found = as_left(items, trace, trace.left, (), {})
-    if found is not items:
-        lend(tree.containers(list(items))[1:], OF_LISTS)
-    return found
+    return as_left(items, trace, trace.left, (), {})
 
 
 def held(items: Any) -> Any:
@@ -322,6 +326,8 @@ def pieces_of(items: Any) -> list[Any]:
     """Return the traced lists of which a list consists, and lists of its other elements."""
     if type(items) not in LISTS or not holds(items):
         return [items]
+    if (row := chosen_by(items)) is not items:
+        return [whole(row)]
     pieces = [x.items if type(x) is Contents else [x] for x in items]
     for piece in pieces:
         if type(piece) is Unknown:
@@ -335,6 +341,8 @@ def whole(items: Any) -> Any:
         return items
     if isinstance(items, Picked):
         return _picked([whole(each) for each in items.lists], items.place)
+    if isinstance(items, Chosen):
+        return whole(*items.lists)
     parts = pieces_of(items)
     element = element_of_all(parts)
     if element is None:
@@ -430,12 +438,43 @@ def _is_known_around(store: Store, traces: Sequence[Trace]) -> bool:
 # --- which lists may become such ------------------------------------------------------------------
 
 
-def _own_lists() -> dict[int, list[Any]]:
-    """Return the lists of the function that is traced of which all uses are known, by their ids."""
+def _root() -> Trace | None:
+    """Return the trace of the function that is traced."""
     trace = state.trace
     while isinstance(trace, Region) and trace.parent is not None:
         trace = trace.parent
+    return trace
+
+
+def _own_lists() -> dict[int, list[Any]]:
+    """Return the lists of the function that is traced of which all uses are known, by their ids."""
+    trace = _root()
     return {} if trace is None else trace.own_lists
+
+
+def growing(items: list[Any], sources: Sequence[Any] = ()) -> list[Any]:
+    """Return a new list, which loops hand on as one of the graph even if they could unroll it.
+
+    When it changes, so may `sources`: lists that are in it by what they held.
+    """
+    trace = _root()
+    if trace is not None:
+        trace.growing_lists[id(items)] = items, sources
+    return born(items)
+
+
+def with_sources(containers: Sequence[Any]) -> list[Any]:
+    """Return containers, and the lists that are in them by what these held."""
+    trace = _root()
+    known = {} if trace is None else trace.growing_lists
+    return [x for each in containers for x in (each, *known.get(id(each), (each, ()))[1])]
+
+
+def is_growing(slot: Slot) -> bool:
+    """Whether a slot is what such a list holds."""
+    trace = _root()
+    is_container = trace is not None and isinstance(slot, ContainerSlot)
+    return is_container and id(slot.owner) in trace.growing_lists
 
 
 def is_own(items: Any) -> bool:

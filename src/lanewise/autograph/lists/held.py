@@ -16,15 +16,27 @@ from lanewise.autograph.lists.grown import (
     Grown,
     alike,
     element_of_all,
+    growing,
     held,
     in_form_of,
     pieces_of,
     whole,
 )
+from lanewise.autograph.lists.rows import Row, common_form, nested_of, nesting
 from lanewise.autograph.state import kind_of
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, Entries, enter, holds, is_keyed
-from lanewise.trace.regions import born
+from lanewise.trace.contents import (
+    LISTS,
+    Entries,
+    Nested,
+    chosen_by,
+    enter,
+    fill,
+    holds,
+    is_keyed,
+    is_nested,
+)
+from lanewise.trace.regions import born, resumed
 from lanewise.trace.trace import Trace, state
 
 #: Classes of dicts and sets whose keys may be data.
@@ -39,7 +51,9 @@ def has_held(value: Any) -> bool:
 
 
 def _is_held(x: Any) -> bool:
-    return type(x) is Entries or is_keyed(x) or holds(x)
+    if type(x) in (Entries, Nested) or is_keyed(x) or is_nested(x):
+        return True
+    return type(x) is not Row and chosen_by(x) is x and holds(x)
 
 
 def _keyed_alike(ends: Sequence[Any], are_contents: bool) -> Sequence[Any]:
@@ -71,7 +85,7 @@ def _in_form(value: Any, kind: Any) -> Any:
     if not all(map(may_be_key, value)):
         return None
     values = list(value.values()) if isinstance(value, dict) else []
-    entries = Entries(born(list(value)), born(values))
+    entries = Entries(growing(list(value)), growing(values))
     if kind is Entries:
         state.has_contents = True
         return entries
@@ -93,6 +107,32 @@ def _have_other_keys(ends: Sequence[Any]) -> bool:
         return False
     keys = [list(end) if kind is dict else set(end) for end in ends]
     return any([each != keys[0] for each in keys])
+
+
+def _nested_alike(ends: Sequence[Any], traces: Sequence[Trace], are_contents: bool) -> Any:
+    """Return what branches or turns leave, lists of lists of other lengths as such; or None."""
+    is_nested_already = [type(end) is Nested or is_nested(end) for end in ends]
+    form = common_form(ends)
+    if form is None or not (any(is_nested_already) or element_of_all(ends) is None):
+        return None
+    if all(is_nested_already):
+        return ends
+    found = []
+    for end, trace in zip(ends, traces, strict=True):
+        with resumed(trace):
+            found.append(nested_of(end, form))
+    # They are of the graph at once: how long they are, no code of the user's asks.
+    rows = [
+        [each.items, *[x for heap in each.heaps for x in (heap.heads, heap.cells)]]
+        for each in found
+    ]
+    for lists in zip(*rows, strict=True):
+        for own, each in zip(
+            lists, alike(lists, traces, True, are_held=True) or lists, strict=True
+        ):
+            if own is not each:
+                fill(own, each)
+    return found if are_contents else [nesting(each) for each in found]
 
 
 def _count(items: Any) -> int:
@@ -130,7 +170,15 @@ def held_alike(
         is_changed = any([keyed[i] is not ends[i] for i in range(count)])
         found = _children_alike(keyed, traces, always)
         return keyed if found is None and is_changed else found
-    are_lists = all([type(end) in (*LISTS, Columns, Grown) for end in ends])
+    if any([type(end) is Row or chosen_by(end) is not end for end in ends]):
+        return None
+    are_lists = all([type(end) in (*LISTS, Columns, Grown, Nested) for end in ends])
+    if are_lists and (nested := _nested_alike(ends, traces, are_contents)) is not None:
+        if nested is ends:
+            return _children_alike(ends, traces, always)
+        return nested
+    if are_lists and are_contents:
+        return None
     if are_lists and (any(map(holds, ends)) or len({*map(_count, ends)}) > 1):
         if always and _fits(*ends):
             return None  # turns put theirs in the form of the first
@@ -160,9 +208,14 @@ def _children_alike(ends: Sequence[Any], traces: Sequence[Trace], always: bool) 
 
 def in_held_form_of(entry: Any, value: Any) -> Any:
     """Return what a turn leaves in the form in which a loop hands it on, of `held_alike`."""
+    if type(entry) is Row or chosen_by(entry) is not entry:
+        return value
     if holds(entry):
         is_list = type(value) in (*LISTS, Columns, Grown)
         return held(in_form_of(whole(entry), whole(value), True)) if is_list else value
+    if (is_nested(entry) or type(entry) is Nested) and type(value) is list:
+        nested = nested_of(value, entry.form if type(entry) is Nested else entry[0].form)
+        value = nested if type(entry) is Nested else nesting(nested)
     form = _form_of(entry)
     if form is not None and value is not entry:
         made = _in_form(value, form)

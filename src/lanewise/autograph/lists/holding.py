@@ -25,10 +25,11 @@ import optree
 from lanewise.autograph.calls import HOOKS, _construct, fn
 from lanewise.autograph.convert import convert, is_converted
 from lanewise.autograph.known_calls import is_library
-from lanewise.autograph.lists import algebra, edits, hooks, keyed
+from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
 from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put, repeat, repeated
+from lanewise.autograph.lists.rows import Row, common_form, nest
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.values import less, require
@@ -40,19 +41,24 @@ from lanewise.trace.contents import (
     ON_CONTENTS,
     Chosen,
     Contents,
+    chosen_by,
     concerns,
     entries_of,
     fill,
     holds,
     is_keyed,
+    is_nested,
 )
-from lanewise.trace.regions import note_container
+from lanewise.trace.regions import is_made_here, note_container
 from lanewise.trace.tensor import as_tensor, weak
 from lanewise.trace.trace import state
 
 
 def _store(owner: Any, items: Any) -> None:
     """Have a list hold what is left of a change."""
+    if (row := chosen_by(owner)) is not owner:
+        nested.replace(row, _boxed(items))
+        return
     note_container(owner)
     fill(owner, items)
 
@@ -114,8 +120,12 @@ def _each_picked(picked: Any, change: Callable[..., Any], *args: Any) -> None:
 
 def _method_of_one(picked: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """Carry out a method of one of several lists, which the data choose."""
+    if type(picked) is Row:
+        return nested.method_of_one(picked, name, args, kwargs)
     if name not in _TAKING and name not in _LEAVING:
         return _method(picked, name, args, kwargs)
+    if (row := picked.row()) is not None:
+        return nested.method_of_one(row, name, args, kwargs)
     found = None
     if name in _TAKING:
         found = getitem(picked, args[0] if args else -1)
@@ -233,6 +243,14 @@ _FOLLOWED = frozenset((
 _LOOPING = frozenset((enumerate, zip, reversed))
 #: What does with a list of such lists what it does with any.
 _OF_WHOLES = frozenset((len, list, any, all, deque))
+#: Methods of Python's own lists that keep what they are given.
+_KEEPING = frozenset(("append", "appendleft", "insert"))
+#: What is done with a list of lists as a whole.
+_OF_NESTED: dict[Any, Callable[..., Any]] = {
+    len: nested.size_of,
+    list: lambda owner: nested.getitem(owner, slice(None)),
+    builtins.sorted: nested.sorted_,
+}
 _TOTALS = frozenset((len, sum, max, min))
 _EXTREMES: dict[Any, Callable[..., Any]] = {max: _largest, min: _smallest}
 
@@ -245,7 +263,11 @@ def called(f: Any, made: Any) -> Any:
 def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if not state.has_contents:
         return made(*args, **kwargs)
-    owner = getattr(f, "__self__", None)
+    owner = chosen_by(getattr(f, "__self__", None))
+    if type(owner) is Row:
+        return nested.method_of_one(owner, f.__name__, args, kwargs)
+    if is_nested(owner):
+        return nested.method(owner, f.__name__, args, kwargs)
     if holds(owner):
         return _method(owner, f.__name__, args, kwargs)
     if isinstance(owner, (dict, set)) and algebra.is_given_data(owner, f.__name__, args):
@@ -266,6 +288,10 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
             return made(*args, **kwargs)
         args = tuple([keyed.given(f, x) for x in args])
         return fn(f)(*args, **{name: keyed.given(f, x) for name, x in kwargs.items()})
+    if type(owner) in LISTS and f.__name__ in _KEEPING:
+        return made(*args, **kwargs)
+    if any(map(is_nested, given)) and not (f in _PASSING or _is_followed(made)):
+        return _of_nested(f, made, args, kwargs)
     if Contents in map(type, given):
         given[[*map(type, given)].index(Contents)].refuse()
     if not any(map(_holds, given)) or f in _PASSING or _is_followed(made):
@@ -280,6 +306,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and function in _EXTREMES and (kwargs or not _are_numbers(args[0])):
         default = (kwargs.pop("default"),) if "default" in kwargs else ()
         return convert(_EXTREMES[function], HOOKS[0])(*args, *default, **kwargs)
+    if function is len and type(row := chosen_by(args[0])) is Row:
+        return nested.length_of(row)
     if function in _TOTALS and len(args) == 1 and not kwargs:
         return hooks.total_of(function, whole(args[0]))
     if function in (list, builtins.sorted) and len(args) == 1:
@@ -291,6 +319,20 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     has_dtype = "dtype" in kwargs
     args = tuple([_given(f, x, has_dtype) for x in args])
     return made(*args, **{name: _given(f, x, has_dtype) for name, x in kwargs.items()})
+
+
+def _of_nested(f: Any, made: Any, args: Any, kwargs: Any) -> Any:
+    """Return what a function gives that is given a list of lists whose lengths are data."""
+    if f in _LOOPING:
+        return made(*args, **kwargs)
+    owner = args[0] if args and is_nested(args[0]) else None
+    if owner is not None and f in _OF_NESTED:
+        return _OF_NESTED[f](*args, **kwargs)
+    written = {**_WRITTEN, **_EXTREMES}
+    if f in written and (f not in _EXTREMES or kwargs):
+        default = (kwargs.pop("default"),) if "default" in kwargs else ()
+        return convert(written[f], HOOKS[0])(*args, *default, **kwargs)
+    next(x for x in (*args, *kwargs.values()) if is_nested(x))[0].refuse()
 
 
 def _are_numbers(owner: Any) -> bool:
@@ -357,16 +399,33 @@ def _set_part(owner: Any, key: slice, values: Any) -> None:
 
 
 def _setitem(owner: Any, key: Any, value: Any) -> None:
+    if is_nested(owner):
+        nested.setitem(owner, key, value)
+        return
     if is_keyed(owner):
         keyed.setitem(owner, key, value)
         return
     if isinstance(key, slice):
         _set_part(owner, key, value)
         return
+    owner = chosen_by(owner)
+    if type(owner) is Row:
+        nested.method_of_one(owner, "__setitem__", (key, value), {})
+        return
     if isinstance(owner, Chosen):
         _each_picked(owner, _put_if, key, value)
         return
     _store(owner, hooks.with_entry(whole(owner), key, value))
+
+
+def _nest(owner: Any, value: Any) -> bool:
+    """Have a list, or the values of a dict, be lists whose lengths are data; whether they are."""
+    if isinstance(owner, dict):
+        if not is_made_here(owner) or common_form([[*owner.values()], [value]]) is None:
+            return False
+        entries = keyed.become(owner)
+        return entries is not None and nest(entries.values, value)
+    return type(owner) is list and nest(owner, value)
 
 
 def _times(items: Any, count: Any) -> Any:
@@ -389,6 +448,9 @@ _MOST_REPEATS = 1 << 40
 
 
 def _delitem(owner: Any, key: Any) -> None:
+    if is_nested(owner):
+        nested.delitem(owner, key)
+        return
     if is_keyed(owner):
         keyed.delitem(owner, key)
         return
@@ -402,6 +464,11 @@ def _delitem(owner: Any, key: Any) -> None:
 
 
 def _truth(owner: Any) -> Any:
+    if is_nested(owner):
+        return as_tensor(nested.size_of(owner) > 0)
+    owner = chosen_by(owner)
+    if type(owner) is Row:
+        return as_tensor(nested.length_of(owner) > 0)
     owner = entries_of(owner).keys if is_keyed(owner) else owner
     if type(owner) in LISTS and not holds(owner):
         return as_tensor(bool(owner))
@@ -411,6 +478,9 @@ def _truth(owner: Any) -> Any:
 def _returned(result: Any, function: Any) -> Any:
     """Return what a function returns; raise for a list in it whose length is data."""
     leaves, structure = tree.flatten(result, concerns)
+    for leaf in leaves:
+        if is_nested(leaf):
+            leaf[0].refuse()
     if any(map(is_keyed, leaves)):
         raise UnsupportedError(
             f"{function_name(function)} returns a dict or set whose keys are data: no array holds "
@@ -443,6 +513,9 @@ def _equal(first: Any, second: Any) -> Any:
     """``first == second``, of lists of which one at least is such."""
     if is_keyed(first) or is_keyed(second):
         return algebra.equal(first, second)
+    for one in (first, second):
+        if is_nested(one):
+            one[0].refuse()
     for one, other in ((first, second), (second, first)):
         if type(one) in LISTS and not one:
             return hooks.total_of(len, whole(other)) == 0
@@ -465,22 +538,38 @@ def _spread(owner: Any) -> Any:
 
 
 def _getitem(owner: Any, key: Any) -> Any:
+    if is_nested(owner):
+        return nested.getitem(owner, key)
+    owner = chosen_by(owner)
+    if type(owner) is Row:
+        return nested.entry_of(owner, key)
     return keyed.getitem(owner, key) if is_keyed(owner) else entry(whole(owner), key)
 
 
 def _contains(owner: Any, value: Any) -> Any:
     if is_keyed(owner):
         return keyed.contains(owner, value)
+    if is_nested(owner):
+        owner[0].refuse()
     return edits.found(whole(owner), "in", value)
 
 
 def _sequence(owner: Any) -> Any:
+    if is_nested(owner):
+        return nested.sequence(owner)
+    row = chosen_by(owner)
+    if type(row) is Row:
+        return hooks.items_of(whole(row), row.heap.heads)
     owner = keyed.sequence(owner) if is_keyed(owner) else owner
     return hooks.items_of(whole(owner), owner) if holds(owner) else Listed(owner)
 
 
 ON_CONTENTS.update(
     call=called,
+    enter=nested.enter,
+    enter_all=nested.enter_all,
+    nest=_nest,
+    elements=nested.elements,
     getitem=_getitem,
     setitem=_setitem,
     delitem=_delitem,

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lanewise.autograph.calls import fn
+from lanewise.autograph.lists.grown import growing
 from lanewise.autograph.lists.held import KINDS, may_be_key
 from lanewise.autograph.lists.loops import written
 from lanewise.autograph.values import require, traced
@@ -181,7 +182,7 @@ def become(owner: Any) -> Entries | None:
         return None
     values = list(owner.values()) if isinstance(owner, dict) else []
     note_container(owner)
-    entries = Entries(born(keys), born(values))
+    entries = Entries(growing(keys), growing(values))
     enter(owner, entries)
     return entries
 

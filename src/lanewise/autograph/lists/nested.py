@@ -1,0 +1,273 @@
+"""What is done with lists of lists of lengths that are data: ``groups[-1].append(x)``.
+
+What they hold (`lanewise.autograph.lists.rows`) are lists of numbers and of cells, which grow as
+any do. So it is done by loops over these, which are written in Python and converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lanewise.autograph import subscripts
+from lanewise.autograph.calls import fn
+from lanewise.autograph.lists.loops import written
+from lanewise.autograph.lists.rows import Row, element_at, nesting, numbers_of, refuse
+from lanewise.autograph.sequences import Items
+from lanewise.trace.contents import Heap, Nested
+from lanewise.trace.regions import note_container
+
+# --- as loops -------------------------------------------------------------------------------------
+
+
+def _enter(heads: Any, cells: Any, row: Any) -> Any:
+    """Put a list on a heap; return its place."""
+    last, size = _chain(cells, row)
+    heads.append((last, size))
+    return len(heads) - 1
+
+
+def _chain(cells: Any, row: Any) -> Any:
+    """Return the last cell and the length of a new chain of some elements."""
+    last = -1
+    size = 0
+    for item in row:
+        cells.append((item, last))
+        last = len(cells) - 1
+        size += 1
+    return last, size
+
+
+def _replace(heads: Any, cells: Any, place: Any, row: Any) -> None:
+    heads[place] = _chain(cells, row)
+
+
+def _elements(heads: Any, cells: Any, place: Any) -> Any:
+    last, size = heads[place]
+    found = []
+    for _ in range(size):
+        item, last = cells[last]
+        found.append(item)
+    found.reverse()
+    return found
+
+
+def _size(heads: Any, place: Any) -> Any:
+    return heads[place][1]
+
+
+def _append(heads: Any, cells: Any, place: Any, value: Any) -> None:
+    last, size = heads[place]
+    cells.append((value, last))
+    heads[place] = (len(cells) - 1, size + 1)
+
+
+def _pop(heads: Any, cells: Any, place: Any) -> Any:
+    last, size = heads[place]
+    if size == 0:
+        raise IndexError("pop from empty list")
+    value, before = cells[last]
+    heads[place] = (before, size - 1)
+    return value
+
+
+def _cell(heads: Any, cells: Any, place: Any, key: Any) -> Any:
+    """Return the cell of an element."""
+    last, size = heads[place]
+    if key < 0:
+        key += size
+    if key < 0 or key >= size:
+        raise IndexError("list index out of range")
+    for _ in range(size - 1 - key):
+        last = cells[last][1]
+    return last
+
+
+def _item(heads: Any, cells: Any, place: Any, key: Any) -> Any:
+    return cells[_cell(heads, cells, place, key)][0]
+
+
+def _put(heads: Any, cells: Any, place: Any, key: Any, value: Any) -> None:
+    cell = _cell(heads, cells, place, key)
+    cells[cell] = (value, cells[cell][1])
+
+
+def _enter_all(nested: Any, rows: Any) -> None:
+    for row in rows:
+        nested.items.append(numbers_of(nested, row, {}))
+
+
+def _extend(owner: Any, rows: Any) -> None:
+    for row in rows:
+        owner.append(row)
+
+
+def _order(owner: Any, size: Any, key: Any, reverse: Any) -> Any:
+    return sorted(range(size), key=lambda i: key(owner[i]), reverse=reverse)
+
+
+def _in_order(items: Any, order: Any) -> Any:
+    return [items[i] for i in order]
+
+
+for _loop in (
+    _enter, _chain, _replace, _elements, _size, _append, _pop, _cell, _item, _put, _enter_all,
+    _extend, _order, _in_order,
+):  # fmt: skip
+    written(_loop)
+
+
+# --- one of the lists -----------------------------------------------------------------------------
+
+
+#: By name, what is done where the element lies, and with how many arguments.
+_OF_ONE: dict[str, tuple[Callable[..., Any], int]] = {
+    "append": (_append, 1),
+    "pop": (_pop, 0),
+    "__getitem__": (_item, 1),
+    "__setitem__": (_put, 2),
+    "__len__": (_size, 0),
+}
+_LOOKING = frozenset(("copy", "count", "index", "__contains__", "__getitem__", "__len__"))
+
+
+def enter(heap: Heap, row: Any) -> Any:
+    """Put a list on a heap; return its place."""
+    return fn(_enter)(heap.heads, heap.cells, row)
+
+
+def enter_all(nested: Nested, rows: Any) -> None:
+    """Put in elements that nobody else has, of a list whose length is data."""
+    fn(_enter_all)(nested, rows)
+
+
+def replace(row: Row, items: Any) -> None:
+    """Have one of the lists hold other elements."""
+    fn(_replace)(row.heap.heads, row.heap.cells, row.place, items)
+
+
+def elements(row: Row) -> list[Any]:
+    """Return a list of the elements of one, as they are now."""
+    return fn(_elements)(row.heap.heads, row.heap.cells, row.place)
+
+
+def length_of(row: Row) -> Any:
+    """``len(row)``."""
+    return fn(_size)(row.heap.heads, row.place)
+
+
+def entry_of(row: Row, key: Any) -> Any:
+    """``row[key]``."""
+    if isinstance(key, slice):
+        return subscripts.getitem(elements(row), key)
+    return method_of_one(row, "__getitem__", (key,), {})
+
+
+def method_of_one(row: Row, name: str, args: Any, kwargs: Any) -> Any:
+    """Carry out a method of one of the lists."""
+    parts = row.heap.heads, row.heap.cells, row.place
+    if name not in _LOOKING:  # whoever has the list under another name learns of it by this
+        note_container(row.heap.heads)
+    if name in _OF_ONE and len(args) == _OF_ONE[name][1]:
+        return fn(_OF_ONE[name][0])(*parts, *args)
+    items = elements(row)
+    found = fn(getattr(items, name))(*args, **kwargs)
+    if name not in _LOOKING:
+        replace(row, items)
+    return found
+
+
+# --- the list of them -----------------------------------------------------------------------------
+
+
+def getitem(owner: Any, key: Any) -> Any:
+    """``owner[key]``."""
+    nested = owner[0]
+    found = subscripts.getitem(nested.items, key)
+    return _sharing(nested, found) if isinstance(key, slice) else element_at(nested, found)
+
+
+def setitem(owner: Any, key: Any, value: Any) -> None:
+    """``owner[key] = value``."""
+    if isinstance(key, slice):
+        refuse("a slice of it")
+    subscripts.setitem(owner[0].items, key, numbers_of(owner[0], value))
+
+
+def delitem(owner: Any, key: Any) -> None:
+    """``del owner[key]``."""
+    subscripts.delitem(owner[0].items, key)
+
+
+def _sharing(nested: Nested, items: list[Any]) -> list[Any]:
+    """Return another list of the same lists."""
+    return nesting(Nested(nested.form, items, nested.heaps))
+
+
+def size_of(owner: Any) -> Any:
+    """``len(owner)``."""
+    return fn(len)(owner[0].items)
+
+
+def sequence(owner: Any) -> Any:
+    """Return what a loop over it goes through."""
+    return _Elements(owner[0])
+
+
+class _Elements(Items):
+    """The elements of a list of lists."""
+
+    __slots__ = ("nested", "owner")
+    stands_for = "list"
+
+    def __init__(self, nested: Nested) -> None:
+        self.nested = nested
+        #: What tells that the list changed.
+        self.owner = nested.items
+        super().__init__(fn(len)(nested.items))
+
+    def at(self, position: Any) -> Any:
+        return element_at(self.nested, subscripts.getitem(self.nested.items, position))
+
+
+def sorted_(owner: Any, key: Any = None, reverse: Any = False) -> Any:
+    """``sorted(owner, key=)``."""
+    if key is None:
+        refuse("sorted() without a key")
+    order = fn(_order)(owner, size_of(owner), key, reverse)
+    return _sharing(owner[0], fn(_in_order)(owner[0].items, order))
+
+
+def _sort(owner: Any, **options: Any) -> None:
+    items = sorted_(owner, **options)[0].items
+    own = owner[0].items
+    fn(own.clear)()
+    fn(own.extend)(items)
+
+
+def method(owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """Carry out a method."""
+    nested = owner[0]
+    own = getattr(nested.items, name, None)
+    if name in ("append", "insert"):
+        *places, value = args
+        return fn(own)(*places, numbers_of(nested, value))
+    if name in ("clear", "reverse"):
+        return fn(own)()
+    if name == "pop":
+        return element_at(nested, fn(own)(*args))
+    if name == "extend":
+        return fn(_extend)(owner, *args)
+    if name in _METHODS:
+        return _METHODS[name](owner, *args, **kwargs)
+    refuse(f".{name}()")
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "copy": lambda owner: getitem(owner, slice(None)),
+    "sort": _sort,
+    "__getitem__": getitem,
+    "__setitem__": setitem,
+    "__delitem__": delitem,
+    "__len__": size_of,
+}
