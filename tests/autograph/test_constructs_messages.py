@@ -418,10 +418,6 @@ def test_what_cannot_be_chosen_by_data_is_named_and_what_to_write_instead(func, 
     assert "test_constructs_messages.py:" in str(raised.value)
 
 
-def of_free_cells(x):
-    return len({i: [] for i in range(3) if x > i})
-
-
 def of_other_values(x):
     counts = {}
     if x > 0:
@@ -479,10 +475,6 @@ def range_or_list(x):
 @pytest.mark.parametrize(
     ("func", "message"),
     [
-        (
-            of_free_cells,
-            r"a dict is one with keys that are data .* and values \(a list of 0\) in one ",
-        ),
         (
             of_other_values,
             r"values \(a list of 0\) in one .* and values \(a Python float\) in another",

@@ -156,6 +156,15 @@ def neighbours_of_a_graph(x):
     return len(seen), seen[-1]
 
 
+@program(A)
+def lists_of_a_comprehension(x):
+    groups = {i: [] for i in range(4) if x[0] > i}
+    for i, v in enumerate(x):
+        if i in groups:
+            groups[i].append(v)
+    return len(groups), sum(map(len, groups.values())), max(map(sum, groups.values()), default=0.0)
+
+
 # --- what can be done with them -------------------------------------------------------------------
 
 

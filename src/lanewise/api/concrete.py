@@ -177,7 +177,7 @@ class ConcreteFunction:
                 return self.run_traced(arrays)
             exceeded = race.note_exceeded
             call = FasterPlain(
-                positions, self._reached, race.note, race.limit, exceeded, self._settle,
+                positions, self._reached, race.note, race.bounded, exceeded, self._settle,
                 self._conformed,
             )  # fmt: skip
             if func is None:

@@ -44,6 +44,7 @@ from lanewise.api.unchanged import (
     Unchanged,
     held_in,
 )
+from lanewise.autograph.calls import has_followed
 from lanewise.ir.location import _is_own, is_of_lanewise
 from lanewise.passes.survive import is_raising
 from lanewise.trace.trace import could_change
@@ -288,6 +289,7 @@ class _Walk:
         for base in cls.__bases__:
             if base.__module__ not in _OF_BASES:
                 self.value(base)
+        has_followed(cls)  # which changes it, the first time
         self.found.kept.append(Class(cls, cls.__mro__, dict(vars(cls))))
         made = {"__repr__"} if "__dataclass_fields__" in vars(cls) else set()
         names = sorted(vars(cls).keys() - _OF_CLASSES - made)

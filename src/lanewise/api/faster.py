@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter_ns
 from types import NoneType
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.owning import is_apart, own
 from lanewise.trace import tree
-from lanewise.trace.limits import TookTooLong, limited
+from lanewise.trace.limits import TookTooLong
 
 _ndarray = np.ndarray
 _ARRAYS = frozenset((_ndarray,))
@@ -46,8 +47,8 @@ class FasterPlain(PlainCall):
         Arrays that it reaches beside its arguments: results share memory with none of them.
     note
         Takes the nanoseconds that the call took, if somebody wants to know.
-    limit
-        The nanoseconds after which the plain loop of a map is given up, and the call made anew.
+    bounded
+        Gives up what takes too long in a ``with`` block: then the call is made anew.
     exceeded
         Is told of it.
     no_batch
@@ -62,13 +63,13 @@ class FasterPlain(PlainCall):
         positions: Sequence[int],
         reached: Sequence[np.ndarray],
         note: Callable[[int], None] | None,
-        limit: float = math.inf,
+        bounded: Callable[[], AbstractContextManager] = nullcontext,
         exceeded: Callable[[], None] | None = None,
         no_batch: Callable[[], None] | None = None,
         conform: Callable[[Any], Any] | None = None,
     ) -> None:
         self._positions, self._reached, self._note = positions, reached, note
-        self._limit, self._exceeded, self._no_batch = limit, exceeded, no_batch
+        self._bounded, self._exceeded, self._no_batch = bounded, exceeded, no_batch
         self._conform = conform
 
     def run(
@@ -84,7 +85,7 @@ class FasterPlain(PlainCall):
         if self._exceeded is None:
             return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
-            with limited(self._limit):
+            with self._bounded():
                 result = run_itself(func, args, kwargs, arrays, self._positions, self._note)
             return result if self._conform is None else self._conform(result)
         except TookTooLong:

@@ -81,7 +81,7 @@ class Kept:
         if race.is_plain(arguments):
             start = perf_counter_ns()
             try:
-                with limited(race.limit), plainly(True, self.has_effects):
+                with race.bounded(), plainly(True, self.has_effects):
                     result = conformed(plain(), race.dtypes)
             except TookTooLong:
                 race.note_exceeded()

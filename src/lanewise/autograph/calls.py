@@ -224,7 +224,7 @@ def _convert(f: Any) -> Any:
     if result is f:
         _remember(f.__code__, True)
     else:
-        know_reached(f, _has_followed)
+        know_reached(f, has_followed)
     return result
 
 
@@ -328,7 +328,7 @@ def _known_class(cls: type) -> str:
     return how
 
 
-def _has_followed(cls: type) -> bool:
+def has_followed(cls: type) -> bool:
     """Whether a class is a user's; then its operators and properties follow data from now on."""
     if is_library(cls.__module__):
         return False

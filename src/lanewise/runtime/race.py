@@ -9,8 +9,10 @@ the estimate does not say that it would take far longer, so no call is lost to a
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +28,7 @@ from lanewise.runtime import buffers
 from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.settings import backend
 from lanewise.runtime.tiers import Executable, duration
+from lanewise.trace.limits import interrupted, limited
 
 #: Nanoseconds of a call below which there is nothing to win.
 SHORT = 10_000
@@ -106,7 +109,9 @@ class Race:
         executable = self._executable
         if executable.native is None and not self._count and executable.whole <= self._exceeded:
             executable.prepare(arguments)  # which tells whether it is compiled at all
-        self.limit = self._limit if self.is_map and self.plain == math.inf else math.inf
+        self.limit = math.inf
+        if self.plain == math.inf and (self.is_map or self._is_to_be_tried):
+            self.limit = self._limit if self.is_map else min(CLOSE * self.traced, LATE)
         if not (
             self.is_ahead()
             and (self._won > ENOUGH or backend() is None)
@@ -120,6 +125,13 @@ class Race:
             buffers.make_room()
         self.note = self.note_plain
         return True
+
+    def bounded(self) -> AbstractContextManager:
+        """Give up the plain function in a ``with`` block where it may not go on for long."""
+        if self.limit == math.inf:
+            return nullcontext()
+        # The loop of a map looks at the time itself.
+        return limited(self.limit) if self.is_map else interrupted(self.limit)
 
     def is_ahead(self) -> bool:
         """Whether the plain function is faster so far, or may be."""
@@ -150,11 +162,26 @@ class Race:
             return True
         if self.plain < math.inf:
             return self._count - self._tried >= PATIENCE * self.plain / self.traced
+        if self._is_to_be_tried:
+            return True
         if self._least is None:
             self._least = _least(executable.graph, self.traced, self._examples)
         return self._least < self.traced or (
             self._may_be_tried_later and self._spent >= PATIENCE * CLOSE * self.estimated
         )
+
+    @property
+    def _is_to_be_tried(self) -> bool:
+        """Whether NumPy is called in loops, of which nobody knows if Python is faster in them.
+
+        No estimate knows how many turns these take where the data decide it. The function itself
+        is given up where it takes far longer.
+        """
+        if self.is_map or self.plain < math.inf or self._exceeded or self._count < 2:
+            return False
+        if self.traced < SHORT or sys.gettrace() is not None:
+            return False
+        return self._has_while and _calls_numpy_in_loops(self._executable)
 
     @property
     def _may_be_tried_later(self) -> bool:
@@ -224,6 +251,8 @@ class Race:
             return False
         if self._lost >= ENOUGH:
             return True
+        if self._is_to_be_tried:
+            return False
         has_lost = self.plain == math.inf and not self._may_be_tried_later
         may_end = has_lost or (self.traced < SHORT and self._is_steady)
         return may_end and not self.is_ahead()

@@ -166,13 +166,13 @@ optree.register_pytree_node(
     namespace=tree.NAMESPACE,
 )
 optree.register_pytree_node(
-    Nested,  # ty: ignore[invalid-argument-type]
+    Nested,
     lambda nested: (
         (nested.items, *nested.heaps),
         nested.form,
         ("items", *[f"heap {i}" for i in range(len(nested.heaps))]),
     ),
-    lambda form, children: Nested(form, children[0], children[1:]),  # ty: ignore
+    lambda form, children: Nested(form, children[0], children[1:]),
     namespace=tree.NAMESPACE,
 )
 

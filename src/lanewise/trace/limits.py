@@ -6,9 +6,12 @@ Whoever can do without the one or the other says so; what may go on and on asks.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter_ns
+from types import FrameType
+from typing import Any
 
 from lanewise.trace.thread import state
 
@@ -29,6 +32,32 @@ def limited(nanoseconds: float) -> Generator[None]:
         yield
     finally:
         state.until = before
+
+
+@contextmanager
+def interrupted(nanoseconds: float) -> Generator[None]:
+    """End what plain Python does in a ``with`` block by `TookTooLong` if it takes longer.
+
+    The time is looked at before each line, which takes a while itself: what is ended so may take
+    a few times less otherwise. A debugger's or a profiler's own look at lines has to end first.
+    """
+    until, is_over = perf_counter_ns() + nanoseconds, False
+
+    def look(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal is_over
+        if perf_counter_ns() > until:
+            is_over = True
+            raise TookTooLong
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+    if is_over:  # some code catches whatever is raised, and goes on
+        raise TookTooLong
 
 
 def check_time() -> None:

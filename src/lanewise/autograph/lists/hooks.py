@@ -36,7 +36,7 @@ from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, Contents, holds
+from lanewise.trace.contents import LISTS, Contents, holds, is_nested
 from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
 from lanewise.trace.regions import born, in_region
 from lanewise.trace.sizes import number_of
@@ -268,7 +268,7 @@ def grows(iterable: Any, is_known: bool = True, has_tests: bool = False) -> bool
     """
     if state.trace is None or is_known or has_tests:
         return state.trace is not None
-    return holds(iterable) or has_data_length(iterable)
+    return holds(iterable) or is_nested(iterable) or has_data_length(iterable)
 
 
 def kept(items: Any) -> Any:

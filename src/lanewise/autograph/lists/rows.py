@@ -57,10 +57,7 @@ class Row(Sequence, Chosen):
         return ON_CONTENTS["elements"](self)
 
     def __len__(self) -> int:
-        raise UnsupportedError(
-            f"the length of a list that is data is needed as a number{at(here())}. Ask for len() "
-            "in the traced function"
-        )
+        Contents(self).refuse()
 
     def __getitem__(self, key: Any) -> Any:
         return ON_CONTENTS["getitem"](self, key)
