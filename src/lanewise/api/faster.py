@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from time import perf_counter_ns
 from types import NoneType
 from typing import Any, NoReturn
@@ -21,7 +22,7 @@ from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.owning import is_apart, own
 from lanewise.trace import tree
-from lanewise.trace.limits import TookTooLong
+from lanewise.trace.limits import TookTooLong, limited
 
 _ndarray = np.ndarray
 _ARRAYS = frozenset((_ndarray,))
@@ -228,7 +229,8 @@ class Postponed:
         if not self.is_map:
             return FasterPlain(self._positions, self.unchanged.arrays, self.note_plain)
         now = self.trace_now
-        return FasterPlain(self._positions, (), self.note_plain, PATIENCE * FIRST, now, now)
+        bounded = partial(limited, PATIENCE * FIRST)
+        return FasterPlain(self._positions, (), self.note_plain, bounded, now, now)
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""

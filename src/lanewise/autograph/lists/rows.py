@@ -75,9 +75,9 @@ class Row(Sequence, Chosen):
 
 
 optree.register_pytree_node(
-    Row,  # ty: ignore[invalid-argument-type]
+    Row,
     lambda row: ((row.place,), row.heap, None),
-    lambda heap, children: Row(heap, *children),  # ty: ignore[invalid-argument-type]
+    lambda heap, children: Row(heap, *children),
     namespace=tree.NAMESPACE,
 )
 STANDING[Row] = "a list of a list of lists"
