@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+import optree
 import pytest
 
 import lanewise as lw
@@ -132,3 +133,89 @@ def test_a_chosen_list_does_not_change_while_it_is_gone_through():
 
     with pytest.raises(UnsupportedError, match=r"changes the list that it goes through .*\.py:"):
         lw.vmap(func)(A[0])
+
+
+def picked(x):
+    rows = [[1, x[0]], [3, 4.5]]
+    return rows[int(x[0] > 0)]
+
+
+def picked_within(x):
+    rows = [[1, x[0]], [3, 4.5]]
+    row = rows[int(x[0] > 0)]
+    row[0] = 9
+    return [row, rows[0]], {"best": (row, 1)}
+
+
+def picked_of_lists(x):
+    rows = [[[x[0]], (1, [2])], [[x[1]], (3, [4])]]
+    return rows[int(x[0] > 0)]
+
+
+def popped(x):
+    rows = [[1, x[0]], [3, 4.5]]
+    return rows.pop(int(x[0] > 0)), rows
+
+
+def first_of_sorted(x):
+    return sorted([[1, x[0]], [3, 0.1]], key=lambda row: row[1])[0]
+
+
+def in_another_order(x):
+    rows = [[v, v * v] for v in x[:3]]
+    return [rows[i] for i in np.argsort(x[:3])], np.array(x).reshape(6, 2).tolist()[int(x[0] > 0)]
+
+
+def parts_that_grow(x):
+    rows = [[1, x[0]], [3, 4.5]]
+    i = int(x[0] > 0)
+    made = [rows[i].copy(), rows[i][1:], rows[i] + [1], [7] + rows[i], rows[i] * 2]
+    for row in made:
+        row.append(x[1])
+    made[0][0] = 5
+    return made, rows
+
+
+def arrays_of_picked(x):
+    rows = [[1, x[0]], [3, 4.5]]
+    i = int(x[0] > 0)
+    both = np.array([rows[i], rows[1 - i]])
+    return both, np.sum(rows[i]), np.mean(rows[i], axis=0), np.dot(rows[i], rows[0])
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        picked,
+        picked_within,
+        picked_of_lists,
+        popped,
+        first_of_sorted,
+        in_another_order,
+        parts_that_grow,
+        arrays_of_picked,
+    ],
+)
+def test_a_list_that_the_data_choose_is_a_list_where_it_goes(func):
+    got = lw.vmap(func)(A)
+    for x, one in zip(A, _examples(got), strict=True):
+        want = func(x)
+        assert_same(want, lw.function(func)(x))
+        assert_same(want, one)
+
+
+def _examples(results):
+    leaves, structure = optree.tree_flatten(results)
+    return [optree.tree_unflatten(structure, each) for each in zip(*leaves, strict=True)]
+
+
+def assert_same(want, got):
+    """Two nests of lists, tuples, dicts and numbers are the same."""
+    assert optree.tree_structure(want) == optree.tree_structure(got)
+    for one, other in zip(optree.tree_leaves(want), optree.tree_leaves(got), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_list_of_a_length_that_the_data_choose_is_not_returned():
+    with pytest.raises(UnsupportedError, match="returns a list whose length is data"):
+        lw.explain(lw.vmap(lambda x: NEXT[int(np.argmax(x))]), A)

@@ -9,6 +9,7 @@ import gc
 import itertools
 import logging
 import re
+import sys
 import time
 import warnings
 import weakref
@@ -21,7 +22,7 @@ import pytest
 import lanewise as lw
 from lanewise import PlainLoopWarning
 from lanewise.api import mapping
-from lanewise.errors import UnsupportedError
+from lanewise.errors import ConcretizationError, UnsupportedError
 from lanewise.runtime.race import Race
 
 XS = np.array([[3.0, 1.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0], [5.0, -1.0, 2.0, 2.0]])
@@ -585,6 +586,40 @@ def test_what_a_call_refuses():
 
     same(lw.vmap(f)(XS), np.array([4, 0, 3]))
     same(lw.function(lw.vmap(f))(XS), np.array([4, 0, 3]))
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_what_results_hold_is_asked_of_many_at_once():
+    """Not with a call of Python's for each number."""
+
+    def f(x):
+        return [*range(len(str(int(x[0]))), 3000)]
+
+    calls = 0
+
+    def note(frame, event, _):
+        nonlocal calls
+        calls += event == "call" and frame.f_globals.get("__name__") == "lanewise.api.refused"
+
+    made = lw.function(f)
+    made(XS[0])
+    sys.setprofile(note)
+    try:
+        got = made(XS[0])
+    finally:
+        sys.setprofile(None)
+    assert got == f(XS[0])
+    assert 0 < calls < 100
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
+def test_results_of_more_than_64_bits_are_refused(number):
+    def f(x):
+        return [1, number, len(str(int(x[0])))]
+
+    with pytest.raises(ConcretizationError):
+        lw.function(f)(XS[0])
 
 
 # --- what is undone, and what is each call's own --------------------------------------------------

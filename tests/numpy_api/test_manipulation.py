@@ -100,6 +100,51 @@ def test_shapes(func):
     assert_maps_everywhere(func, X)
 
 
+#: Axes, shapes and counts as ranges and arrays, which NumPy takes where it takes lists.
+SEQUENCES = {
+    "reshape": lambda x: (
+        np.reshape(x, np.array([4, 6])), x.reshape(np.array([4, -1])), x.reshape(range(4, 7, 2)),
+        x.reshape(np.array(24)),
+    ),
+    "transpose": lambda x: (
+        np.transpose(x, range(2, -1, -1)), x.transpose(range(2, -1, -1)),
+        x.transpose(np.array([2, 0, 1])), x.transpose(*np.array([1, 2, 0])), x.transpose(None),
+        x[0, 0].transpose(0), np.permute_dims(x, np.array([2, 0, 1])),
+    ),
+    "moveaxis": lambda x: (
+        np.moveaxis(x, range(1), [2]), np.moveaxis(x, np.array([0, 1]), np.array([2, 0])),
+        np.moveaxis(x, np.array(0), np.int32(2)),
+    ),
+    "flip": lambda x: (np.flip(x, np.array([0, 1])), np.flip(x, range(2)), np.flip(x, [0, 2])),
+    "roll": lambda x: (np.roll(x, np.array([1, 2]), np.array([0, 1])), np.roll(x, range(2), 0)),
+    "tile": lambda x: (np.tile(x, range(1, 3)), np.tile(x, np.array(2)), np.tile(x, np.array([2]))),
+    "broadcast_to": lambda x: (
+        np.broadcast_to(x, np.array([5, *x.shape])), np.broadcast_to(x[0, 0, 0], range(1, 3)),
+        np.broadcast_to(x[0, 0, 0], np.array([3])), np.broadcast_to(x[0, 0, 0], np.array(3)),
+    ),
+    "filled": lambda x: (
+        np.full(np.array([2, 3]), x[0, 0, 0]), np.full(range(2, 4), x[0, 0, 0]),
+        np.zeros_like(x, shape=np.array([2, 3])), np.full_like(x, 1.5, shape=range(2, 4)),
+        np.ones_like(x, shape=np.array(3)),
+    ),
+    "windows": lambda x: (
+        np.lib.stride_tricks.sliding_window_view(x, range(1, 3), axis=range(2)),
+        np.lib.stride_tricks.sliding_window_view(x, np.array([2, 2]), axis=np.array([0, 1])),
+    ),
+    "fftshift": lambda x: (np.fft.fftshift(x, np.array([0, 1])), np.fft.ifftshift(x, range(2))),
+    "einsum": lambda x: np.einsum(x, range(3), range(2)),
+    "index": lambda x: (
+        np.unravel_index(np.argmax(x), range(2, 5)), np.ravel_multi_index((np.argmax(x) % 2, 1),
+                                                                          range(2, 4)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("func", SEQUENCES.values(), ids=SEQUENCES.keys())
+def test_axes_and_shapes_in_any_sequence(func):
+    assert_maps(func, X)
+
+
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float16, np.float32, complex])
 @pytest.mark.parametrize("name", ["stack", "append", "insert", "tile", "roll", "hstack", "resize"])
 def test_shapes_of_other_dtypes(name, dtype):
@@ -389,6 +434,7 @@ BAD = {
     "moveaxis": lambda x: np.moveaxis(x, [0, 1], [0]),
     "rollaxis": lambda x: np.rollaxis(x, 0, 5),
     "squeeze": lambda x: np.squeeze(x, 0),
+    "squeeze list": lambda x: np.squeeze(x[None], [0]),
     "expand_dims": lambda x: np.expand_dims(x, (0, 0)),
     "broadcast_to": lambda x: np.broadcast_to(x, (3, 4)),
     "broadcast_to negative": lambda x: np.broadcast_to(x, (-1, 2, 3, 4)),

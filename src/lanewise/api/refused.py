@@ -40,6 +40,8 @@ _DATA = (np.ndarray, np.generic, bool, int, float, complex)
 _SURELY = frozenset(
     [each for each in NUMBERS if each is not int and np.dtype(each).kind in NUMERIC_KINDS]
 ) | {NoneType}
+#: Integers between these are of some dtype.
+_LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.uint64).max
 #: What calls were refused, and why: so many are remembered.
 MOST_CALLS = 256
 #: So many calls at most run as they stand after one of which the data are why it was refused, or
@@ -199,9 +201,20 @@ def _holds_data(result: Any) -> bool:
     """Whether all leaves of a result are data."""
     kind = type(result)
     if kind in (list, tuple, dict):
-        parts = result.values() if kind is dict else result
-        return _SURELY.issuperset(map(type, parts)) or all(map(_holds_data, parts))
-    return kind in _SURELY or all(map(_is_data, tree.flatten(result)[0]))
+        parts = list(result.values()) if kind is dict else result
+        kinds = set(map(type, parts)) - _SURELY
+        if int in kinds and not _are_data([x for x in parts if type(x) is int]):
+            return False
+        kinds.discard(int)
+        return not kinds or all([_holds_data(x) for x in parts if type(x) in kinds])
+    if kind in _SURELY or kind is np.ndarray:
+        return kind in _SURELY or _is_data(result)
+    return all(map(_is_data, tree.flatten(result)[0]))
+
+
+def _are_data(numbers: Sequence[int]) -> bool:
+    """Whether integers are such as arrays hold."""
+    return min(numbers) >= _LEAST and max(numbers) <= _MOST
 
 
 def _is_data(leaf: Any) -> bool:

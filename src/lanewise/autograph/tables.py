@@ -35,9 +35,10 @@ from lanewise.autograph.values import (
 )
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
-from lanewise.trace.contents import ON_CONTENTS, Chosen, holds
+from lanewise.trace import tree
+from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
-from lanewise.trace.regions import note_container
+from lanewise.trace.regions import born, note_container
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import require_trace, state
 
@@ -269,7 +270,7 @@ class Picked(Sequence, Chosen):
         #: The list or dict that it was read of, and by which index or key.
         self.owner: Any = None
         self.key: Any = None
-        state.has_contents |= self.is_holding
+        state.has_contents = True
 
     @property
     def is_holding(self) -> bool:
@@ -295,7 +296,7 @@ class Picked(Sequence, Chosen):
         if self.is_holding:
             return ON_CONTENTS["getitem"](self, key)
         if isinstance(key, slice):
-            return [self[i] for i in range(*key.indices(len(self)))]
+            return born([self[i] for i in range(*key.indices(len(self)))])
         if traced(key) is None:
             return pick([x[key] for x in self._lists], self.place)
         size = len(self)
@@ -348,17 +349,17 @@ class Picked(Sequence, Chosen):
         return ON_CONTENTS["looked_at"](self.copy(), "count", value)
 
     def __add__(self, other: Any) -> list[Any]:
-        return self.copy() + list(other)
+        return born(self.copy() + list(other))
 
     def __radd__(self, other: Any) -> list[Any]:
-        return list(other) + self.copy()
+        return born(list(other) + self.copy())
 
     def __mul__(self, count: int) -> list[Any]:
-        return self.copy() * count
+        return born(self.copy() * count)
 
     def copy(self) -> list[Any]:
         """Return a list of the elements as they are now."""
-        return ON_CONTENTS["copied"](self) if self.is_holding else list(self)
+        return ON_CONTENTS["copied"](self) if self.is_holding else born(list(self))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"):
@@ -371,4 +372,20 @@ class Picked(Sequence, Chosen):
 
 STANDING[Picked] = "a list that the data choose"
 
-__all__ = ["Picked", "Table", "in_range", "pick", "plain_table", "put"]
+
+def as_lists(x: Any) -> Any:
+    """Return a tree with lists in place of those that the data choose, where lengths are known.
+
+    They hold what these hold now: for whoever changes neither.
+    """
+    leaves, structure = tree.flatten(x, concerns)
+    if Picked not in map(type, leaves):
+        return x
+    found = [
+        as_lists(leaf.copy()) if type(leaf) is Picked and not leaf.is_holding else leaf
+        for leaf in leaves
+    ]
+    return tree.unflatten(structure, found)
+
+
+__all__ = ["Picked", "Table", "as_lists", "in_range", "pick", "plain_table", "put"]

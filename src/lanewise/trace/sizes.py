@@ -14,7 +14,7 @@ of a size that is not known while tracing, like others.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -246,8 +246,8 @@ def size_from(number: Any, what: str = "a size") -> DimLike:
 
 
 def shape_from(shape: Any) -> tuple[DimLike, ...]:
-    """Return an argument that is a shape, or one size, as a tuple of sizes."""
-    if isinstance(shape, (tuple, list)):
+    """Return an argument that is a shape, in any sequence or array, or one size, as a tuple."""
+    if isinstance(shape, Sequence) or getattr(shape, "ndim", 0):
         return tuple([size_from(part) for part in shape])
     return (size_from(shape),)
 

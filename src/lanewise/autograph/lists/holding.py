@@ -32,6 +32,7 @@ from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put
 from lanewise.autograph.lists.rows import Row, common_form, nest
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
+from lanewise.autograph.tables import as_lists
 from lanewise.autograph.values import less, require
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
@@ -294,6 +295,8 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
         return _of_nested(f, made, args, kwargs)
     if Contents in map(type, given):
         given[[*map(type, given)].index(Contents)].refuse()
+    if isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"):
+        args, kwargs = as_lists(args), as_lists(kwargs)
     if not any(map(_holds, given)) or f in _PASSING or _is_followed(made):
         return made(*args, **kwargs)
     if f in _LOOPING or f in algebra.MAKING:
@@ -477,7 +480,7 @@ def _truth(owner: Any) -> Any:
 
 def _returned(result: Any, function: Any) -> Any:
     """Return what a function returns; raise for a list in it whose length is data."""
-    leaves, structure = tree.flatten(result, concerns)
+    leaves, structure = tree.flatten(result := as_lists(result), concerns)
     for leaf in leaves:
         if is_nested(leaf):
             leaf[0].refuse()
@@ -490,7 +493,8 @@ def _returned(result: Any, function: Any) -> Any:
         return result
     lists = {id(leaf): whole(leaf) for leaf in leaves if holds(leaf)}
     if not all([type(items.length) is int for items in lists.values()]):
-        place = next(x.place for leaf in leaves if holds(leaf) for x in leaf if type(x) is Contents)
+        owners = [leaf for leaf in leaves if type(leaf) in LISTS]
+        place = next((x.place for each in owners for x in each if type(x) is Contents), None)
         raise UnsupportedError(
             f"{function_name(function)} returns a list whose length is data{at(place)}: an array "
             "has one length for all examples. Return what is asked of it, such as its length or "
@@ -503,10 +507,6 @@ def _returned(result: Any, function: Any) -> Any:
 def _listed(function: Any, items: Any, **options: Any) -> Any:
     """``list(items)`` or ``sorted(items)`` of a length that is data."""
     return _boxed(edits.in_order(function, items, _each, **options))
-
-
-def _filter(function: Any, items: Any) -> Any:
-    return convert(_filtered, HOOKS[0])(function, items)
 
 
 def _equal(first: Any, second: Any) -> Any:
@@ -582,7 +582,7 @@ ON_CONTENTS.update(
     copied=lambda owner: held(whole(owner)),
     method=_method_of_one,
     listed=_listed,
-    filtered=_filter,
+    filtered=lambda function, items: convert(_filtered, HOOKS[0])(function, items),
     keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
     changed_by=keyed.changed_by,
     set_part=_set_part,

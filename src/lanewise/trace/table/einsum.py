@@ -124,7 +124,7 @@ def _letters(text: str, place: str) -> list[Any]:
 
 
 def _numbers(labels: Any) -> list[Any]:
-    if not isinstance(labels, (list, tuple)):
+    if not np.iterable(labels):
         raise TypeError("each subscript must be either an integer or an ellipsis")
     result: list[Any] = []
     for label in labels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -178,7 +178,7 @@ def irfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: 
 def _shift(x: Tensor, axes: Any, sign: int) -> Any:
     if axes is None:
         axes = tuple(range(x.ndim))
-    axes = (operator.index(axes),) if not isinstance(axes, Sequence) else tuple(axes)
+    axes = (operator.index(axes),) if np.ndim(axes) == 0 else tuple(axes)
     return np.roll(x, [sign * (x.shape[axis] // 2) for axis in axes], axes)
 
 

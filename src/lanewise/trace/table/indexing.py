@@ -382,7 +382,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    dims = shape_from(tuple(shape) if isinstance(shape, np.ndarray) else shape)
+    dims = shape_from(shape)
     index = _only_integers(indices)
     size = product(dims)
     problem = ValueError(f"index is out of bounds for array with size {size}")
@@ -398,7 +398,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    sizes = shape_from(tuple(dims) if isinstance(dims, np.ndarray) else dims)
+    sizes = shape_from(dims)
     parts = [_only_integers(part) for part in multi_index]
     if len(parts) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")

@@ -366,7 +366,7 @@ def tile(A: Any, reps: Any) -> Tensor:  # noqa: N803
     reps = defined_sizes(reps, "np.tile(x, n)")
     static(np.tile, "counts", reps, "the shape of the result would depend on the data",
            shape_is_data=True)  # fmt: skip
-    counts = shape_from(tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else reps)
+    counts = shape_from(reps)
     x = as_tensor(A)
     x = with_rank(x, len(counts))
     counts = (1,) * (x.ndim - len(counts)) + counts

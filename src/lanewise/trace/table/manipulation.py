@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.dims import Dim, differ, product
@@ -31,15 +32,6 @@ from lanewise.trace.views import (
     store,
     transpose_view,
 )
-
-
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return ``axis`` (an int or several) as non-negative axes, which must differ."""
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(normalize_axis(operator.index(a), ndim) for a in given)
-    if len(set(axes)) != len(axes):
-        raise ValueError("repeated axis")
-    return axes
 
 
 def new_shape(size: Any, shape: Any) -> tuple[Any, ...]:
@@ -102,9 +94,10 @@ def transpose(a: Any, axes: Any = None) -> Tensor:
     x = as_tensor(a)
     if axes is None:
         return transpose_view(x, tuple(range(x.ndim))[::-1])
-    if len(axes) != x.ndim:
+    given = axes if np.iterable(axes) else (axes,)
+    if len(given) != x.ndim:
         raise ValueError("axes don't match array")
-    return transpose_view(x, axes_of(tuple(axes), x.ndim))
+    return transpose_view(x, normalize_axis_tuple(given, x.ndim))
 
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
@@ -126,7 +119,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
 @implements(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     x = as_tensor(a)
-    sources, destinations = axes_of(source, x.ndim), axes_of(destination, x.ndim)
+    sources = normalize_axis_tuple(source, x.ndim, "source")
+    destinations = normalize_axis_tuple(destination, x.ndim, "destination")
     if len(sources) != len(destinations):
         raise ValueError(
             "`source` and `destination` arguments must have the same number of elements"
@@ -140,8 +134,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Tensor:
     x = as_tensor(a)
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    axes = axes_of(given, x.ndim + len(given))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = normalize_axis_tuple(given, x.ndim + len(given))
     dims = iter(x.shape)
     shape = tuple(1 if i in axes else next(dims) for i in range(x.ndim + len(axes)))
     return reshaped_view(x, shape)
@@ -159,7 +153,9 @@ def squeeze(a: Any, axis: Any = None) -> Tensor:
                 )
         axes = tuple(i for i, dim in enumerate(x.shape) if dim == 1)
     else:
-        axes = axes_of(axis, x.ndim)
+        # Unlike functions that NumPy writes in Python, this one takes no other sequences.
+        given = axis if isinstance(axis, tuple) else operator.index(axis)
+        axes = normalize_axis_tuple(given, x.ndim)
         if any(differ(x.shape[i], 1) for i in axes):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return reshaped_view(x, tuple(dim for i, dim in enumerate(x.shape) if i not in axes))
@@ -285,7 +281,7 @@ def stack(
 @implements(np.flip)
 def flip(m: Any, axis: Any = None) -> Tensor:
     x = as_tensor(m)
-    axes = range(x.ndim) if axis is None else axes_of(axis, x.ndim)
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
     index = tuple((d - 1, -1, -1) if i in axes else None for i, d in enumerate(x.shape))
     return slice_view(x, index)
 

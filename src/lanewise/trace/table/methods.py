@@ -259,10 +259,10 @@ def _reshape(self: Tensor, *shape: Any, order: str = "C", copy: bool | None = No
 
 
 def _transpose(self: Tensor, *axes: Any) -> Tensor:
-    """Axes in another order, given as a tuple or as several ints; reversed by default."""
-    if not axes or axes == (None,):
-        return np.transpose(self)
-    return np.transpose(self, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
+    """Axes in another order, given as a sequence or as several ints; reversed by default."""
+    if len(axes) == 1:
+        return np.transpose(self, axes[0])
+    return np.transpose(self, axes or None)
 
 
 def _astype(

@@ -190,7 +190,7 @@ def sliding_window_view(
     if axis is None:
         axes = tuple(range(result.ndim))
     else:
-        given = axis if isinstance(axis, (tuple, list)) else (axis,)
+        given = axis if np.iterable(axis) else (axis,)
         axes = tuple(normalize_axis(i, result.ndim) for i in given)
     if len(windows) != len(axes):
         raise ValueError(
