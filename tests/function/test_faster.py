@@ -21,7 +21,7 @@ from lanewise.api import contained as contained_
 from lanewise.api import faster
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.contained import contained
-from lanewise.runtime import race
+from lanewise.runtime import race, tiers
 from lanewise.runtime.race import Race
 from lanewise.trace import limits
 
@@ -755,9 +755,31 @@ def test_what_calls_took_before_there_was_a_trace_is_known(estimated):
     assert run_of(one, executable, 20 * MS, 0, 900 * MS, 3) == "iii"
 
 
+def test_the_first_call_does_not_plan_what_takes_long(estimated, monkeypatch):
+    monkeypatch.setattr(race, "_planning", lambda graph: 2000 * MS)
+    executable = Executable(20 * MS, np.inf)
+    one = Race(executable, lambda: True, is_map=True)
+    assert one.is_plain(())
+    assert one.limit == race.CLOSE * 20 * MS + 2000 * MS
+    one = Race(executable, lambda: True, is_map=False)
+    found = run_of(one, executable, 60 * MS, 0, 200 * MS, 100)
+    assert "i" not in found[:30]
+    assert found.endswith(20 * "i")  # calls have taken so long that it was worth it
+    one = Race(Executable(3000 * MS, np.inf), lambda: True, is_map=False)
+    assert not one.is_plain(())
+
+
+def test_what_takes_long_to_plan_runs_where_it_is_faster(estimated, monkeypatch):
+    monkeypatch.setattr(race, "_planning", lambda graph: 10 * MS)
+    executable = Executable(MS, np.inf)
+    one = Race(executable, lambda: True, is_map=True)
+    assert run_of(one, executable, MS, 0, 9 * MS, 20).endswith(10 * "i")
+
+
 def test_a_loop_that_is_given_up_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(race, "EARLY", 1)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: 1)
+    monkeypatch.setattr(race, "_planning", lambda graph: 0)
 
     def f(x):
         x += 1
@@ -862,6 +884,30 @@ def test_a_trace_that_takes_too_long_is_put_off(impatient):
         assert f(x) == _counted(x)
     assert type(f(x)) is type(_counted(x))
     assert f.experimental_get_tracing_count() == 0
+
+
+@pytest.mark.parametrize("wrap", [lw.vmap, lambda f: lw.function(lw.vmap(f)), lw.function])
+def test_passes_take_a_part_of_the_time(wrap, monkeypatch):
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    now = time.perf_counter_ns()
+    monkeypatch.setattr(limits, "perf_counter_ns", lambda: now)
+    recorded, put_off = tiers.RECORDED, faster.Postponed.put_off
+    noted = []
+
+    def slow(graph):
+        nonlocal now
+        now += 2 * faster.FIRST
+        return recorded(graph)
+
+    def note(self, error):
+        noted.append(type(error))
+        put_off(self, error)
+
+    monkeypatch.setattr(faster.Postponed, "put_off", note)
+    monkeypatch.setattr(tiers, "RECORDED", slow)
+    x = np.ones((3, 2))
+    np.testing.assert_array_equal(wrap(lambda x: x * 2 + 1)(x), x * 2 + 1)
+    assert noted == [limits.TookTooLong]
 
 
 def test_it_is_tried_again_when_calls_have_taken_long(monkeypatch):

@@ -100,6 +100,10 @@ class Kept:
         self._is_settled = race.is_over()
         return result
 
+    def prepare(self) -> None:
+        """Make what runs it, which is a part of tracing."""
+        self._executable()
+
     @property
     def has_effects(self) -> bool:
         """Whether calls do more than to return."""
@@ -204,6 +208,7 @@ def _keepable(
     if sum([getattr(source, "nbytes", 0) for source in sources]) > MOST_BYTES:
         return None
     made = Kept(unchanged, key, make, sources, assemble)
+    made.prepare()
     _kept.put(func, call, made)
     return made
 
