@@ -18,7 +18,7 @@ from scipy import stats
 
 import lanewise as lw
 from lanewise.api import contained as contained_
-from lanewise.api import faster
+from lanewise.api import faster, kept, mapping
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.contained import contained
 from lanewise.runtime import race, tiers
@@ -965,11 +965,79 @@ def test_what_it_writes_and_raises_without_a_trace(impatient):
     np.testing.assert_array_equal(x, y * 2)
 
 
-def test_a_function_that_depends_on_more_is_traced_however_long_it_takes(impatient):
+def test_what_a_function_reaches_may_be_read_without_a_trace(impatient, monkeypatch):
     f = lw.function(lambda x: _counted(x) * TABLE[1])
     x = np.arange(40.0)
-    assert f(x) == pytest.approx(_counted(x) * 2)
+    for _ in range(2):
+        assert f(x) == _counted(x) * 2
+    monkeypatch.setitem(globals(), "TABLE", [1.0, 3.0])
+    assert f(x) == _counted(x) * 3
+    assert f.experimental_get_tracing_count() == 0
+
+
+def test_a_function_that_changes_what_it_reaches_is_traced_however_long_it_takes(impatient):
+    table = [1.0, 2.0]
+
+    def f(x):
+        table[0] = 3.0
+        return _counted(x)
+
+    f = lw.function(f)
+    x = np.arange(40.0)
+    assert f(x) == pytest.approx(_counted(x))
     assert f.experimental_get_tracing_count() == 1
+    assert table == [3.0, 2.0]
+
+
+def test_what_raises_without_a_trace_has_changed_nothing(impatient):
+    table = np.array([1.0, 2.0])
+
+    def f(x, i):
+        table[0] = _counted(x)
+        return x[i]
+
+    f = lw.function(f)
+    with pytest.raises(lw.UnsupportedError, match="table"):  # which is not followed
+        f(np.arange(40.0), np.array(99))
+    np.testing.assert_array_equal(table, [1.0, 2.0])
+
+
+@pytest.fixture
+def limits_of_maps(impatient, monkeypatch):
+    """Give how long each attempt to trace a map may take; their loops may take long."""
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    monkeypatch.setattr(kept, "FIRST", 10**10)
+    found, trace = [], mapping._run_traced
+
+    def noted(*args):
+        found.append(args[1])
+        return trace(*args)
+
+    monkeypatch.setattr(mapping, "_run_traced", noted)
+    return found
+
+
+def test_a_map_reads_what_it_reaches_without_a_trace(limits_of_maps):
+    table = np.array([1.0, 2.0])
+    x = np.arange(40.0).reshape(1, 40)
+    f = lw.vmap(lambda x: _counted(x) * table[1])
+    for _ in range(3):
+        assert f(x) == _counted(x[0]) * 2
+    assert limits_of_maps[0] == 1000
+    assert np.inf not in limits_of_maps
+
+
+def test_a_map_that_changes_what_it_reaches_is_traced_however_long_it_takes(limits_of_maps):
+    table = [1.0, 2.0]
+
+    def f(x):
+        table[0] = x[1] * 1.0
+        return x.sum()
+
+    x = np.arange(80.0).reshape(2, 40)
+    np.testing.assert_allclose(lw.vmap(f)(x), x.sum(1))
+    assert limits_of_maps == [1000, np.inf]
+    assert table == [41.0, 2.0]
 
 
 def test_large_arguments_are_not_copied(impatient, monkeypatch):

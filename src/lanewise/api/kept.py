@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from lanewise.api.contained import MOST_RATHER, contained
-from lanewise.api.faster import FIRST, PATIENCE, Postponed
+from lanewise.api.faster import FIRST, PATIENCE, Changed, Postponed, leaving
 from lanewise.api.plain import NoBatchError, conformed, plainly
 from lanewise.api.refused import may_run_itself
 from lanewise.api.remembered import Remembered
@@ -177,8 +177,8 @@ def mapped(
     start = perf_counter_ns()
     try:
         with limited(PATIENCE * FIRST), plainly(True):
-            result = plain()
-    except TookTooLong:
+            result = leaving(unchanged, plain)
+    except (TookTooLong, Changed):
         return traced(math.inf, make)
     postponed.note_plain(perf_counter_ns() - start)
     return result
