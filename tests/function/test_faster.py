@@ -18,10 +18,10 @@ from scipy import stats
 
 import lanewise as lw
 from lanewise.api import contained as contained_
-from lanewise.api import faster
+from lanewise.api import faster, kept, mapping
 from lanewise.api.concrete import ConcreteFunction
 from lanewise.api.contained import contained
-from lanewise.runtime import race
+from lanewise.runtime import race, tiers
 from lanewise.runtime.race import Race
 from lanewise.trace import limits
 
@@ -755,9 +755,31 @@ def test_what_calls_took_before_there_was_a_trace_is_known(estimated):
     assert run_of(one, executable, 20 * MS, 0, 900 * MS, 3) == "iii"
 
 
+def test_the_first_call_does_not_plan_what_takes_long(estimated, monkeypatch):
+    monkeypatch.setattr(race, "_planning", lambda graph: 2000 * MS)
+    executable = Executable(20 * MS, np.inf)
+    one = Race(executable, lambda: True, is_map=True)
+    assert one.is_plain(())
+    assert one.limit == race.CLOSE * 20 * MS + 2000 * MS
+    one = Race(executable, lambda: True, is_map=False)
+    found = run_of(one, executable, 60 * MS, 0, 200 * MS, 100)
+    assert "i" not in found[:30]
+    assert found.endswith(20 * "i")  # calls have taken so long that it was worth it
+    one = Race(Executable(3000 * MS, np.inf), lambda: True, is_map=False)
+    assert not one.is_plain(())
+
+
+def test_what_takes_long_to_plan_runs_where_it_is_faster(estimated, monkeypatch):
+    monkeypatch.setattr(race, "_planning", lambda graph: 10 * MS)
+    executable = Executable(MS, np.inf)
+    one = Race(executable, lambda: True, is_map=True)
+    assert run_of(one, executable, MS, 0, 9 * MS, 20).endswith(10 * "i")
+
+
 def test_a_loop_that_is_given_up_leaves_nothing_behind(monkeypatch):
     monkeypatch.setattr(race, "EARLY", 1)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: 1)
+    monkeypatch.setattr(race, "_planning", lambda graph: 0)
 
     def f(x):
         x += 1
@@ -864,6 +886,30 @@ def test_a_trace_that_takes_too_long_is_put_off(impatient):
     assert f.experimental_get_tracing_count() == 0
 
 
+@pytest.mark.parametrize("wrap", [lw.vmap, lambda f: lw.function(lw.vmap(f)), lw.function])
+def test_passes_take_a_part_of_the_time(wrap, monkeypatch):
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    now = time.perf_counter_ns()
+    monkeypatch.setattr(limits, "perf_counter_ns", lambda: now)
+    recorded, put_off = tiers.RECORDED, faster.Postponed.put_off
+    noted = []
+
+    def slow(graph):
+        nonlocal now
+        now += 2 * faster.FIRST
+        return recorded(graph)
+
+    def note(self, error):
+        noted.append(type(error))
+        put_off(self, error)
+
+    monkeypatch.setattr(faster.Postponed, "put_off", note)
+    monkeypatch.setattr(tiers, "RECORDED", slow)
+    x = np.ones((3, 2))
+    np.testing.assert_array_equal(wrap(lambda x: x * 2 + 1)(x), x * 2 + 1)
+    assert noted == [limits.TookTooLong]
+
+
 def test_it_is_tried_again_when_calls_have_taken_long(monkeypatch):
     monkeypatch.setattr(faster, "FIRST", 1_000_000)
     f = lw.function(_counted)
@@ -919,11 +965,79 @@ def test_what_it_writes_and_raises_without_a_trace(impatient):
     np.testing.assert_array_equal(x, y * 2)
 
 
-def test_a_function_that_depends_on_more_is_traced_however_long_it_takes(impatient):
+def test_what_a_function_reaches_may_be_read_without_a_trace(impatient, monkeypatch):
     f = lw.function(lambda x: _counted(x) * TABLE[1])
     x = np.arange(40.0)
-    assert f(x) == pytest.approx(_counted(x) * 2)
+    for _ in range(2):
+        assert f(x) == _counted(x) * 2
+    monkeypatch.setitem(globals(), "TABLE", [1.0, 3.0])
+    assert f(x) == _counted(x) * 3
+    assert f.experimental_get_tracing_count() == 0
+
+
+def test_a_function_that_changes_what_it_reaches_is_traced_however_long_it_takes(impatient):
+    table = [1.0, 2.0]
+
+    def f(x):
+        table[0] = 3.0
+        return _counted(x)
+
+    f = lw.function(f)
+    x = np.arange(40.0)
+    assert f(x) == pytest.approx(_counted(x))
     assert f.experimental_get_tracing_count() == 1
+    assert table == [3.0, 2.0]
+
+
+def test_what_raises_without_a_trace_has_changed_nothing(impatient):
+    table = np.array([1.0, 2.0])
+
+    def f(x, i):
+        table[0] = _counted(x)
+        return x[i]
+
+    f = lw.function(f)
+    with pytest.raises(lw.UnsupportedError, match="table"):  # which is not followed
+        f(np.arange(40.0), np.array(99))
+    np.testing.assert_array_equal(table, [1.0, 2.0])
+
+
+@pytest.fixture
+def limits_of_maps(impatient, monkeypatch):
+    """Give how long each attempt to trace a map may take; their loops may take long."""
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    monkeypatch.setattr(kept, "FIRST", 10**10)
+    found, trace = [], mapping._run_traced
+
+    def noted(*args):
+        found.append(args[1])
+        return trace(*args)
+
+    monkeypatch.setattr(mapping, "_run_traced", noted)
+    return found
+
+
+def test_a_map_reads_what_it_reaches_without_a_trace(limits_of_maps):
+    table = np.array([1.0, 2.0])
+    x = np.arange(40.0).reshape(1, 40)
+    f = lw.vmap(lambda x: _counted(x) * table[1])
+    for _ in range(3):
+        assert f(x) == _counted(x[0]) * 2
+    assert limits_of_maps[0] == 1000
+    assert np.inf not in limits_of_maps
+
+
+def test_a_map_that_changes_what_it_reaches_is_traced_however_long_it_takes(limits_of_maps):
+    table = [1.0, 2.0]
+
+    def f(x):
+        table[0] = x[1] * 1.0
+        return x.sum()
+
+    x = np.arange(80.0).reshape(2, 40)
+    np.testing.assert_allclose(lw.vmap(f)(x), x.sum(1))
+    assert limits_of_maps == [1000, np.inf]
+    assert table == [41.0, 2.0]
 
 
 def test_large_arguments_are_not_copied(impatient, monkeypatch):

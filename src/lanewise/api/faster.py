@@ -51,12 +51,15 @@ class FasterPlain(PlainCall):
     bounded
         Gives up what takes too long in a ``with`` block: then the call is made anew.
     exceeded
-        Is told of it.
+        Is told of it, and of a call that is made anew as it has changed what is outside.
     no_batch
         Is told that no array holds what examples return, of which the trace says so its way: the
         call is made anew, too.
     conform
         Makes what the function returns what the trace does, where that may be of another dtype.
+    unchanged
+        Tells what a call of the function changes outside of it, if it is not known to change none:
+        that is made as it was, and the call is made anew.
     """
 
     def __init__(
@@ -68,10 +71,11 @@ class FasterPlain(PlainCall):
         exceeded: Callable[[], None] | None = None,
         no_batch: Callable[[], None] | None = None,
         conform: Callable[[Any], Any] | None = None,
+        unchanged: Unchanged | None = None,
     ) -> None:
         self._positions, self._reached, self._note = positions, reached, note
         self._bounded, self._exceeded, self._no_batch = bounded, exceeded, no_batch
-        self._conform = conform
+        self._conform, self._unchanged = conform, unchanged
 
     def run(
         self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
@@ -83,13 +87,17 @@ class FasterPlain(PlainCall):
         loop.
         """
         arrays = [*arrays, *self._reached] if self._reached else arrays
-        if self._exceeded is None:
+        if self._unchanged is not None:
+            func = partial(leaving, self._unchanged, func)
+        elif self._exceeded is None:
             return run_itself(func, args, kwargs, arrays, self._positions, self._note)
         try:
             with self._bounded():
                 result = run_itself(func, args, kwargs, arrays, self._positions, self._note)
             return result if self._conform is None else self._conform(result)
-        except TookTooLong:
+        except (TookTooLong, Changed):
+            if self._exceeded is None:
+                raise
             self._exceeded()
         except NoBatchError:
             if self._no_batch is None:
@@ -113,6 +121,23 @@ class RefusedPlain(FasterPlain):
         way, positions = self._way, self._positions
         arrays = [*arrays, *self._reached]
         return way.run(lambda: run_itself(func, args, kwargs, arrays, positions, None))
+
+
+class Changed(Exception):  # noqa: N818 (nothing went wrong)
+    """Ends a call of a function that has changed what is outside of it, which is as it was."""
+
+
+def leaving(unchanged: Unchanged, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function; raise `Changed` if that changes what is outside of it."""
+    try:
+        result = func(*args, **kwargs)
+    except BaseException as error:
+        if unchanged.put_back() and isinstance(error, Exception):
+            raise Changed from None
+        raise
+    if unchanged.put_back():
+        raise Changed
+    return result
 
 
 def run_itself(
@@ -184,7 +209,7 @@ class Postponed:
         # What a function changes elsewhere is known when it is traced.
         is_small = sum([x.nbytes for x in arrays]) <= MOST_BYTES
         # What tells tells twice if the plain loop is given up.
-        is_free = is_small and not (unchanged.has_data or unchanged.tells)
+        is_free = is_small and not unchanged.tells
         self._positions = () if is_map else range(len(arrays))  # each example has its own
         #: Tells whether the function depends on the same as it did.
         self.unchanged = unchanged
@@ -202,8 +227,13 @@ class Postponed:
         """Whether it is time to try again."""
         return self._spent >= self._due or not is_open() or not self.unchanged()
 
+    def is_last(self, known: Postponed | None) -> bool:
+        """Whether no call has gone well by what is `known`, or none can without a trace."""
+        return self is not known or self.nanoseconds == math.inf
+
     def put_off(self, error: BaseException) -> None:
         """Note that an attempt took too long, or failed: then there is no other."""
+        self.unchanged.put_back()
         took_long = isinstance(error, TookTooLong)
         self._due = self._spent + PATIENCE * self.nanoseconds if took_long else math.inf
         self.nanoseconds *= 2
@@ -226,11 +256,15 @@ class Postponed:
         """What runs the function itself."""
         if self._refused is not None:
             return RefusedPlain(self._positions, self._refused)
-        if not self.is_map:
-            return FasterPlain(self._positions, self.unchanged.arrays, self.note_plain)
-        now = self.trace_now
-        bounded = partial(limited, PATIENCE * FIRST)
-        return FasterPlain(self._positions, (), self.note_plain, bounded, now, now)
+        now, note = self.trace_now, self.note_plain
+        unchanged = self.unchanged if self.unchanged.has_data else None
+        if self.is_map:  # what it gives is stacked
+            bounded = partial(limited, PATIENCE * FIRST)
+            return FasterPlain(self._positions, (), note, bounded, now, now, unchanged=unchanged)
+        exceeded = None if unchanged is None else now
+        return FasterPlain(
+            self._positions, self.unchanged.arrays, note, exceeded=exceeded, unchanged=unchanged
+        )
 
     def trace_now(self) -> None:
         """Have the next call trace the function, however long that takes."""

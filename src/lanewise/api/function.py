@@ -356,7 +356,7 @@ class Function:
                 refused = as_it_stands(self.__wrapped__, arguments, way, error)
             if refused is not None:
                 plain = refused
-            elif plain is None or (known is None and isinstance(error, Exception)):
+            elif plain is None or (isinstance(error, Exception) and plain.is_last(known)):
                 raise
             else:
                 plain.put_off(error)  # what went well until now goes on so

@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from lanewise.api.contained import MOST_RATHER, contained
-from lanewise.api.faster import FIRST, PATIENCE, Postponed
+from lanewise.api.faster import FIRST, PATIENCE, Changed, Postponed, leaving
 from lanewise.api.plain import NoBatchError, conformed, plainly
 from lanewise.api.refused import may_run_itself
 from lanewise.api.remembered import Remembered
@@ -100,6 +100,10 @@ class Kept:
         self._is_settled = race.is_over()
         return result
 
+    def prepare(self) -> None:
+        """Make what runs it, which is a part of tracing."""
+        self._executable()
+
     @property
     def has_effects(self) -> bool:
         """Whether calls do more than to return."""
@@ -173,8 +177,8 @@ def mapped(
     start = perf_counter_ns()
     try:
         with limited(PATIENCE * FIRST), plainly(True):
-            result = plain()
-    except TookTooLong:
+            result = leaving(unchanged, plain)
+    except (TookTooLong, Changed):
         return traced(math.inf, make)
     postponed.note_plain(perf_counter_ns() - start)
     return result
@@ -204,6 +208,7 @@ def _keepable(
     if sum([getattr(source, "nbytes", 0) for source in sources]) > MOST_BYTES:
         return None
     made = Kept(unchanged, key, make, sources, assemble)
+    made.prepare()
     _kept.put(func, call, made)
     return made
 

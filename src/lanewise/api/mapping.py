@@ -8,6 +8,7 @@ import operator
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,12 +211,13 @@ def _run_traced(
     given: MapCall, limit: float = math.inf, kept: Callable[..., Kept | None] | None = None
 ) -> Any:
     """Map a function by its trace; see `lanewise.api.kept.mapped`."""
+    start = perf_counter_ns()
     func, operands, in_dims, size, _, _, options, _ = given
     outer = current_trace()
     trace = Watched(func)
     trace.randomness = options.randomness
     try:
-        with limited(limit):
+        with limited(limit, start):
             example = _example(given, trace)
     except BaseException as error:
         trace.put_back()
@@ -277,7 +279,8 @@ def _run_traced(
         make = partial(map_alone, graph, params)
         made = None
         if kept is not None and is_read_off and not (trace.number or assigned or left):
-            made = kept(key, make, sources, partial(_assemble, structure, dims))
+            with limited(limit, start):
+                made = kept(key, make, sources, partial(_assemble, structure, dims))
         try:
             if made is not None:
                 return made.run(operands, operator.index(size), partial(given._again, True))

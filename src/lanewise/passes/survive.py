@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from lanewise.errors import ConcretizationError, InternalErrorWarning, UnsupportedError
 from lanewise.ir.graph import Graph
 from lanewise.ir.location import Location
+from lanewise.trace.limits import check_time
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
@@ -75,6 +76,7 @@ def attempt(
     >>> attempt("a pass", graph, lambda graph: graph) is graph
     True
     """
+    check_time()
     try:
         return run(graph, *arguments, **options)
     except Exception as error:

@@ -47,8 +47,9 @@ LATER = 100
 #: Nanoseconds of a call from which on a loop over examples is tried whatever is estimated, as it
 #: can be given up; before the first call, too, but for no longer than that.
 EARLY, LATE = 10_000_000, 250_000_000
-#: Nanoseconds that an operation of a loop takes to be planned, as far as it stands in no other.
-PLANNED = 1_000_000
+#: Nanoseconds that an operation takes to be planned; and one of a loop more than others, as far as
+#: it stands in no other loop.
+PLANNED, PLANNED_IN_LOOPS = 100_000, 900_000
 #: How often in a row the plain function may lose until nobody asks again; and how often it must
 #: have won until nobody asks any more who forces a way to run.
 ENOUGH = 3
@@ -89,6 +90,8 @@ class Race:
         self._tried = 0
         #: Nanoseconds of all calls of the trace, as it is compiled or not.
         self._spent = 0
+        #: Nanoseconds of all calls of the plain function.
+        self._itself = 0
         self._traced: deque[int] = deque(maxlen=LAST)
         self._plain: deque[int] = deque(maxlen=LAST)
         #: Nanoseconds of a call by each way.
@@ -151,6 +154,8 @@ class Race:
             return known < executable.whole
         if self.traced < SHORT:
             return False
+        if not (is_native or self.is_map) and self.plain == self.traced and self._planned > LATE:
+            return self.estimated < self._planned  # neither has run so far
         if self._count < 2:
             # It may have run before the trace has, or was tried before.
             if is_native:
@@ -211,7 +216,9 @@ class Race:
     @property
     def _limit(self) -> float:
         """Nanoseconds that a call of the trace takes or should take, compiling it included."""
-        takes = self.traced if self.traced < math.inf else min(self._known, LATE)
+        takes = self.traced
+        if takes == math.inf:
+            takes = min(CLOSE * self._interpreted, LATE) + self._left_to_plan
         if self._executable.native is None and self._executable.cost < math.inf:
             takes = min(takes, self._executable.whole)
         return max(takes, EARLY)
@@ -219,7 +226,14 @@ class Race:
     @property
     def _known(self) -> float:
         """Nanoseconds that a call of the trace takes, or at most should take."""
-        return self.traced if self.traced < math.inf else CLOSE * self._interpreted + self._planned
+        if self.traced < math.inf:
+            return self.traced
+        return CLOSE * self._interpreted + self._left_to_plan
+
+    @property
+    def _left_to_plan(self) -> float:
+        """Nanoseconds of planning for which calls of the plain function do not make up so far."""
+        return max(self._planned - self._itself / CLOSE, 0)
 
     def note_exceeded(self) -> None:
         """Note that a call of the plain function was given up."""
@@ -292,8 +306,10 @@ class Race:
 
     def note_plain(self, nanoseconds: int) -> None:
         """Note how long a call took that ran the plain function."""
+        took = nanoseconds * (MEASURED if self._skips else 1)
+        self._itself += took
         if self._executable.native is None:
-            self._executable.spend(nanoseconds * (MEASURED if self._skips else 1))
+            self._executable.spend(took)
         if self._executable.is_compiling and self.plain < math.inf:
             return  # which took some of it
         self._plain.append(nanoseconds)
@@ -351,9 +367,11 @@ def _looped(graph: Graph, examples: float) -> float:
 
 
 def _planning(graph: Graph) -> float:
-    """Return how many nanoseconds planning a graph should take, which is most for its loops."""
-    regions = [region for op in graph.walk() if op.primitive in LOOPS for region in op.regions]
-    return PLANNED * sum([len(region.operations) for region in regions])
+    """Return how many nanoseconds planning a graph should take."""
+    ops = list(graph.walk())
+    regions = [region for op in ops if op.primitive in LOOPS for region in op.regions]
+    in_loops = sum([len(region.operations) for region in regions])
+    return PLANNED * len(ops) + PLANNED_IN_LOOPS * in_loops
 
 
 def _calls_numpy_in_loops(executable: Executable) -> bool:

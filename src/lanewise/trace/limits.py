@@ -24,10 +24,13 @@ class TookTooLong(BaseException):
 
 
 @contextmanager
-def limited(nanoseconds: float) -> Generator[None]:
-    """End what is traced or looped over in a ``with`` block by `TookTooLong` if it takes longer."""
+def limited(nanoseconds: float, since: int | None = None) -> Generator[None]:
+    """End what is traced or looped over in a ``with`` block by `TookTooLong` if it takes longer.
+
+    Since now, or since a time that `time.perf_counter_ns` has told.
+    """
     before = state.until
-    state.until = min(before, perf_counter_ns() + nanoseconds)
+    state.until = min(before, (perf_counter_ns() if since is None else since) + nanoseconds)
     try:
         yield
     finally:
