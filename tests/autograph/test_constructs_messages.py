@@ -445,14 +445,6 @@ def keyed_or_not(x):
     return len(found)
 
 
-def sorted_rows(x):
-    rows = [[1.0, 2.0], [3.0, 4.0], [x, 1.0]]
-    rows.sort(key=lambda row: row[0])
-    if x > 2:
-        rows[0] = [5.0]
-    return rows[0][0]
-
-
 def rows_or_not(x):
     rows = [[1.0, 2.0], [3.0, 4.0], [x, 1.0]]
     rows.sort(key=lambda row: row[0])
@@ -481,14 +473,7 @@ def range_or_list(x):
         ),
         (of_other_keys, r"a set is one with keys that are data \(float64\) in .* \(a tuple of 2 "),
         (keyed_or_not, r"'found' is a dict with keys that are data .* and a dict of 1 \('a'\) in"),
-        (
-            sorted_rows,
-            r"a list of 3 \(a list of 1 \(a Python float\), a list that the data choose, ",
-        ),
-        (
-            rows_or_not,
-            r"'first' is a dict of 1 \('a'\) in one branch and a list that the data choose",
-        ),
+        (rows_or_not, r"'first' is a dict of 1 \('a'\) in one branch and a list of 2 \("),
         (list_or_dict, r"a value is a list whose length is data in one branch and a dict of 1 "),
         (range_or_list, r"conditional expression is a range in one branch and a list of 1 "),
     ],

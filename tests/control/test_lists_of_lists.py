@@ -219,3 +219,86 @@ def assert_same(want, got):
 def test_a_list_of_a_length_that_the_data_choose_is_not_returned():
     with pytest.raises(UnsupportedError, match="returns a list whose length is data"):
         lw.explain(lw.vmap(lambda x: NEXT[int(np.argmax(x))]), A)
+
+
+# --- joined with others ---------------------------------------------------------------------------
+
+B = np.random.default_rng(9).normal(size=(7, 3))
+
+
+def simplex(x):
+    points = [[x[0], x[0] ** 2], [x[1], x[1] ** 2], [x[2], x[2] ** 2]]
+    for _ in range(5):
+        points.sort(key=lambda p: p[1])
+        if points[0][1] > 0.1:
+            del points[-1]
+            points.append([points[0][0] * 0.5, points[0][1] * 0.25])
+        else:
+            points = [[p * 0.9, s * 0.81] for p, s in points]
+    return points[0]
+
+
+def put_in_order(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    order = sorted(range(3), key=lambda i: x[i])
+    rows = [rows[i] for i in order]
+    if x[0] > 0:
+        rows[-1] = [0.0, 0.0]
+    return rows[2][0] + rows[0][1]
+
+
+def one_or_the_other(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    i, j = np.argmin(x), np.argmax(x)
+    row = rows[i] if x[0] > 0 else rows[j]
+    return row[0] + row[1]
+
+
+def the_best_so_far(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    best = rows[np.argmin(x)]
+    for k in range(3):
+        if x[k] > best[0]:
+            best = rows[k]
+    return best[0] + best[1]
+
+
+def of_another_length(x):
+    rows = [[1.0, 2.0], [3.0, 4.0], [x[0], 1.0]]
+    rows.sort(key=lambda row: row[0])
+    if x[1] > 0:
+        rows[0] = [5.0]
+    return rows[0][0], len(rows[0]), sum(rows[1])
+
+
+@pytest.mark.parametrize(
+    "func", [simplex, put_in_order, one_or_the_other, the_best_so_far, of_another_length]
+)
+def test_chosen_lists_are_joined_with_others(func, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    assert_like_the_loop(func, B)
+
+
+def changed_by_its_other_name(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    row = rows[np.argmin(x)] if x[0] > 0 else rows[np.argmax(x)]
+    row[0] = 7.0
+    return row[0] + rows[0][0]
+
+
+def read_by_its_other_name(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    best = rows[0]
+    for k in range(3):
+        row = rows[np.argmin(np.abs(x - k))]
+        if row[0] > best[0]:
+            best = row
+    rows[1][0] = 9.0
+    return best[0]
+
+
+@pytest.mark.parametrize("func", [changed_by_its_other_name, read_by_its_other_name])
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+def test_what_may_have_changed_is_not_used(func, monkeypatch):
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)  # which runs plain
+    np.testing.assert_array_equal(lw.vmap(func)(B), [func(x) for x in B])

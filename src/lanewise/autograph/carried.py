@@ -55,6 +55,7 @@ from lanewise.autograph.state import (
     values_of,
     widened,
 )
+from lanewise.autograph.tables import as_lists
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
@@ -73,7 +74,7 @@ from lanewise.trace.packed import (
 from lanewise.trace.regions import Region, born, resumed
 from lanewise.trace.scratch import as_state
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor
-from lanewise.trace.trace import Trace, require_trace
+from lanewise.trace.trace import Trace, require_trace, state
 
 #: An array that is larger than before after so many turns has no bound; and numbers that are of
 #: more kinds then are taken for all of them.
@@ -364,6 +365,7 @@ class Variable:
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
+            end = as_lists(end, self.name) if state.has_contents else end
             if self.is_holding:
                 return in_held_form_of(self.entry, end)
             return in_form_of(self.entry, end, self.is_held)
@@ -403,6 +405,13 @@ class Variable:
         if any([has_dim(leaf.shape) for leaf in arrays_in(end)]) and self._loses(region, end):
             self.is_lost = True
             return False
+        if state.has_contents and not self.may_be_missing:
+            with resumed(self.home):
+                entry = as_lists(self.entry, self.name)
+            if entry is not self.entry:  # one that the data choose
+                self._begin_as(entry)
+                self._begin_with(False, True)
+                return False
         if self.become_holding(region, end):
             return False
         if self._is_own and type(end) in LISTS and not is_own(end):

@@ -39,6 +39,7 @@ from lanewise.autograph.state import (
     values_of,
     widened,
 )
+from lanewise.autograph.tables import as_lists
 from lanewise.autograph.twins import JoinedObjects
 from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Operation, Value
@@ -182,7 +183,7 @@ class Merge:
             if type(first) not in NUMBERS:
                 self.containers.add(name, first, objects, ends, (), is_value)
             return lambda results: first
-        ends = self._packed(ends)
+        ends = self._packed(self._lists_of(name, ends))
         if all(kind_of(end) is not None or end is DONT_CARE for end in ends):
             return self._array(name, ends)[0]
         ends = alike_but_for_none(ends)
@@ -214,6 +215,17 @@ class Merge:
             return value
 
         return whole
+
+    def _lists_of(self, name: str, ends: Sequence[Any]) -> Sequence[Any]:
+        """Return what branches left, with lists for those that the data choose."""
+        if not state.has_contents:
+            return ends
+        found = []
+        for end, region in zip(ends, self.regions, strict=True):
+            with resumed(region):
+                found.append(end if end is DONT_CARE else as_lists(end, name))
+        self.containers.replace(ends, found)
+        return found
 
     def _as_left(self, ends: Sequence[Any]) -> Sequence[Any]:
         """Return what branches left, lists and dicts as they were then unless all left one."""

@@ -38,7 +38,7 @@ from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
-from lanewise.trace.regions import born, note_container
+from lanewise.trace.regions import born, note_container, note_twins
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
 from lanewise.trace.trace import require_trace, state
 
@@ -373,19 +373,25 @@ class Picked(Sequence, Chosen):
 STANDING[Picked] = "a list that the data choose"
 
 
-def as_lists(x: Any) -> Any:
+def as_lists(x: Any, name: str = "") -> Any:
     """Return a tree with lists in place of those that the data choose, where lengths are known.
 
-    They hold what these hold now: for whoever changes neither.
+    They hold what these hold now: for whoever changes neither, unless what to call them is given.
+    Then each is another one that may be any of those.
     """
     leaves, structure = tree.flatten(x, concerns)
     if Picked not in map(type, leaves):
         return x
-    found = [
-        as_lists(leaf.copy()) if type(leaf) is Picked and not leaf.is_holding else leaf
-        for leaf in leaves
-    ]
-    return tree.unflatten(structure, found)
+    found = []
+    for leaf in leaves:
+        is_one = type(leaf) is Picked and not leaf.is_holding
+        found.append(as_lists(leaf.copy(), name) if is_one else leaf)
+        for own in leaf.lists if is_one and name else ():
+            note_twins(found[-1], own, name)
+    made = tree.unflatten(structure, found)
+    for container in tree.containers(made):
+        born(container)
+    return made
 
 
 __all__ = ["Picked", "Table", "as_lists", "in_range", "pick", "plain_table", "put"]
