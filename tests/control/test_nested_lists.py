@@ -441,3 +441,53 @@ def test_what_is_not_followed_is_named(monkeypatch):
         lw.vmap(lambda x: sorted(_rows(x))[0][0])(A)
     with pytest.raises(UnsupportedError, match="a list of lists whose lengths are data"):
         lw.vmap(_rows)(A)
+
+
+# --- derivatives ----------------------------------------------------------------------------------
+
+
+def largest_group(x):
+    groups = defaultdict(list)
+    for v in x:
+        groups[int(v)].append(v * v)
+    return max(sum(g) for g in groups.values())
+
+
+def largest_segment(x):
+    segments = [[x[0]]]
+    for u, v in pairwise(x):
+        if abs(u - v) > 1.0:
+            segments.append([v])
+        else:
+            segments[-1].append(v * u)
+    return max(sum(s) for s in segments)
+
+
+class Neuron:
+    def __init__(self):
+        self.spikes = []
+
+    def run(self, x):
+        v = 0.0
+        for k, current in enumerate(x):
+            v = v + 0.3 * (current - v)
+            if v > 1.0:
+                self.spikes.append(0.1 * k * v)
+                v = 0.0
+        return v
+
+
+def spikes_of_an_object(x):
+    neuron = Neuron()
+    return neuron.run(x) + sum(neuron.spikes)
+
+
+@pytest.mark.parametrize("func", [largest_group, largest_segment, spikes_of_an_object])
+@pytest.mark.parametrize("backend", ["interpret", "native"])
+def test_derivatives(func, backend, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    monkeypatch.setenv("LANEWISE_BACKEND", backend)
+    x, h = A[0], 1e-6
+    wanted = [(func(x + h * e) - func(x - h * e)) / (2 * h) for e in np.eye(len(x))]
+    np.testing.assert_allclose(lw.grad(func)(x), wanted, atol=1e-5)
+    np.testing.assert_allclose(lw.vmap(lw.grad(func))(A[:2])[0], wanted, atol=1e-5)

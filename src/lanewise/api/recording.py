@@ -19,8 +19,9 @@ from lanewise.passes.specialize import at_sizes_of
 from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
+from lanewise.trace.regions import Watched
 from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import Stop, Trace, current_trace, resolve
+from lanewise.trace.trace import Stop, current_trace, resolve
 from lanewise.trace.variable import Variable, taken
 
 #: The argument for the token that orders effects: prints, and calls of host code.
@@ -74,7 +75,7 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
     call
         Calls the function it is given, with tensors for the leaves.
     """
-    with Trace(func) as trace:
+    with Watched(func) as trace:  # which knows what lists and dicts the function has made
         weak = [x._weak if type(x) is Tensor else None for x in leaves]
         inputs = [trace.input(array_type(x.dtype, x.shape)) for x in leaves]
         tensors = [Tensor(trace, x, None, w) for x, w in zip(inputs, weak, strict=True)]
@@ -85,6 +86,7 @@ def record(func: Callable[..., Any], leaves: Sequence[Any], call: Callable[..., 
             for index, leaf in enumerate(found)
         ]
         assigned = taken(trace)
+        trace.forget()
     outputs += [value for _, value, _ in assigned]
     graph = close(trace, outputs, len(leaves))
     sources = [_source(source) for source, _ in trace.captures]

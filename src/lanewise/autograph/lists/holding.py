@@ -28,12 +28,26 @@ from lanewise.autograph.known_calls import is_library
 from lanewise.autograph.lists import algebra, edits, hooks, keyed, nested
 from lanewise.autograph.lists.columns import Columns, Holder
 from lanewise.autograph.lists.grown import held, whole
-from lanewise.autograph.lists.loops import _bisect_left, _bisect_right, part_put, repeat, repeated
+from lanewise.autograph.lists.loops import (
+    _bisect_left,
+    _bisect_right,
+    all_of,
+    any_of,
+    filtered,
+    largest,
+    mapped,
+    part_put,
+    reduced,
+    repeat,
+    repeated,
+    smallest,
+    summed,
+)
 from lanewise.autograph.lists.rows import Row, common_form, nest
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.tables import as_lists
-from lanewise.autograph.values import less, require
+from lanewise.autograph.values import require
 from lanewise.errors import UnsupportedError, at, function_name
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -73,7 +87,7 @@ def _sorted(items: Any, **options: Any) -> Any:
 
 def _each(items: Any, function: Any) -> Any:
     """Return the list of what a function gives for each element."""
-    return whole(convert(_map, HOOKS[0])(function, _boxed(items)))
+    return whole(convert(mapped, HOOKS[0])(function, _boxed(items)))
 
 
 #: What methods leave, and what takes an element out, by their names.
@@ -155,80 +169,15 @@ def _method(owner: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
 # --- functions ------------------------------------------------------------------------------------
 
 
-def _reduced(function: Any, items: Any, *start: Any) -> Any:
-    """``functools.reduce(function, items)``."""
-    if start:
-        total = start[0]
-        rest = items
-    else:
-        total = items[0]
-        rest = items[1:]
-    for item in rest:
-        total = function(total, item)
-    return total
-
-
-def _map(function: Any, items: Any) -> Any:
-    """``map(function, items)``, as a list."""
-    return [function(item) for item in items]
-
-
-def _filtered(function: Any, items: Any) -> Any:
-    """``filter(function, items)``, as a list."""
-    if function is None:
-        return [item for item in items if item]
-    return [item for item in items if function(item)]
-
-
-def _largest(items: Any, *default: Any, key: Any = None) -> Any:
-    """``max(items)``: the first than which no other is greater."""
-    if not items:
-        if default:
-            return default[0]
-        raise ValueError("max() arg is an empty sequence")
-    best = items[0]
-    at = best if key is None else key(best)
-    for item in items[1:]:
-        found = item if key is None else key(item)
-        if less(at, found):
-            best = item
-            at = found
-    return best
-
-
-def _smallest(items: Any, *default: Any, key: Any = None) -> Any:
-    """``min(items)``: the first than which no other is less."""
-    if not items:
-        if default:
-            return default[0]
-        raise ValueError("min() arg is an empty sequence")
-    best = items[0]
-    at = best if key is None else key(best)
-    for item in items[1:]:
-        found = item if key is None else key(item)
-        if less(found, at):
-            best = item
-            at = found
-    return best
-
-
-def _any(items: Any) -> Any:
-    return any(item for item in items)
-
-
-def _all(items: Any) -> Any:
-    return all(item for item in items)
-
-
 #: What goes through a list, written as a loop.
 _WRITTEN: dict[Any, Callable[..., Any]] = {
-    functools.reduce: _reduced,
+    functools.reduce: reduced,
     bisect.bisect_left: _bisect_left,
     bisect.bisect_right: _bisect_right,
-    filter: _filtered,
-    map: _map,
-    any: _any,
-    all: _all,
+    filter: filtered,
+    map: mapped,
+    any: any_of,
+    all: all_of,
 }
 #: What does not look at the elements of its arguments.
 _PASSING = frozenset((
@@ -253,7 +202,7 @@ _OF_NESTED: dict[Any, Callable[..., Any]] = {
     builtins.sorted: nested.sorted_,
 }
 _TOTALS = frozenset((len, sum, max, min))
-_EXTREMES: dict[Any, Callable[..., Any]] = {max: _largest, min: _smallest}
+_EXTREMES: dict[Any, Callable[..., Any]] = {max: largest, min: smallest}
 
 
 def called(f: Any, made: Any) -> Any:
@@ -309,8 +258,11 @@ def _call(f: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and function in _EXTREMES and (kwargs or not _are_numbers(args[0])):
         default = (kwargs.pop("default"),) if "default" in kwargs else ()
         return convert(_EXTREMES[function], HOOKS[0])(*args, *default, **kwargs)
-    if function is len and type(row := chosen_by(args[0])) is Row:
-        return nested.length_of(row)
+    if args and type(row := chosen_by(args[0])) is Row:
+        if function is len:
+            return nested.length_of(row)
+        if function is sum:  # it is gone through anyhow, and has a derivative so
+            return convert(summed, HOOKS[0])(*args, **kwargs)
     if function in _TOTALS and len(args) == 1 and not kwargs:
         return hooks.total_of(function, whole(args[0]))
     if function in (list, builtins.sorted) and len(args) == 1:
@@ -582,7 +534,7 @@ ON_CONTENTS.update(
     copied=lambda owner: held(whole(owner)),
     method=_method_of_one,
     listed=_listed,
-    filtered=lambda function, items: convert(_filtered, HOOKS[0])(function, items),
+    filtered=lambda function, items: convert(filtered, HOOKS[0])(function, items),
     keyed=lambda owner, key: keyed.may_be_key(key) and keyed.become(owner) is not None,
     changed_by=keyed.changed_by,
     set_part=_set_part,

@@ -100,6 +100,79 @@ def _put_part(items: Any, start: Any, stop: Any, values: Any) -> None:
         items.append(value)
 
 
+def reduced(function: Any, items: Any, *start: Any) -> Any:
+    """``functools.reduce(function, items)``."""
+    if start:
+        total = start[0]
+        rest = items
+    else:
+        total = items[0]
+        rest = items[1:]
+    for item in rest:
+        total = function(total, item)
+    return total
+
+
+def mapped(function: Any, items: Any) -> Any:
+    """``map(function, items)``, as a list."""
+    return [function(item) for item in items]
+
+
+def filtered(function: Any, items: Any) -> Any:
+    """``filter(function, items)``, as a list."""
+    if function is None:
+        return [item for item in items if item]
+    return [item for item in items if function(item)]
+
+
+def largest(items: Any, *default: Any, key: Any = None) -> Any:
+    """``max(items)``: the first than which no other is greater."""
+    if not items:
+        if default:
+            return default[0]
+        raise ValueError("max() arg is an empty sequence")
+    best = items[0]
+    at = best if key is None else key(best)
+    for item in items[1:]:
+        found = item if key is None else key(item)
+        if less(at, found):
+            best = item
+            at = found
+    return best
+
+
+def smallest(items: Any, *default: Any, key: Any = None) -> Any:
+    """``min(items)``: the first than which no other is less."""
+    if not items:
+        if default:
+            return default[0]
+        raise ValueError("min() arg is an empty sequence")
+    best = items[0]
+    at = best if key is None else key(best)
+    for item in items[1:]:
+        found = item if key is None else key(item)
+        if less(found, at):
+            best = item
+            at = found
+    return best
+
+
+def summed(items: Any, start: Any = 0) -> Any:
+    """``sum(items, start)``."""
+    total = start
+    for item in items:
+        total = total + item
+    return total
+
+
+def any_of(items: Any) -> Any:
+    return any(item for item in items)
+
+
+def all_of(items: Any) -> Any:
+    return all(item for item in items)
+
+
 def _repeated(items: Any, count: Any) -> Any:
     """``items * count``."""
     found = []

@@ -44,11 +44,13 @@ def _replace(heads: Any, cells: Any, place: Any, row: Any) -> None:
 
 def _elements(heads: Any, cells: Any, place: Any) -> Any:
     last, size = heads[place]
-    found = []
+    behind = []
     for _ in range(size):
         item, last = cells[last]
-        found.append(item)
-    found.reverse()
+        behind.append(item)
+    found = []  # no array, so that it has a derivative
+    for i in range(size):
+        found.append(behind[size - 1 - i])
     return found
 
 
