@@ -331,8 +331,51 @@ def takes_an_element(x):
     return 1.0
 
 
+@program
+def places_that_are_filled(x):
+    first = [None] * 3
+    for i in range(3):
+        if x[i] > 0:
+            first[i] = i
+    last = {k: None for k in range(3)}
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            last[i % 3] = x[i]
+    found = [-1 if p is None else p for p in first]
+    return found[0], found[2], sum(1 for p in last.values() if p is None)
+
+
+@program
+def shortest_paths(x):
+    lengths, previous, done = [9.0] * 9, [None] * 9, [False] * 9
+    lengths[4] = 0.0
+    for _ in range(9):
+        u = min((i for i in range(9) if not done[i]), key=lambda i: lengths[i])
+        done[u] = True
+        for v in range(9):
+            length = lengths[u] + abs(x[u] - x[v]) ** 2
+            if length < lengths[v]:
+                lengths[v] = length
+                previous[v] = u
+    path, u = [], 0
+    while u is not None:
+        path.append(u)
+        u = previous[u]
+    return len(path), sum(path), lengths[0], path[-1]
+
+
+@program
+def none_takes_the_place_of_a_number(x):
+    slots = [1.0, None, x[0]]
+    for i in range(6):
+        k = int(abs(x[i]) * 3) % 3
+        slots[k] = None if x[i] > 0 else x[i]
+    return sum(v is None for v in slots), sum(v for v in slots if v is not None)
+
+
 @pytest.mark.parametrize("func", PROGRAMS)
-def test_like_the_loop(func):
+def test_like_the_loop(func, monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
     assert_like_the_loop(func, X)
 
 

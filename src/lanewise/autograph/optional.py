@@ -26,7 +26,7 @@ from lanewise.autograph.state import (
     value_of,
 )
 from lanewise.autograph.templates import TEMPLATES, OptionalNumber, Templates
-from lanewise.autograph.values import compare, equal, negated, rebuilt, traced, truth
+from lanewise.autograph.values import compare, equal, negated, traced, truth
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -254,13 +254,19 @@ def alike_but_for_none(ends: Sequence[Any]) -> Sequence[Any]:
     if may_be_none(known):
         return _optional_ends(ends)
     kind = type(known[0])
-    if not issubclass(kind, tuple) or any(
-        [type(end) is not kind or len(end) != len(known[0]) for end in known]
-    ):
+    if not issubclass(kind, (tuple, list, dict)) or any([type(end) is not kind for end in known]):
         return ends
-    columns = [alike_but_for_none(column) for column in zip(*known, strict=True)]
-    rows = map(list, zip(*columns, strict=True))
-    return [end if end is DONT_CARE else rebuilt(end, next(rows)) for end in ends]
+    children = [tree.children_of(end) or {} for end in known]
+    if any([each.keys() != children[0].keys() for each in children]):
+        return ends
+    columns = {key: alike_but_for_none([each[key] for each in children]) for key in children[0]}
+    rows = [{key: column[i] for key, column in columns.items()} for i in range(len(known))]
+    pairs = zip(known, children, rows, strict=True)
+    found = iter([
+        end if all([own[key] is x for key, x in row.items()]) else tree.with_children(end, row)
+        for end, own, row in pairs
+    ])  # fmt: skip
+    return [end if end is DONT_CARE else next(found) for end in ends]
 
 
 def _optional_ends(ends: Sequence[Any]) -> Sequence[Any]:

@@ -250,9 +250,19 @@ def put(items: list[Any], index: Any, value: Any) -> None:
     message = "list assignment index out of range"
     _require_range(index, len(items), message)
     index = in_range(index, len(items), message)
-    new = [choose(index == i, value, old, "an element of a list") for i, old in enumerate(items)]
+    new = [_one_of(index == i, value, old) for i, old in enumerate(items)]
     note_container(items)
     items[:] = new
+
+
+def _one_of(is_new: Any, new: Any, old: Any) -> Any:
+    """Return one of two elements of a list, of which either may be None."""
+    if not may_be_none([new, old]):
+        return choose(is_new, new, old, "an element of a list")
+    flags, values = zip(apart_from_none(new), apart_from_none(old), strict=True)
+    held = [bare(x) if is_optional(x) else x for x in values if x is not DONT_CARE]
+    value = held[0] if len(held) == 1 else choose(is_new, *held, "an element of a list")
+    return optional(value, choose(is_new, *flags))
 
 
 class Picked(Sequence, Chosen):
