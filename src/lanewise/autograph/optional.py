@@ -26,7 +26,7 @@ from lanewise.autograph.state import (
     value_of,
 )
 from lanewise.autograph.templates import TEMPLATES, OptionalNumber, Templates
-from lanewise.autograph.values import compare, equal, negated, rebuilt, traced, truth
+from lanewise.autograph.values import compare, equal, negated, traced, truth
 from lanewise.errors import ConcretizationError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
@@ -253,14 +253,17 @@ def alike_but_for_none(ends: Sequence[Any]) -> Sequence[Any]:
         return ends
     if may_be_none(known):
         return _optional_ends(ends)
-    kind = type(known[0])
-    if not issubclass(kind, tuple) or any(
-        [type(end) is not kind or len(end) != len(known[0]) for end in known]
-    ):
+    if not all([_is_container(end) and type(end) is type(known[0]) for end in known]):
         return ends
-    columns = [alike_but_for_none(column) for column in zip(*known, strict=True)]
-    rows = map(list, zip(*columns, strict=True))
-    return [end if end is DONT_CARE else rebuilt(end, next(rows)) for end in ends]
+    children = [tree.children_of(end) or {} for end in known]
+    if any([each.keys() != children[0].keys() for each in children]):
+        return ends
+    columns = {key: [each[key] for each in children] for key in children[0]}
+    found = {key: alike_but_for_none(column) for key, column in columns.items()}
+    if all([x is y for key in found for x, y in zip(found[key], columns[key], strict=True)]):
+        return ends
+    rows = iter([{key: found[key][i] for key in found} for i in range(len(known))])
+    return [end if end is DONT_CARE else tree.with_children(end, next(rows)) for end in ends]
 
 
 def _optional_ends(ends: Sequence[Any]) -> Sequence[Any]:
