@@ -6,6 +6,7 @@ import math
 import re
 import traceback
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -406,20 +407,59 @@ def chosen_object(x):
     return pair.a - pair.b
 
 
+class Slots:
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = a
+
+
+def chosen_slots(x):
+    return (Slots(x) if x > 0 else Slots(1.0)).a
+
+
+def chosen_sets(x):
+    both = {x} & {1.0, 2.0}
+    return len(both if x > 0 else {x} | {1.0})
+
+
+def an_entry_that_differs(x):
+    kept = {"v": [x, 1.0, x, 3.0]}
+    if x > 0:
+        kept["v"][2] = {"a": 1}
+    return len(kept)
+
+
+def an_attribute_that_differs(x):
+    return [Row((x, 1), 2) if x > 0 else Row((x, {"a": x}), 2), 1.0]
+
+
+@dataclass
+class Row:
+    cells: tuple
+    count: int
+
+
 @pytest.mark.parametrize(
     ("func", "message"),
     [
         (chosen_object, "of type Pair in one branch and another Pair in another .* a dataclass"),
+        (chosen_slots, "of type Slots in one branch and another Slots in another .* a dataclass"),
+        (chosen_sets, "is a set with keys .* in one branch and another set with keys "),
+        (
+            an_entry_that_differs,
+            r"is a list of 4, of which \[2\] is a dict of 1 \('a'\) in one branch and float64 in ",
+        ),
+        (
+            an_attribute_that_differs,
+            r"is of type Row, of which .cells\[1\] is a Python int in one branch and a dict of 1 ",
+        ),
     ],
 )
 def test_what_cannot_be_chosen_by_data_is_named_and_what_to_write_instead(func, message):
     with pytest.raises(lw.ControlFlowError, match=message) as raised:
         lw.vmap(func)(np.array([-1.0, 2.0]))
     assert "test_constructs_messages.py:" in str(raised.value)
-
-
-def of_free_cells(x):
-    return len({i: [] for i in range(3) if x > i})
 
 
 def of_other_values(x):
@@ -479,10 +519,6 @@ def range_or_list(x):
 @pytest.mark.parametrize(
     ("func", "message"),
     [
-        (
-            of_free_cells,
-            r"a dict is one with keys that are data .* and values \(a list of 0\) in one ",
-        ),
         (
             of_other_values,
             r"values \(a list of 0\) in one .* and values \(a Python float\) in another",
