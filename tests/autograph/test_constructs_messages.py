@@ -591,3 +591,22 @@ def test_writing_to_arrays_of_other_than_numbers_says_so(func, what, instead):
     message = rf"{what} writes to an array of dtype .*test_constructs_messages.* Use {instead}"
     with pytest.raises(lw.UnsupportedError, match=message):
         lw.vmap(func)(X)
+
+
+def falls(row, i):
+    return row[i + 1] < row[i]
+
+
+def falling(row):
+    i = 0
+    try:
+        while row[i] > 0 and falls(row, i):
+            i += 1
+    except IndexError:
+        return -1
+    return i
+
+
+def test_a_condition_that_may_raise_is_not_said_to_change_something():
+    with pytest.raises(lw.UnsupportedError, match="condition of a loop may raise what a try "):
+        lw.vmap(falling)(np.array([[3.0, 2.0, 4.0], [3.0, 2.0, 1.0]]))
