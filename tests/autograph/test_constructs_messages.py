@@ -6,6 +6,7 @@ import math
 import re
 import traceback
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -406,10 +407,53 @@ def chosen_object(x):
     return pair.a - pair.b
 
 
+class Slots:
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = a
+
+
+def chosen_slots(x):
+    return (Slots(x) if x > 0 else Slots(1.0)).a
+
+
+def chosen_sets(x):
+    both = {x} & {1.0, 2.0}
+    return len(both if x > 0 else {x} | {1.0})
+
+
+def an_entry_that_differs(x):
+    kept = {"v": [x, 1.0, x, 3.0]}
+    if x > 0:
+        kept["v"][2] = {"a": 1}
+    return len(kept)
+
+
+def an_attribute_that_differs(x):
+    return [Row((x, 1), 2) if x > 0 else Row((x, {"a": x}), 2), 1.0]
+
+
+@dataclass
+class Row:
+    cells: tuple
+    count: int
+
+
 @pytest.mark.parametrize(
     ("func", "message"),
     [
         (chosen_object, "of type Pair in one branch and another Pair in another .* a dataclass"),
+        (chosen_slots, "of type Slots in one branch and another Slots in another .* a dataclass"),
+        (chosen_sets, "is a set with keys .* in one branch and another set with keys "),
+        (
+            an_entry_that_differs,
+            r"is a list of 4, of which \[2\] is a dict of 1 \('a'\) in one branch and float64 in ",
+        ),
+        (
+            an_attribute_that_differs,
+            r"is of type Row, of which .cells\[1\] is a Python int in one branch and a dict of 1 ",
+        ),
     ],
 )
 def test_what_cannot_be_chosen_by_data_is_named_and_what_to_write_instead(func, message):
@@ -532,3 +576,22 @@ def test_writing_to_arrays_of_other_than_numbers_says_so(func, what, instead):
     message = rf"{what} writes to an array of dtype .*test_constructs_messages.* Use {instead}"
     with pytest.raises(lw.UnsupportedError, match=message):
         lw.vmap(func)(X)
+
+
+def falls(row, i):
+    return row[i + 1] < row[i]
+
+
+def falling(row):
+    i = 0
+    try:
+        while row[i] > 0 and falls(row, i):
+            i += 1
+    except IndexError:
+        return -1
+    return i
+
+
+def test_a_condition_that_may_raise_is_not_said_to_change_something():
+    with pytest.raises(lw.UnsupportedError, match="condition of a loop may raise what a try "):
+        lw.vmap(falling)(np.array([[3.0, 2.0, 4.0], [3.0, 2.0, 1.0]]))

@@ -37,6 +37,7 @@ TEXTS = [
     lambda x: f"{x:.1f}".replace(".", ","),
     lambda x: str(x).upper().center(11, "*"),
     lambda x: ", ".join([str(x), repr([x])]),
+    lambda x: bin(int(x)) + hex(-int(x)) + oct(bool(x > 2)) + bin(5),
 ]
 
 
@@ -109,6 +110,13 @@ def test_what_reads_a_text_of_data_is_refused(number):
     ):
         with pytest.raises(lw.ConcretizationError, match="needs the text"):
             call(XS)
+
+
+def test_integers_in_other_bases_are_no_texts_to_read():
+    with pytest.raises(lw.ConcretizationError, match=r"str\.count needs .* n\.bit_count\(\)"):
+        lw.vmap(lambda n: bin(n).count("1"))(np.array([5, 6]))
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        lw.vmap(lambda x: len(bin(x)))(XS)
 
 
 def test_redirected():

@@ -44,6 +44,34 @@ def nearest_pair(x):
     return d, i, j
 
 
+def above(v):
+    if v < 0:
+        return None
+    return 1 if v <= 1 else 2
+
+
+@program
+def none_in_a_dict_or_list(x):
+    a, b = above(x[0]), above(x[1])
+    if a == 1:
+        made, row = {"a": a, "v": [x[0], None]}, [None, b, 3.0]
+    else:
+        made, row = {"a": 3, "v": [2.0, b]}, [x[2], 0, 1.0]
+    other = row
+    row[2] = 7.0
+    known = [-1 if v is None else v for v in (made["v"][1], row[0], row[1])]
+    return made["a"], made["v"][0], known, other[2]
+
+
+@program
+def one_list_of_two_names(x):
+    row = [None, x[1]]
+    other = row
+    if x[0] > 0:
+        row = [x[2], 1.0]
+    return -1.0 if row[0] is None else row[0], row[1], other[1]
+
+
 @program
 def by_order_of_tuples(x):
     best = None

@@ -906,3 +906,32 @@ def test_truths_of_other_arrays(xs, told):
     for made in (lw.vmap(f), lw.function(lw.vmap(f))):
         with pytest.raises(ValueError, match=told):
             made(np.array([[0.0, 2.0], xs]))
+
+
+def fallen(x):
+    i = 0
+    try:
+        while i + 1 < len(x) and x[i + 1] < x[i]:
+            i += 1
+    except IndexError:
+        i = -1
+    return i
+
+
+def fallen_off(x):
+    i = 0
+    try:
+        while x[i] > -9 and x[i + 1] < x[i]:
+            if x[i] == 2:
+                break
+            i += 1
+        else:
+            i += 10
+        return i
+    except IndexError:
+        return -1
+
+
+@pytest.mark.parametrize("f", [fallen, fallen_off])
+def test_a_test_of_a_loop_of_which_a_part_may_raise(f):
+    assert_like_the_loop(f, np.array([[3.0, 2.0, 1.0], [5.0, 4.0, 3.0], [1.0, 2.0, 3.0]]))

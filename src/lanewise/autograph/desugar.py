@@ -29,6 +29,15 @@ from lanewise.autograph.comprehensions import Reductions
 from lanewise.autograph.patterns import lower_match
 from lanewise.autograph.scopes import contains
 
+#: Marks loops of which a ``try`` statement around them catches what a part of the test raises.
+_CAUGHT = "ag__caught"
+
+
+def _may_raise_in_part(test: ast.expr) -> bool:
+    """Whether a test looks something up where an operand before has decided that it does."""
+    parts = [each for each in ast.walk(test) if isinstance(each, ast.BoolOp)]
+    return any([contains(x, ast.Subscript) for each in parts for x in each.values[1:]])
+
 
 def desugar(body: list[ast.stmt], names: Names) -> list[ast.stmt]:
     """Return a function's statements without the forms that are short for others."""
@@ -39,6 +48,10 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node]  # converted for themselves
     before = _reductions(node, names)
+    if isinstance(node, ast.Try) and node.handlers:
+        for inner in [each for statement in node.body for each in ast.walk(statement)]:
+            if isinstance(inner, ast.While) and _may_raise_in_part(inner.test):
+                inner.__dict__[_CAUGHT] = True
     for block in ("body", "orelse", "finalbody"):
         inner = getattr(node, block, None)
         if inner:
@@ -57,7 +70,9 @@ def _statement(node: ast.stmt, names: Names) -> list[ast.stmt]:
     if isinstance(node, ast.Try) and node.handlers and node.finalbody:
         inner = place(ast.Try(node.body, node.handlers, node.orelse, []), node)
         return [*before, place(ast.Try([inner], [], [], node.finalbody), node)]
-    if isinstance(node, ast.While) and contains(node.test, ast.NamedExpr):
+    if isinstance(node, ast.While) and (
+        contains(node.test, ast.NamedExpr) or _CAUGHT in node.__dict__
+    ):
         return [*before, *_while(node, names)]
     return [*before, node]
 
@@ -151,7 +166,7 @@ def _assert(node: ast.Assert) -> list[ast.stmt]:
 
 
 def _while(node: ast.While, names: Names) -> list[ast.stmt]:
-    """Move a test that binds names into the loop, where it is a statement like others."""
+    """Move a test that binds names, or may raise, into the loop, as a statement like others."""
     done: list[ast.stmt] = [place(ast.Break(), node)]
     before: list[ast.stmt] = []
     after: list[ast.stmt] = []

@@ -34,6 +34,7 @@ from lanewise.trace.regions import (
     answered,
     retract,
 )
+from lanewise.trace.slots import HeldSlot
 from lanewise.trace.tensor import Tensor, lift
 from lanewise.trace.trace import require_trace, state
 
@@ -171,7 +172,15 @@ class While:
             yield None
             assert test is not None
             test.leave()
-            if test.changes.keys() - turns.carry.slots.keys():  # those the body changes are carried
+            # Those that the body changes are carried.
+            changed = test.changes.keys() - turns.carry.slots.keys()
+            if any([isinstance(test.changes[key][0], HeldSlot) for key in changed]):
+                raise UnsupportedError(
+                    "the condition of a loop may raise what a try statement around it catches"
+                    f"{at(here())}, while data decide how many turns the loop takes. Ask in the "
+                    "loop's body: while True: if not ...: break"
+                )
+            if changed:
                 raise UnsupportedError(
                     f"the condition of a loop changes something outside of it{at(here())}, while "
                     "data decide how many turns the loop takes. Do it in the loop's body"

@@ -254,7 +254,7 @@ def alike_but_for_none(ends: Sequence[Any]) -> Sequence[Any]:
     if may_be_none(known):
         return _optional_ends(ends)
     kind = type(known[0])
-    if not issubclass(kind, (tuple, list, dict)) or any([type(end) is not kind for end in known]):
+    if not _is_container(known[0]) or any([type(end) is not kind for end in known]):
         return ends
     children = [tree.children_of(end) or {} for end in known]
     if any([each.keys() != children[0].keys() for each in children]):

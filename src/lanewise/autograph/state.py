@@ -389,7 +389,7 @@ def describe(value: Any) -> str:
     value = value.origin if isinstance(value, Packed) else value
     kind = kind_of(value)
     if kind is not None:
-        return str(kind)
+        return f"{kind} or None" if is_optional(value) else str(kind)
     if value is None or isinstance(value, str):
         return repr(value)
     if type(value) in STANDING:
@@ -426,18 +426,42 @@ def refuse_structure(name: str, sides: tuple[str, str], first: Any, second: Any)
         must += "the number of its entries in use)"
     if isinstance(first, deque) and isinstance(second, deque):
         must += " (instead of a deque that grows with the data use a list: append and pop(0))"
-    refuse(name, sides, describe(first), describe(second), must)
+    what = describe(first)
+    if what == describe(second):
+        place, first, second = _first_difference(first, second)
+        name = f"{name} is {what}, of which {place}" if place else name
+    refuse(name, sides, describe(first), _other(first, second), must)
+
+
+def _first_difference(first: Any, second: Any) -> tuple[str, Any, Any]:
+    """Return where two trees first differ in structure, as ``['x'][0]``, and what is there."""
+    own, others = tree.children_of(first) or {}, tree.children_of(second) or {}
+    if type(first) is type(second) and own.keys() == others.keys():
+        for key, each in own.items():
+            if flatten(each)[1] != flatten(others[key])[1]:
+                step = f"[{key!r}]" if isinstance(first, (list, tuple, dict, deque)) else f".{key}"
+                place, *both = _first_difference(each, others[key])
+                return step + place, *both
+    return "", first, second
+
+
+def _other(first: Any, second: Any) -> str:
+    """Return what to call a value in a message that says what another one is."""
+    what = describe(second)
+    if what != describe(first) or kind_of(first) is not None:
+        return what
+    return f"another {what.removeprefix('of type ').removeprefix('a ').removeprefix('an ')}"
 
 
 def refuse_object(name: str, sides: tuple[str, str], first: Any, second: Any) -> NoReturn:
     """Raise `ControlFlowError` for a variable that holds something else than arrays."""
     _refuse_unknown(first, second)
-    must, other = SAME_OBJECT, describe(second)
-    is_plain = type(first) is type(second) and hasattr(first, "__dict__")
+    must = SAME_OBJECT
+    has_attributes = hasattr(first, "__dict__") or hasattr(type(first), "__slots__")
+    is_plain = type(first) is type(second) and has_attributes and type(first) not in STANDING
     if is_plain and kind_of(first) is None and not isinstance(first, (type, Enum)):
-        other = f"another {type(first).__name__}"
         must += ". Change the attributes of one object there, or make the class a dataclass"
-    refuse(name, sides, describe(first), other, must)
+    refuse(name, sides, describe(first), _other(first, second), must)
 
 
 def _refuse_unknown(*values: Any) -> None:

@@ -154,11 +154,13 @@ def _joined(*parts: str) -> Text:
 
 
 def _refusing(name: str) -> Callable[..., NoReturn]:
+    bits = ". Bits are counted by n.bit_count()" if name == "count" else ""
+
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise ConcretizationError(
             f"str.{name} needs the text {str.__str__(self)!r}, which holds traced numbers that are "
             f"not known while tracing{at(here())}. Such a text can be printed, raised, and put "
-            "into another one; compare the numbers themselves"
+            f"into another one; compare the numbers themselves{bits}"
         )
 
     refuse.__name__ = name
