@@ -9,7 +9,7 @@ import optree
 import pytest
 
 import lanewise as lw
-from lanewise.errors import UnsupportedError
+from lanewise.errors import ControlFlowError, UnsupportedError
 from support.everywhere import Programs, assert_like_the_loop
 
 A = np.random.default_rng(5).normal(size=(8, 12))
@@ -219,3 +219,28 @@ def assert_same(want, got):
 def test_a_list_of_a_length_that_the_data_choose_is_not_returned():
     with pytest.raises(UnsupportedError, match="returns a list whose length is data"):
         lw.explain(lw.vmap(lambda x: NEXT[int(np.argmax(x))]), A)
+
+
+def picked_in_a_branch(x):
+    rows = [[1.0, x[0]], [3.0, 4.5]]
+    if x[0] > -5:
+        row = rows[int(x[0] > 0)]
+    else:
+        raise ValueError("too small")
+    return row[0] + row[1]
+
+
+def picked_in_one_branch(x):
+    rows = [[1.0, x[0]], [3.0, 4.5]]
+    if x[0] > -5:
+        row = rows[int(x[0] > 0)]
+    return row[0] + row[1]
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("func", [picked_in_a_branch, picked_in_one_branch])
+def test_what_is_picked_in_the_only_branch_that_ends_does_not_leak(func, monkeypatch):
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    np.testing.assert_array_equal(lw.vmap(func)(A), [func(x) for x in A])
+    with pytest.raises(ControlFlowError, match="is a list that the data choose in one branch"):
+        lw.explain(lw.vmap(func), A)
