@@ -95,7 +95,8 @@ class CutOffError(UnsupportedError, IndexError):
     A slice whose ends are a known number of elements apart, ``a[i : i + 4]``, is recorded as that
     many, ``np.bincount(x, minlength=n)`` as n counts; where an example's are fewer, or more, the
     function is traced again without that, or runs as plain Python. This is raised where neither can
-    be: in what prints or calls host code, for instance.
+    be: in what prints or calls host code, for instance. So it is of an integer above 2**63 - 1
+    where the data decide whether it is one of int64 or of uint64.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from support.backends import backend
 
 A = np.arange(8.0)
 PLACES = np.array([3, 0, 7, -2])
@@ -196,3 +197,58 @@ def test_a_shape_is_refused_as_for_an_integer():
 def test_what_is_no_index_carries_no_flag():
     seen = str(lw.explain(lw.vmap(lambda n: max(n, 1.5) * 2), PLACES))
     assert "logical_and" not in seen
+
+
+# --- signed and unsigned --------------------------------------------------------------------------
+
+PARENTS = np.array([0, 0, 1, 2], np.uint64)
+
+
+def root(label, parents):
+    j = int(label)
+    while parents[j] != 0:
+        j = parents[j]
+    return j
+
+
+def chosen_of_both(x, u):
+    h = int(x)
+    for i in range(3):
+        if x > i:
+            h = u
+    table = np.arange(8.0)
+    return table[h % 5], h, h // 3, h == u, h & 0xFF, h ^ 5, float(h), int(h) % 1000, max(h, 3)
+
+
+def arrays_of_both(x, u):
+    h = np.zeros(3, np.int64) + x
+    if x > 0:
+        h = np.zeros(3, np.uint64) + u
+    return h, h.sum(), h + 1, h * 2.0, np.concatenate([h, h]), h[::-1], np.array([h[0], 1.5])
+
+
+def test_unsigned_integers_are_indices_where_data_make_them_signed():
+    labels = np.array([2, 3, 0], np.int32)
+    for name in ("interpret", "native"):
+        with backend(name):
+            for label in labels:
+                got = lw.function(root)(label, PARENTS)
+                assert got == root(label, PARENTS) and type(got) is type(root(label, PARENTS))
+            got = lw.vmap(root, in_dims=(0, None))(labels, PARENTS)
+            np.testing.assert_array_equal(got, [root(x, PARENTS) for x in labels])
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("func", [chosen_of_both, arrays_of_both])
+@pytest.mark.parametrize("most", [7, 2**54 + 1, 2**63 - 1, 2**63 + 12345])
+def test_signed_or_unsigned_integers_keep_their_values(func, most, monkeypatch):
+    """Those that int64 does not hold have the function run as it stands."""
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    xs, us = np.array([-3, 0, 4, 2]), np.array([7, most, most, most], np.uint64)
+    wants = [func(x, u) for x, u in zip(xs, us, strict=True)]
+    for want, x, u in zip(wants, xs, us, strict=True):
+        for one, other in zip(want, lw.function(func)(x, u), strict=True):
+            assert type(one) is type(other)
+            np.testing.assert_array_equal(one, other, strict=True)
+    for one, other in zip(zip(*wants, strict=True), lw.vmap(func)(xs, us), strict=True):
+        np.testing.assert_array_equal(np.stack(one), other, strict=True)

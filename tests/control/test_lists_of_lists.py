@@ -297,8 +297,54 @@ def read_by_its_other_name(x):
     return best[0]
 
 
-@pytest.mark.parametrize("func", [changed_by_its_other_name, read_by_its_other_name])
+def changed_in_a_branch(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    row = rows[int(x[1] > 0)]
+    if x[0] > 0:
+        row = row.copy()
+    else:
+        rows[0][1] = 7.0
+    return row[0] + 10 * row[1]
+
+
+def changed_in_a_turn(x):
+    rows = [[x[0], 1.0], [x[1], 2.0], [x[2], 3.0]]
+    row = [0.0, 0.0]
+    for k in range(3):
+        if x[k] > 0:
+            row = rows[int(x[1] > 0)]
+        rows[k][1] = 7.0 + k
+    return row[0] + 10 * row[1]
+
+
+@pytest.mark.parametrize(
+    "func",
+    [changed_by_its_other_name, read_by_its_other_name, changed_in_a_branch, changed_in_a_turn],
+)
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_what_may_have_changed_is_not_used(func, monkeypatch):
     monkeypatch.delenv("LANEWISE_STRICT", raising=False)  # which runs plain
     np.testing.assert_array_equal(lw.vmap(func)(B), [func(x) for x in B])
+
+
+def picked_in_a_branch(x):
+    rows = [[1.0, x[0]], [3.0, 4.5]]
+    if x[0] > -5:
+        row = rows[int(x[0] > 0)]
+    else:
+        raise ValueError("too small")
+    return row[0] + row[1]
+
+
+def picked_in_one_branch(x):
+    rows = [[1.0, x[0]], [3.0, 4.5]]
+    if x[0] > -5:
+        row = rows[int(x[0] > 0)]
+    return row[0] + row[1]
+
+
+@pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
+@pytest.mark.parametrize("func", [picked_in_a_branch, picked_in_one_branch])
+def test_what_is_picked_in_the_only_branch_that_ends_does_not_leak(func, monkeypatch):
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    np.testing.assert_array_equal(lw.vmap(func)(A), [func(x) for x in A])

@@ -32,10 +32,10 @@ from lanewise.runtime.owning import own
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS
 from lanewise.trace.limits import limited
-from lanewise.trace.mixed import is_mixed
+from lanewise.trace.mixed import in_common, is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
-from lanewise.trace.tensor import Tensor, lift, read
+from lanewise.trace.tensor import Tensor, as_tensor, lift, read
 from lanewise.trace.trace import Stop, Trace, current_trace, plain_array, resolve, state, where
 from lanewise.trace.variable import Assigned, Variable, taken
 
@@ -96,7 +96,7 @@ def output_value(leaf: Any, index: int, result: Any, func: Any, done: str = "map
     """
     if isinstance(leaf, Tensor):
         refuse_escape(leaf, f"returning it from a {done} function")
-        return read(leaf)
+        return read(in_common(as_tensor(leaf)) if is_mixed(leaf) else leaf)
     path = tree.paths(result, "the result")[index]
     if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic, Variable)):
         return lift(leaf, path)

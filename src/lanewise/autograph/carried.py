@@ -365,7 +365,7 @@ class Variable:
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
-            end = as_lists(end, self.name) if state.has_contents else end
+            end = as_lists(end, self.name, trace) if state.has_contents else end
             if self.is_holding:
                 return in_held_form_of(self.entry, end)
             return in_form_of(self.entry, end, self.is_held)

@@ -39,7 +39,7 @@ from lanewise.autograph.state import (
     values_of,
     widened,
 )
-from lanewise.autograph.tables import as_lists
+from lanewise.autograph.tables import Picked, as_lists
 from lanewise.autograph.twins import JoinedObjects
 from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Operation, Value
@@ -223,7 +223,7 @@ class Merge:
         found = []
         for end, region in zip(ends, self.regions, strict=True):
             with resumed(region):
-                found.append(end if end is DONT_CARE else as_lists(end, name))
+                found.append(end if end is DONT_CARE else as_lists(end, name, region))
         self.containers.replace(ends, found)
         return found
 
@@ -325,7 +325,7 @@ class Merge:
             return lambda results: first
         kinds = [kind for leaf in alive if (kind := kind_of(leaf)) is not None]
         if len(kinds) < len(alive):
-            other = next(leaf for leaf in alive[1:] if not is_same(leaf, first))
+            other = next((leaf for leaf in alive[1:] if not is_same(leaf, first)), first)
             refuse_object(name, BRANCHES, first, other)
         kind = kinds[0]
         for each in kinds[1:]:
@@ -352,6 +352,7 @@ class Merge:
 
     def _is_inner(self, leaf: Any) -> bool:
         """Whether a leaf was made in one of the branches, and means nothing outside of it."""
+        leaf = leaf.place if type(leaf) is Picked else leaf
         return type(leaf) is Tensor and any(leaf._trace is region for region in self.regions)
 
 

@@ -24,6 +24,7 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.boxes import BOXES, box
+from lanewise.ops.elementwise import elementwise
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
 from lanewise.trace.contents import Contents, Entries, entries_of, is_keyed
@@ -282,14 +283,25 @@ def join_kinds(name: str, first: Kind, second: Kind, sides: tuple[str, str]) -> 
     parts = [
         kind.dtype if kind.weak is None else _WEAK_EXAMPLES[kind.weak] for kind in (first, second)
     ]
-    return Kind(np.result_type(*parts), first.shape, None, mixed)
+    return Kind(holding(*parts), first.shape, None, mixed)
+
+
+def holding(*parts: Any) -> np.dtype:
+    """Return the dtype that numbers of some dtypes are kept in, with their values.
+
+    It is NumPy's, but int64 for uint64 and signed integers: floats do not hold all of these, and
+    are no indices. What is too large for it is refused when it runs (`value_of`).
+    """
+    dtype = np.result_type(*parts)
+    is_float = any([np.result_type(part).kind not in "biu" for part in parts])
+    return dtype if is_float or dtype.kind != "f" else WEAK_DTYPES[int]
 
 
 def union_of(first: Kind, second: Kind) -> Kind:
     """Return what numbers are that are one of two kinds, of one shape, and keep their values."""
     if first.is_like(second) and first.classes == second.classes:
         return first
-    dtype = np.result_type(first.dtype, second.dtype)
+    dtype = holding(first.dtype, second.dtype)
     kinds = {first.weak, second.weak}
     weak = None if None in kinds else max(kinds, key=_ORDER.index)
     return Kind(dtype, first.shape, weak, union(first.classes, second.classes))
@@ -303,10 +315,10 @@ def widened(kind: Kind, leaves: Iterable[Any]) -> Kind:
     """
     for leaf in leaves:
         if kind.weak is None and type(leaf) is Tensor and leaf._weak and leaf._mixed is None:
-            dtype = np.result_type(kind.dtype, WEAK_DTYPES[leaf._weak])
+            dtype = holding(kind.dtype, WEAK_DTYPES[leaf._weak])
             kind = Kind(dtype, kind.shape, None, kind.mixed)
         if kind.weak is None and type(leaf) in (int, float) and not _fits(leaf, kind.dtype):
-            dtype = np.result_type(kind.dtype, WEAK_DTYPES[type(leaf)])
+            dtype = holding(kind.dtype, WEAK_DTYPES[type(leaf)])
             kind = Kind(dtype, kind.shape, None, kind.mixed)
     return kind
 
@@ -336,7 +348,21 @@ def value_of(leaf: Any, kind: Kind, reads: Callable[[Any], Value] = lift) -> Val
         return value
     if type(leaf) is Tensor and leaf._weak is not None and kind.weak is None:
         return give_way(trace, value, kind.dtype)
+    if value.type.dtype == np.uint64 and kind.dtype == WEAK_DTYPES[int]:
+        value = _small_enough(value)
     return trace.record(cast, (value,), {"dtype": kind.dtype})[0]
+
+
+def _small_enough(value: Value) -> Value:
+    """Return numbers of uint64, of which it is checked that int64 holds them."""
+    trace, most = require_trace("a variable"), np.iinfo(WEAK_DTYPES[int]).max
+    operands = value, trace.scalar(most, value.type.dtype)
+    (ok,) = trace.record(elementwise(np.less_equal), operands, {"dtype": None})
+    message = (
+        f"an integer of uint64 that may be one of int64, too, as the data decide{at(here())}, is "
+        f"above {most}. Give both branches one dtype"
+    )
+    return trace.checked(value, ok, "CutOffError", message)
 
 
 #: Of truth values, and of codes that say which of its classes a number has.

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lanewise.autograph.aliases import one_of, settle
+from lanewise.autograph.aliases import as_left, one_of, settle
 from lanewise.autograph.optional import apart_from_none, may_be_none, optional
 from lanewise.autograph.state import (
     DONT_CARE,
@@ -38,9 +38,9 @@ from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS, Chosen, concerns, holds
 from lanewise.trace.mixed import Class, as_integer, code_among, note_mixed
-from lanewise.trace.regions import born, note_container, note_twins
+from lanewise.trace.regions import Region, born, note_container, note_twins
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
-from lanewise.trace.trace import require_trace, state
+from lanewise.trace.trace import Trace, require_trace, state
 
 _ITEMS = ("in one place", "in another")
 
@@ -383,11 +383,11 @@ class Picked(Sequence, Chosen):
 STANDING[Picked] = "a list that the data choose"
 
 
-def as_lists(x: Any, name: str = "") -> Any:
+def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
     """Return a tree with lists in place of those that the data choose, where lengths are known.
 
-    They hold what these hold now: for whoever changes neither, unless what to call them is given.
-    Then each is another one that may be any of those.
+    They hold what these hold now, or held at the end of a region: for whoever changes neither,
+    unless what to call them is given. Then each is another one that may be any of those.
     """
     leaves, structure = tree.flatten(x, concerns)
     if Picked not in map(type, leaves):
@@ -395,7 +395,11 @@ def as_lists(x: Any, name: str = "") -> Any:
     found = []
     for leaf in leaves:
         is_one = type(leaf) is Picked and not leaf.is_holding
-        found.append(as_lists(leaf.copy(), name) if is_one else leaf)
+        lists = leaf.lists if is_one else []
+        if isinstance(region, Region) and region.left:
+            lists = [as_left(own, region, region.left, (), {}) for own in lists]
+        items = Picked(lists, leaf.place).copy() if is_one else leaf
+        found.append(as_lists(items, name, region))
         for own in leaf.lists if is_one and name else ():
             note_twins(found[-1], own, name)
     made = tree.unflatten(structure, found)

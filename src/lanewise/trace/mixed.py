@@ -156,6 +156,16 @@ def _both(tests: Sequence[Value]) -> Value:
     return reduce(lambda x, y: trace.record(both, (x, y), {"dtype": None})[0], tests)
 
 
+def in_common(x: Tensor) -> Tensor:
+    """Return a number or array in the dtype that NumPy gives those of its classes in one array."""
+    assert x._mixed is not None
+    dtype = np.result_type(*[each.dtype for each in x._mixed.classes])
+    if x.dtype == dtype:
+        return x
+    (value,) = require_trace("a number").record(cast, (read(x),), {"dtype": dtype})
+    return note_mixed(Tensor(x._trace, value, None, x._weak), *x._mixed)
+
+
 def is_one_of(x: Tensor, test: Callable[[Class], bool]) -> bool | Tensor:
     """Whether the class of x fulfils a test: known, or a bool that is data."""
     found = classes_of(x)
