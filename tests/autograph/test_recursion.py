@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
+from lanewise.trace import trace
 
 X = np.array([1.0, 2.0, 30.0])
 
@@ -157,3 +158,43 @@ def test_truth_of_operands_is_exact():
     want = [func(x, k) for x, k in zip(X, n, strict=True)]
     for got, column in zip(lw.vmap(func)(X, n), zip(*want, strict=True), strict=True):
         np.testing.assert_array_equal(got, np.stack([np.asarray(value) for value in column]))
+
+
+def search(x, a, b, depth=30):
+    if depth == 0:
+        return a
+    middle = (a + b) / 2
+    if x < middle:
+        return search(x, a, middle, depth - 1)
+    return search(x, middle, b, depth - 1)
+
+
+def halves():
+    size = 0.5
+    while True:
+        yield size
+        size /= 2
+
+
+def steps(x):
+    total = 0.0
+    for size in halves():
+        if total + size > x:
+            break
+        total = total + size
+    return total
+
+
+@pytest.mark.parametrize(
+    ("func", "message"),
+    [
+        (lambda x: search(x, 0.0, 1.0), "^search calls itself .*test_recursion.py.*return search"),
+        (steps, "^steps records more than .*test_recursion.py"),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lw.grad, lambda f: lambda x: lw.vmap(f)(np.ones(2) * x)])
+def test_what_would_hardly_end_is_refused(func, message, wrap, monkeypatch):
+    monkeypatch.setattr(trace, "MOST_RECORDED", 2000)
+    with pytest.raises(lw.UnsupportedError, match=message):
+        wrap(func)(0.3)
+    assert lw.vmap(lambda x: x + 1)(X)[0] == X[0] + 1

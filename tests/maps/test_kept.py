@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.api import kept, mapping
+from lanewise.api import faster, kept, mapping
 from lanewise.api.contained import contained
 from lanewise.runtime.race import Race
 
@@ -293,6 +293,20 @@ def test_one_that_is_explained(traced, capsys):
         lw.vmap(norm)(XS)
         assert "vmap of norm" in str(lw.explain(lw.vmap(norm), XS))
     assert len(traced) == 3
+
+
+def test_explain_says_that_tracing_took_too_long(traced, capsys, monkeypatch):
+    monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    monkeypatch.setattr(faster, "FIRST", 1)
+    monkeypatch.setattr(faster, "PATIENCE", 10**15)
+    same(lw.vmap(norm)(XS), np.stack([norm(x) for x in XS]))
+    lw.explain(lw.vmap(norm), XS)
+    told = "the next call is plain Python: tracing it took more than"
+    assert told in capsys.readouterr().out
+    kept.forget()
+    lw.explain(lw.vmap(norm), XS)
+    assert told not in capsys.readouterr().out
 
 
 def test_it_is_forgotten(traced):

@@ -21,6 +21,7 @@ from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
 from lanewise.runtime.owning import is_apart, own
+from lanewise.runtime.tiers import duration
 from lanewise.trace import tree
 from lanewise.trace.limits import TookTooLong, limited
 
@@ -226,6 +227,16 @@ class Postponed:
     def is_due(self) -> bool:
         """Whether it is time to try again."""
         return self._spent >= self._due or not is_open() or not self.unchanged()
+
+    def told(self) -> str:
+        """Return why the next call runs the function itself: nothing where it does not."""
+        left = self._due - self._spent
+        if not 0 < left < math.inf:
+            return ""
+        return (
+            f"tracing it took more than {duration(self.nanoseconds / 2)}; that is tried again, for "
+            f"longer, when calls have taken {duration(left)} more"
+        )
 
     def is_last(self, known: Postponed | None) -> bool:
         """Whether no call has gone well by what is `known`, or none can without a trace."""

@@ -147,8 +147,11 @@ def mapped(
         called with the parameters of `Kept` from `key` on, and returns that, or None.
     """
     is_known = not is_observed()
-    found = _kept.get(func, call) if is_known else None
+    found = _kept.get(func, call)
     found = found if found is not None and found.unchanged() else None
+    if not is_known:
+        told = found.told() if type(found) is Postponed else ""
+        return traced(math.inf, partial(_telling, told))
     if type(found) is Kept:
         try:
             return found.run(operands, size, plain)
@@ -157,10 +160,9 @@ def mapped(
                 raise
             make = partial(_keepable, func, call, found.unchanged)
             return with_more_room(error, found.room, partial(traced, math.inf, make))
-    unchanged = None
     if type(found) is Postponed:
         unchanged = found.unchanged
-    elif is_known:
+    else:
         unchanged = contained([func], with_data=True, most=MOST_RATHER, may_tell=True)
     if unchanged is None or unchanged.keeps(func):
         return traced(math.inf, lambda *_: None)
@@ -198,6 +200,12 @@ def with_more_room(error: CutOffError, room: int, traced: Callable[[], Any]) -> 
         raise (again if isinstance(again, CutOffError) else error) from None
     finally:
         state.room = before
+
+
+def _telling(told: str, key: Hashable, make: Callable[[], Graph], *_: Any) -> None:
+    """Have who explains a call told what the next one runs."""
+    if key is not None:
+        executable_of(key, make).told = partial(str, told)
 
 
 def _keepable(

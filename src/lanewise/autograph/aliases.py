@@ -21,6 +21,7 @@ from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.movement import broadcast_to, cast
 from lanewise.trace import tree
+from lanewise.trace.limits import ROOTS
 from lanewise.trace.regions import Region, resumed, set_guard
 from lanewise.trace.scratch import Scratch, settled
 from lanewise.trace.slots import (
@@ -294,6 +295,7 @@ def all_roots(arrays: Iterable[Tensor]) -> list[Tensor]:
         if guard is not None:
             rest += [root for root in guard.known() if id(root) not in found]
             found.update(guard.hidden_roots)  # all that those may be views of is among them
+    state.room_to_record -= len(found) // ROOTS
     copies = {
         key
         for key, root in found.items()

@@ -394,13 +394,14 @@ def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
         return x
     found = []
     for leaf in leaves:
-        is_one = type(leaf) is Picked and not leaf.is_holding
-        lists = leaf.lists if is_one else []
+        if type(leaf) is not Picked or leaf.is_holding:
+            found.append(leaf)
+            continue
+        lists = leaf.lists
         if isinstance(region, Region) and region.left:
             lists = [as_left(own, region, region.left, (), {}) for own in lists]
-        items = Picked(lists, leaf.place).copy() if is_one else leaf
-        found.append(as_lists(items, name, region))
-        for own in leaf.lists if is_one and name else ():
+        found.append(as_lists(Picked(lists, leaf.place).copy(), name, region))
+        for own in leaf.lists if name else ():
             note_twins(found[-1], own, name)
     made = tree.unflatten(structure, found)
     for container in tree.containers(made):

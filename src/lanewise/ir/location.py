@@ -11,7 +11,7 @@ import sysconfig
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
 # Frames of these packages are not the user's: errors and `explain` name the first frame outside.
@@ -210,6 +210,15 @@ class Location(NamedTuple):
 
     def __str__(self) -> str:
         return shown_place(self.file, self.line)
+
+
+def here_and_around() -> Iterator[tuple[CodeType, int]]:
+    """Yield the user's current places, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_own(frame.f_code.co_filename):
+            yield frame.f_code, frame.f_lasti
+        frame = frame.f_back
 
 
 def here() -> tuple[CodeType, int] | None:

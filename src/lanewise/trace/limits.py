@@ -1,22 +1,33 @@
 """How long a function may be traced, or a loop over examples run: what takes longer is ended.
 
-Whoever can do without the one or the other says so; what may go on and on asks.
+Whoever can do without the one or the other says so; what may go on and on asks. Where nobody can do
+without a trace, it may record so many operations.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from time import perf_counter_ns
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
+from lanewise.errors import EndlessRecursionError, UnsupportedError, at
+from lanewise.ir.location import here_and_around
 from lanewise.trace.thread import state
 
 #: A loop is given up when, at the pace of this part of its time, it would take so much longer.
 PART, BEYOND = 1 / 16, 2
+
+#: So many operations a trace may record. A region, such as a branch, counts as some of them, and to
+#: go through so many arrays that another may be a view of as one. It takes about 10 s, and what is
+#: recorded then minutes to plan.
+MOST_RECORDED, REGION, ROOTS = 100_000, 20, 32
+#: How often a function has to stand among those that have called each other to be a recursion.
+RECURSIVE = 8
 
 
 class TookTooLong(BaseException):
@@ -67,6 +78,42 @@ def check_time() -> None:
     """Raise `TookTooLong` if what is being traced has taken longer than it may."""
     if perf_counter_ns() > state.until:
         raise TookTooLong
+
+
+def count_operation() -> None:
+    """Note that an operation is recorded.
+
+    Raises
+    ------
+    TookTooLong
+        If what is being traced has taken longer than it may.
+    UnsupportedError
+        If more is recorded than any trace may record.
+    """
+    state.room_to_record -= 1
+    if state.room_to_record < 0:
+        _refuse_more()
+    check_time()
+
+
+def _refuse_more() -> NoReturn:
+    places = list(here_and_around())
+    many = f"more than {MOST_RECORDED:,} operations"
+    often = Counter([code for code, _ in places])
+    for number, (code, _) in enumerate(places):
+        if often[code] >= RECURSIVE:
+            place = next(each for each in places[number + 1 :] if each[0] is code)
+            raise EndlessRecursionError(
+                f"{code.co_qualname} calls itself{at(place)}, and {many} are recorded: of branches "
+                "that data decide both are, so that each call makes more of them. Write a loop "
+                "with the stack in an array"
+            )
+    name = places[0][0].co_qualname if places else "what is traced"
+    raise UnsupportedError(
+        f"{name} records {many}{at(places[0] if places else None)}: iterations are recorded one by "
+        "one in a generator, and in loops that are steered by plain Python objects. Write a loop "
+        "over an array or a range, without a yield, or trace its body alone"
+    )
 
 
 class Pace:

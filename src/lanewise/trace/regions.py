@@ -21,6 +21,7 @@ from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, fill
 from lanewise.trace.formatting import Text
 from lanewise.trace.lending import Lent, Unknown, lent_of
+from lanewise.trace.limits import REGION
 from lanewise.trace.slots import (
     ArraySlot,
     AttributeSlot,
@@ -141,6 +142,7 @@ class Region(Watched):
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
+        state.room_to_record -= REGION
         self.seen: dict[int, tuple[Tensor, Value]] = {}
         self.left: dict[Any, tuple[Slot, Any]] = {}
         self.guards: dict[int, tuple[Tensor, Any, Any]] = {}

@@ -35,6 +35,8 @@ class _State(threading.local):
     has_contents: bool = False
     #: When what is traced has taken too long, by `time.perf_counter_ns` (`lanewise.trace.limits`).
     until: float = float("inf")
+    #: How many operations the outermost trace that is open may still record.
+    room_to_record: float = float("inf")
 
 
 state = _State()

@@ -7,6 +7,7 @@ that moment, just as the plain function would.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
@@ -31,7 +32,7 @@ from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
 from lanewise.ops import checks
 from lanewise.ops.creation import constant
 from lanewise.ops.registry import Primitive
-from lanewise.trace.limits import check_time
+from lanewise.trace.limits import MOST_RECORDED, count_operation
 from lanewise.trace.thread import state
 
 
@@ -210,7 +211,9 @@ class Trace(Builder):
                 None,
                 (),
             )
-        self._outer = state.attempt, state.floating, state.messages
+        self._outer = state.attempt, state.floating, state.messages, state.room_to_record
+        if state.room_to_record == math.inf and not self.is_eager:
+            state.room_to_record = MOST_RECORDED
         state.trace = self
         if state.watch is not None:
             self._tell_watch(True)
@@ -220,7 +223,9 @@ class Trace(Builder):
         """End the trace for good: its tensors are of no use from now on."""
         self.is_open = False
         # An error may have left open any of it.
-        state.attempt, state.floating, state.messages = self._outer
+        state.attempt, state.floating, state.messages, room = self._outer
+        if room == math.inf:  # the outermost one
+            state.room_to_record = room
         while state.trace is not self and state.trace is not None:
             state.trace.undo()
         state.trace = self.parent
@@ -286,7 +291,7 @@ class Trace(Builder):
     def record(self, primitive: Primitive, operands: tuple[Value, ...], params: dict[str, Any],
                regions: tuple[Graph, ...] = ()) -> tuple[Value, ...]:  # fmt: skip
         """Record one operation at the user's current line."""
-        check_time()
+        count_operation()
         signature = primitive.signature([v.type for v in operands], params, regions)
         self.location = here()
         return self.append(signature, operands)
