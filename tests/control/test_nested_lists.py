@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 
 import lanewise as lw
 from lanewise.errors import ControlFlowError, UnsupportedError
+from support import random_lists, random_nested
+from support.backends import backend, outcome
+from support.comparing import define
 from support.everywhere import Programs, assert_like_the_loop
 
 A = np.random.default_rng(8).uniform(0.0, 5.0, size=(9, 14))
@@ -227,6 +232,28 @@ def gone_through_in_many_ways(x):
 
 
 @program(A)
+def compared_and_joined(x):
+    rows = _rows(x)
+    first, last = rows[0], rows[-1]
+    more = last + first
+    more += [*last, 1.0]
+    more.append(len(last * 2))
+    is_same = first == last, first != [x[0]], first == [], rows[0] == rows[0][:]
+    return is_same, len(more), sum(more), max(last), sorted(last)[0], sum(last, 1.0), len(last)
+
+
+@program(A)
+def put_in_and_spread(x):
+    rows, own = _rows(x), [x[0]]
+    rows.append(own)
+    other = [*own, 2.0]
+    own.append(5.0)
+    copies = own[:], list(own), rows[-1] + []
+    copies[1].append(1.0)
+    return len(other), len(rows[-1]), [len(each) for each in copies], isinstance(rows[0], list)
+
+
+@program(A)
 def an_array_of_each(x):
     rows = _rows(x)
     rows = [r for r in rows if len(r) > 0]
@@ -356,6 +383,24 @@ def in_two_lists_that_both_grow(x):
     return len(others[0]) + 10 * len(rows[0])
 
 
+def chosen_before_they_move(x):
+    rows = [[0.5], [0.6], [0.7]]
+    row = rows[int(x[0]) % 3]
+    rows.insert(0, [0.1])
+    row.append(x[1])
+    return sum((i + 1) * len(r) for i, r in enumerate(rows))
+
+
+def moved_in_a_branch(x):
+    rows = [[]]
+    if x[1] > 2.0:
+        rows.reverse()
+    else:
+        for v in x:
+            rows[-1].append(v)
+    return sum(len(r) for r in rows)
+
+
 def one_list_twice(x):
     row = [x[0]]
     rows = [row, row]
@@ -404,7 +449,7 @@ SHARED = [
     under_another_name, read_after_it_changed, changed_after_it_was_put_in, given_to_it_and_changed,
     given_to_it_by_some, given_to_it_in_turns, chosen_and_changed, chosen_changed_and_kept,
     in_two_lists, in_two_lists_that_both_grow, one_list_twice, one_list_twice_in_turns,
-    in_an_attribute, a_group_under_another_name,
+    in_an_attribute, chosen_before_they_move, moved_in_a_branch, a_group_under_another_name,
 ]  # fmt: skip
 
 
@@ -417,6 +462,29 @@ def test_a_list_that_somebody_else_has_is_that(func, monkeypatch):
     for mapped in (lw.vmap(func), lw.function(lw.vmap(func))):
         found = mapped(A[:5])
         np.testing.assert_array_equal(found if type(found) is tuple else (found,), expected)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_functions_are_like_the_loop(seed, monkeypatch):
+    func = define(random_nested.draw(seed), np=np, Box=random_lists.Box)
+    rng = np.random.default_rng(seed)
+    x, n, k = rng.uniform(0, 3, (6, 5)).round(2), rng.integers(0, 6, 6), rng.integers(0, 4, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wants = [outcome(partial(func, *row)) for row in zip(x, n, k, strict=True)]
+    good = [i for i, (_, error) in enumerate(wants) if error is None]
+    if not good:
+        pytest.skip("all examples raise")
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+    for name in ("interpret", "native")[: 1 + (seed < 6)]:
+        with backend(name):
+            try:
+                got = lw.vmap(func)(x[good], n[good], k[good])
+            except (ControlFlowError, UnsupportedError) as error:
+                pytest.skip(f"refused by name: {error}")
+        columns = zip(*[wants[i][0] for i in good], strict=True)
+        for column, want in zip(got, columns, strict=True):
+            np.testing.assert_allclose(np.asarray(column, float), np.array(want, float), 1e-9)
 
 
 def test_a_list_of_the_callers_is_not_changed_unseen(monkeypatch):

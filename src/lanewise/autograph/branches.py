@@ -215,11 +215,11 @@ class Fork:
                 DONT_CARE if end is None else value
                 for value, end in zip(left, self.ends, strict=True)
             ]
-            unknown = unknown_of(left)
+            is_value = not isinstance(slot, ContainerSlot)
+            unknown = unknown_of(left, not is_value)
             if unknown is not None:
                 slot_builders.append((slot, lambda results, unknown=unknown: unknown))
                 continue
-            is_value = not isinstance(slot, ContainerSlot)
             if is_held(slot):
                 left = merge.lists_alike(left, are_held=True)
             if any(end is not None for end in self.ends):

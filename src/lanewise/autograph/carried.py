@@ -59,7 +59,7 @@ from lanewise.autograph.tables import as_lists
 from lanewise.ir.graph import Value
 from lanewise.ir.types import array_type, has_dim, symbols_in
 from lanewise.trace import tree
-from lanewise.trace.contents import LISTS, holds
+from lanewise.trace.contents import LISTS, chosen_by, holds
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import (
     Packing,
@@ -365,7 +365,7 @@ class Variable:
     def _end(self, end: Any, trace: Trace) -> Any:
         """Return what a turn leaves in it, a list as arrays where it is carried as such."""
         with resumed(trace):
-            end = as_lists(end, self.name, trace) if state.has_contents else end
+            end = as_lists(chosen_by(end), self.name, trace) if state.has_contents else end
             if self.is_holding:
                 return in_held_form_of(self.entry, end)
             return in_form_of(self.entry, end, self.is_held)
@@ -394,7 +394,7 @@ class Variable:
     def _meet(self, region: Region, end: Any) -> bool:
         if self.is_lost:
             return True
-        unknown = unknown_of([self.entry, end])
+        unknown = unknown_of([self.entry, end], not self.is_object)
         if unknown is not None:
             self.is_lost, self._lost = True, unknown
             return False
@@ -407,7 +407,7 @@ class Variable:
             return False
         if state.has_contents and not self.may_be_missing:
             with resumed(self.home):
-                entry = as_lists(self.entry, self.name)
+                entry = as_lists(chosen_by(self.entry), self.name)
             if entry is not self.entry:  # one that the data choose
                 self._begin_as(entry)
                 self._begin_with(False, True)

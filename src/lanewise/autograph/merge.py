@@ -44,6 +44,7 @@ from lanewise.autograph.twins import JoinedObjects
 from lanewise.errors import UnsupportedError
 from lanewise.ir.graph import Operation, Value
 from lanewise.trace import tree
+from lanewise.trace.contents import chosen_by
 from lanewise.trace.mixed import note_mixed
 from lanewise.trace.packed import Packed, packed, packing
 from lanewise.trace.regions import Region, born, resumed
@@ -223,7 +224,7 @@ class Merge:
         found = []
         for end, region in zip(ends, self.regions, strict=True):
             with resumed(region):
-                found.append(end if end is DONT_CARE else as_lists(end, name, region))
+                found.append(end if end is DONT_CARE else as_lists(chosen_by(end), name, region))
         self.containers.replace(ends, found)
         return found
 

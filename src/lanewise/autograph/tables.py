@@ -186,14 +186,14 @@ def pick(items: Sequence[Any], index: Any) -> Any:
     index = list_index(index, type(items).__name__)
     if not items:
         raise IndexError(f"{type(items).__name__} index out of range")
-    return _of_owner(Table(items, what).at(index), items, index)
+    return _of_owner(Table(items, what).at(index), items)
 
 
-def _of_owner(found: Any, owner: Any, key: Any) -> Any:
+def _of_owner(found: Any, owner: Any) -> Any:
     """Return what is read of a list or dict: of lists whose lengths are data, one of these."""
     if type(found) is not Picked:
         return found
-    found.owner, found.key = owner, key
+    found.owner = owner
     row = found.row() if found.is_holding else None
     return found if row is None else row
 
@@ -204,7 +204,7 @@ def look_up(mapping: Mapping[Any, Any], key: Any) -> Any:
         raise KeyError(key)
     value, found = _entry(mapping, key)
     require(found, KeyError("there is no entry for this number"))
-    return _of_owner(value, mapping, key)
+    return _of_owner(value, mapping)
 
 
 def look_up_or(mapping: Mapping[Any, Any], key: Any, default: Any = None) -> Any:
@@ -265,21 +265,58 @@ def _one_of(is_new: Any, new: Any, old: Any) -> Any:
     return optional(value, choose(is_new, *flags))
 
 
-class Picked(Sequence, Chosen):
+class OneOf(Sequence, Chosen):
+    """One of several lists, as the data choose: what is read and written is it."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> list[Any]:
+        """Return a list of the elements as they are now."""
+        raise NotImplementedError
+
+    def _compared(self, symbol: str, other: Any) -> Any:
+        return compare(symbol, self, other)
+
+    __eq__ = partialmethod(_compared, "==")  # type: ignore[assignment]
+    __ne__ = partialmethod(_compared, "!=")  # type: ignore[assignment]
+    __lt__, __le__ = partialmethod(_compared, "<"), partialmethod(_compared, "<=")
+    __gt__, __ge__ = partialmethod(_compared, ">"), partialmethod(_compared, ">=")
+
+    def index(self, *args: Any) -> Any:
+        return ON_CONTENTS["looked_at"](self.copy(), "index", *args)
+
+    def count(self, value: Any) -> Any:
+        return ON_CONTENTS["looked_at"](self.copy(), "count", value)
+
+    def __add__(self, other: Any) -> list[Any]:
+        return born(self.copy() + list(other))
+
+    def __radd__(self, other: Any) -> list[Any]:
+        return born(list(other) + self.copy())
+
+    def __mul__(self, count: int) -> list[Any]:
+        return born(self.copy() * count)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute {name!r}")
+        return partial(ON_CONTENTS["method"], self, name)
+
+
+class Picked(OneOf):
     """The one of several lists that an index picked, which is data: what is read and written is it.
 
     Where the lists differ in length, it is one whose length is data.
     """
 
-    __slots__ = ("_lists", "key", "owner", "place")
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("_lists", "owner", "place")
 
     def __init__(self, lists: Sequence[list[Any]], index: Any) -> None:
         self._lists = lists
         self.place = index
-        #: The list or dict that it was read of, and by which index or key.
+        #: The list or dict that it was read of.
         self.owner: Any = None
-        self.key: Any = None
         state.has_contents = True
 
     @property
@@ -295,7 +332,7 @@ class Picked(Sequence, Chosen):
     def row(self) -> Any:
         """Return it as one of a list of lists whose lengths are data; None if it cannot be."""
         is_there = self.owner is not None and ON_CONTENTS["nest"](self.owner, [])
-        return ON_CONTENTS["getitem"](self.owner, self.key) if is_there else None
+        return ON_CONTENTS["one_of"](self._lists, self.place) if is_there else None
 
     def __len__(self) -> int:
         if self.is_holding:
@@ -344,37 +381,9 @@ class Picked(Sequence, Chosen):
             return iter(self.copy())
         return map(self.__getitem__, range(len(self)))
 
-    def _compared(self, symbol: str, other: Any) -> Any:
-        return compare(symbol, self, other)
-
-    __eq__ = partialmethod(_compared, "==")  # type: ignore[assignment]
-    __ne__ = partialmethod(_compared, "!=")  # type: ignore[assignment]
-    __lt__, __le__ = partialmethod(_compared, "<"), partialmethod(_compared, "<=")
-    __gt__, __ge__ = partialmethod(_compared, ">"), partialmethod(_compared, ">=")
-
-    def index(self, *args: Any) -> Any:
-        return ON_CONTENTS["looked_at"](self.copy(), "index", *args)
-
-    def count(self, value: Any) -> Any:
-        return ON_CONTENTS["looked_at"](self.copy(), "count", value)
-
-    def __add__(self, other: Any) -> list[Any]:
-        return born(self.copy() + list(other))
-
-    def __radd__(self, other: Any) -> list[Any]:
-        return born(list(other) + self.copy())
-
-    def __mul__(self, count: int) -> list[Any]:
-        return born(self.copy() * count)
-
     def copy(self) -> list[Any]:
         """Return a list of the elements as they are now."""
         return ON_CONTENTS["copied"](self) if self.is_holding else born(list(self))
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"):
-            return partial(ON_CONTENTS["method"], self, name)
-        raise AttributeError(f"'list' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return repr(list(self))
@@ -409,4 +418,4 @@ def as_lists(x: Any, name: str = "", region: Trace | None = None) -> Any:
     return made
 
 
-__all__ = ["Picked", "Table", "as_lists", "in_range", "pick", "plain_table", "put"]
+__all__ = ["OneOf", "Picked", "Table", "as_lists", "in_range", "pick", "plain_table", "put"]

@@ -29,10 +29,12 @@ class Contents:
     by nobody but code that is not converted, and is of no use to that.
     """
 
-    __slots__ = ("items", "place")
+    __slots__ = ("items", "owner", "place")
 
-    def __init__(self, items: Any) -> None:
+    def __init__(self, items: Any, owner: Any = None) -> None:
         self.items = items
+        #: The list that is one of several, which the data choose: no other one is.
+        self.owner = owner
         #: The user's line since which it is known that the data say how many there are.
         self.place = here()
 
@@ -220,7 +222,7 @@ def chosen_by(owner: Any) -> Any:
     """Return which one of several lists a list is, that the data choose; or the list itself."""
     if state.has_contents and type(owner) is list and len(owner) == 1:
         held = owner[0]
-        return held.items if type(held) is Contents and isinstance(held.items, Chosen) else owner
+        return held.items if type(held) is Contents and held.owner is owner else owner
     return owner
 
 
@@ -264,7 +266,8 @@ def fill(owner: Any, items: Any) -> None:
         return
     if type(items) not in LISTS:
         state.has_contents = True
-        items = [items if type(items) is Nested else Contents(items)]
+        is_chosen = isinstance(items, Chosen)
+        items = [items if type(items) is Nested else Contents(items, owner if is_chosen else None)]
     owner.clear()
     owner.extend(items)
 

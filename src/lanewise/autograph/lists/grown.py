@@ -276,7 +276,7 @@ def alike(
         return None
     if not are_held and not all([is_own(end) for end in ends if type(end) in LISTS]):
         return None
-    given, ends = ends, [_as_left(end, trace) for end, trace in zip(ends, traces, strict=True)]
+    given, ends = ends, [left_in(end, trace) for end, trace in zip(ends, traces, strict=True)]
     element = element_of_all(ends)
     if element is None or (is_long and not element.has_sizes):
         return None
@@ -309,7 +309,7 @@ def alike(
     return found
 
 
-def _as_left(items: Any, trace: Trace) -> Any:
+def left_in(items: Any, trace: Trace) -> Any:
     """Return a list whose elements a region has left, with these as they were then."""
     if type(items) not in LISTS or not isinstance(trace, Region) or not trace.left:
         return items
@@ -332,6 +332,8 @@ def pieces_of(items: Any) -> list[Any]:
     for piece in pieces:
         if type(piece) is Unknown:
             piece.refuse()
+        if isinstance(piece, Chosen):  # another list than that was made of it, by Python itself
+            Unknown("an element of a list of lists").refuse()
     return pieces
 
 

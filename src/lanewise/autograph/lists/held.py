@@ -19,6 +19,7 @@ from lanewise.autograph.lists.grown import (
     growing,
     held,
     in_form_of,
+    left_in,
     pieces_of,
     whole,
 )
@@ -117,10 +118,12 @@ def _nested_alike(ends: Sequence[Any], traces: Sequence[Trace], are_contents: bo
         return None
     if all(is_nested_already):
         return ends
+    if not any(is_nested_already) and _hold_the_same(ends):
+        return None
     found = []
     for end, trace in zip(ends, traces, strict=True):
         with resumed(trace):
-            found.append(nested_of(end, form))
+            found.append(nested_of(left_in(end, trace), form, end))
     # They are of the graph at once: how long they are, no code of the user's asks.
     rows = [
         [each.items, *[x for heap in each.heaps for x in (heap.heads, heap.cells)]]
@@ -133,6 +136,13 @@ def _nested_alike(ends: Sequence[Any], traces: Sequence[Trace], are_contents: bo
             if own is not each:
                 fill(own, each)
     return found if are_contents else [nesting(each) for each in found]
+
+
+def _hold_the_same(ends: Sequence[Any]) -> bool:
+    """Whether lists hold the same objects, which are places of their own."""
+    rows = [end for end in ends if type(end) is list]
+    is_one = len(rows) == len(ends) and len({len(row) for row in rows}) == 1
+    return is_one and all([x is y for row in rows[1:] for x, y in zip(row, rows[0], strict=True)])
 
 
 def _count(items: Any) -> int:
@@ -214,7 +224,8 @@ def in_held_form_of(entry: Any, value: Any) -> Any:
         is_list = type(value) in (*LISTS, Columns, Grown)
         return held(in_form_of(whole(entry), whole(value), True)) if is_list else value
     if (is_nested(entry) or type(entry) is Nested) and type(value) is list:
-        nested = nested_of(value, entry.form if type(entry) is Nested else entry[0].form)
+        form = entry.form if type(entry) is Nested else entry[0].form
+        nested = nested_of(value, form, value)
         value = nested if type(entry) is Nested else nesting(nested)
     form = _form_of(entry)
     if form is not None and value is not entry:

@@ -43,7 +43,7 @@ from lanewise.autograph.lists.loops import (
     smallest,
     summed,
 )
-from lanewise.autograph.lists.rows import Row, common_form, nest
+from lanewise.autograph.lists.rows import Row, common_form, nest, one_of
 from lanewise.autograph.sequences import Listed
 from lanewise.autograph.subscripts import getitem
 from lanewise.autograph.tables import as_lists
@@ -471,7 +471,7 @@ def _equal(first: Any, second: Any) -> Any:
     for one, other in ((first, second), (second, first)):
         if type(one) in LISTS and not one:
             return hooks.total_of(len, whole(other)) == 0
-        if type(one) not in LISTS:
+        if type(one) not in LISTS and not isinstance(one, Chosen):
             return False
     return convert(_are_equal, HOOKS[0])(first, second)
 
@@ -511,7 +511,9 @@ def _sequence(owner: Any) -> Any:
         return nested.sequence(owner)
     row = chosen_by(owner)
     if type(row) is Row:
-        return hooks.items_of(whole(row), row.heap.heads)
+        items = whole(row)
+        is_traced = type(items) in hooks.TRACED
+        return hooks.items_of(items, row.heap.heads) if is_traced else Listed(items)
     owner = keyed.sequence(owner) if is_keyed(owner) else owner
     return hooks.items_of(whole(owner), owner) if holds(owner) else Listed(owner)
 
@@ -521,6 +523,7 @@ ON_CONTENTS.update(
     enter=nested.enter,
     enter_all=nested.enter_all,
     nest=_nest,
+    one_of=one_of,
     elements=nested.elements,
     getitem=_getitem,
     setitem=_setitem,

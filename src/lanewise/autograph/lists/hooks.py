@@ -31,13 +31,13 @@ from lanewise.autograph.optional import asked
 from lanewise.autograph.sequences import Items, has_data_length
 from lanewise.autograph.state import Kind
 from lanewise.autograph.subscripts import getitem, setitem
-from lanewise.autograph.tables import in_range
+from lanewise.autograph.tables import in_range, list_index
 from lanewise.autograph.values import ensure, require, traced
 from lanewise.errors import ControlFlowError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import LISTS, Contents, holds, is_nested
-from lanewise.trace.mixed import CODE, Class, is_mixed, note_mixed, union
+from lanewise.trace.mixed import CODE, Class, note_mixed, union
 from lanewise.trace.regions import born, in_region
 from lanewise.trace.sizes import number_of
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, read, weak
@@ -171,10 +171,8 @@ def place_in(items: Any, key: Any, message: str) -> Any:
         place = key.__index__()
         if type(size) is int and -size <= place < size:
             return place % size
-    elif place.ndim or place.dtype.kind not in "iu" or is_mixed(place):
-        raise TypeError("list indices must be integers or slices")
     else:
-        place = weak(place, int)
+        place = weak(list_index(key), int)
     return in_range(place, size, message)
 
 

@@ -9,20 +9,20 @@ them. What is done with both is in `lanewise.autograph.lists.nested`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import count
 from typing import Any, NoReturn
 
+import numpy as np
 import optree
 
 from lanewise.autograph.lists.grown import growing
 from lanewise.autograph.state import STANDING
+from lanewise.autograph.tables import OneOf
 from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import tree
 from lanewise.trace.contents import (
     ON_CONTENTS,
-    Chosen,
     Contents,
     Heap,
     Nested,
@@ -33,14 +33,14 @@ from lanewise.trace.contents import (
 )
 from lanewise.trace.lending import Unknown
 from lanewise.trace.regions import born, is_made_here, note_container, twins
+from lanewise.trace.tensor import as_tensor, weak
 from lanewise.trace.trace import state
 
 
-class Row(Sequence, Chosen):
+class Row(OneOf):
     """One of the lists on a heap: what is read and written is it, whoever has it."""
 
     __slots__ = ("heap", "place")
-    __hash__ = None  # type: ignore[assignment]
     is_holding = True
 
     def __init__(self, heap: Heap, place: Any) -> None:
@@ -67,11 +67,6 @@ class Row(Sequence, Chosen):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.copy())
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
-        return partial(ON_CONTENTS["method"], self, name)
 
 
 optree.register_pytree_node(
@@ -113,8 +108,12 @@ def common_form(lists: Sequence[Any]) -> Any:
     return found[0] if found and found[0] and all([x == found[0] for x in found]) else None
 
 
-def nested_of(items: Any, form: Any, is_new: bool = True) -> Nested:
-    """Return what a list holds in such a form; `is_new` if nobody else has what is in it."""
+def nested_of(items: Any, form: Any, left: Any = None) -> Nested:
+    """Return what a list holds in such a form.
+
+    Whoever has a list that is in it has one of those from then on; unless a branch or a turn `left`
+    it, with such elements: then it is another list that may be one of those.
+    """
     if type(items) is Nested:
         return items
     if is_nested(items):
@@ -124,14 +123,14 @@ def nested_of(items: Any, form: Any, is_new: bool = True) -> Nested:
     if type(items) is not list:
         ON_CONTENTS["enter_all"](made, born([Contents(items)]))
         return made
-    rows = tree.containers(items)[1:]
+    rows = tree.containers(items if left is None else left)[1:]
     known = {id(row) for row in rows}
     if any([id(twin) in known for row in rows for twin in twins(row)]):
         refuse("a list that may be another one of the same, as the data decide")
     entered: dict[int, Any] = {}
-    for item in items:
-        made.items.append(numbers_of(made, item, entered if is_new else None))
-    for heap in made.heaps if is_new else ():
+    for item, own in zip(items, items if left is None else left, strict=True):
+        made.items.append(numbers_of(made, item, None if left is None else entered, own))
+    for heap in () if left is None else made.heaps:
         growing(heap.heads, rows)
     return made
 
@@ -141,22 +140,34 @@ def nest(items: list[Any], value: Any) -> bool:
     form = common_form([items, [value]])
     if form is None or not is_made_here(items):
         return False
-    made = nested_of(items.copy(), form, False)
+    made = nested_of(items.copy(), form)
     note_container(items)
     fill(items, made)
     return True
 
 
-def unknown_of(ends: Sequence[Any]) -> Unknown | None:
-    """Return what a list holds where branches or turns leave that unknown; None where known.
+def one_of(lists: Sequence[Any], index: Any) -> Row | None:
+    """Return the one of several lists on a heap that an index picks; None if not all are there."""
+    rows = [chosen_by(each) for each in lists]
+    if not all([type(row) is Row and row.heap is rows[0].heap for row in rows]):
+        return None
+    places: Any = np.stack([as_tensor(row.place) for row in rows])
+    return Row(rows[0].heap, weak(places[index], int))
 
-    So it is where it is one of a list of lists for some of them only, which others then may change.
+
+def unknown_of(ends: Sequence[Any], are_contents: bool) -> Unknown | None:
+    """Return what branches or turns leave unknown; None where it is known.
+
+    So is all that a list holds which is one of a list of lists for some of them only: others then
+    may change it.
     """
     for end in ends:
         if type(end) is Unknown:
             return end
     are_rows = [type(end) is Row for end in ends]
-    return Unknown("an element of a list of lists") if any(are_rows) > all(are_rows) else None
+    if not are_contents or any(are_rows) is all(are_rows):
+        return None
+    return Unknown("an element of a list of lists")
 
 
 def nesting(nested: Nested) -> list[Any]:
@@ -171,40 +182,43 @@ def _lists_of(form: Any) -> list[None]:
     return [x for part in form or () for x in _lists_of(part)]
 
 
-def numbers_of(nested: Nested, value: Any, known: dict[int, Any] | None = None) -> Any:
+def numbers_of(
+    nested: Nested, value: Any, known: dict[int, Any] | None = None, original: Any = None
+) -> Any:
     """Return an element with places for its lists, which are put on the heaps.
 
     Whoever has one of them changes what is there from then on. Where nobody is to change them any
-    more, `known` has the places of those that were put there, by their ids.
+    more, `known` has the places of those that were put there, by the ids of which they are those:
+    of the lists of an `original`, which this is what is left of.
     """
     places = count()
 
-    def entered(form: Any, x: Any) -> Any:
+    def entered(form: Any, x: Any, own: Any) -> Any:
         if form is True:
-            return _entered(nested.heaps[next(places)], x, known)
-        return tuple(map(entered, form, x)) if form else x
+            return _entered(nested.heaps[next(places)], x, known, own)
+        return tuple(map(entered, form, x, own)) if form else x
 
     if form_of(value) != nested.form:
         refuse("another element than its others")
-    return entered(nested.form, value)
+    return entered(nested.form, value, value if original is None else original)
 
 
-def _entered(heap: Heap, row: Any, known: dict[int, Any] | None) -> Any:
-    own, row = row, chosen_by(row)
+def _entered(heap: Heap, row: Any, known: dict[int, Any] | None, own: Any) -> Any:
+    row = chosen_by(row)
     if type(row) is Row:
         if row.heap is not heap:
             refuse("a list of another list")
         return row.place
     if not is_made_here(row):
         refuse("a list that was made outside of the function")
-    if known is not None and id(row) in known:
-        return known[id(row)]
+    if known is not None and id(own) in known:
+        return known[id(own)]
     place = ON_CONTENTS["enter"](heap, row)
     if known is None:
         note_container(own)
         fill(own, Row(heap, place))
     else:
-        known[id(row)] = place
+        known[id(own)] = place
     return place
 
 
