@@ -157,10 +157,10 @@ def _both(tests: Sequence[Value]) -> Value:
 
 
 def in_common(x: Tensor) -> Tensor:
-    """Return a number or array in the dtype that NumPy gives those of its classes in one array."""
+    """Return integers in the dtype that NumPy gives those of their classes in one array."""
     assert x._mixed is not None
     dtype = np.result_type(*[each.dtype for each in x._mixed.classes])
-    if x.dtype == dtype:
+    if x.dtype == dtype or x.dtype.kind not in "iu":
         return x
     (value,) = require_trace("a number").record(cast, (read(x),), {"dtype": dtype})
     return note_mixed(Tensor(x._trace, value, None, x._weak), *x._mixed)
