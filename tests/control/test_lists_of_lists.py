@@ -330,6 +330,7 @@ def changed_in_a_turn(x):
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_what_may_have_changed_is_not_used(func, monkeypatch):
     monkeypatch.delenv("LANEWISE_STRICT", raising=False)  # which runs plain
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
     np.testing.assert_array_equal(lw.vmap(func)(B), [func(x) for x in B])
 
 
@@ -353,4 +354,5 @@ def picked_in_one_branch(x):
 @pytest.mark.parametrize("func", [picked_in_a_branch, picked_in_one_branch])
 def test_what_is_picked_in_the_only_branch_that_ends_does_not_leak(func, monkeypatch):
     monkeypatch.delenv("LANEWISE_STRICT", raising=False)
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
     np.testing.assert_array_equal(lw.vmap(func)(A), [func(x) for x in A])

@@ -457,6 +457,7 @@ SHARED = [
 @pytest.mark.filterwarnings("ignore::lanewise.PlainLoopWarning")
 def test_a_list_that_somebody_else_has_is_that(func, monkeypatch):
     monkeypatch.delenv("LANEWISE_STRICT", raising=False)  # some are refused, and run plain
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
     results = [np.atleast_1d(func(x)) for x in A[:5]]
     expected = [np.stack(each) for each in zip(*results, strict=True)]
     for mapped in (lw.vmap(func), lw.function(lw.vmap(func))):
