@@ -277,6 +277,18 @@ def test_like_the_loop(name, monkeypatch):
     assert_like_the_loop(*PROGRAMS[name])
 
 
+def test_a_list_that_is_not_there_is_an_error_whoever_uses_it(monkeypatch):
+    monkeypatch.setenv("LANEWISE_STRICT", "1")
+
+    def func(x):
+        rows = _rows(x)
+        rows[int(x[1]) + 20].append(1.0)
+        return len(rows)
+
+    with pytest.raises(IndexError, match="list index out of range"):
+        lw.vmap(func)(A[:5])
+
+
 # --- who has them ---------------------------------------------------------------------------------
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lanewise.autograph import subscripts
 from lanewise.autograph.calls import fn
 from lanewise.autograph.lists.loops import written
 from lanewise.autograph.lists.rows import Row, element_at, nesting, numbers_of, refuse
 from lanewise.autograph.sequences import Items
+from lanewise.autograph.values import require, traced
 from lanewise.trace.contents import Heap, Nested
 from lanewise.trace.regions import note_container
 
@@ -185,6 +188,10 @@ def method_of_one(row: Row, name: str, args: Any, kwargs: Any) -> Any:
 def getitem(owner: Any, key: Any) -> Any:
     """``owner[key]``."""
     nested = owner[0]
+    if not isinstance(key, slice):  # what is done with the list depends on it, whoever uses that
+        inside = np.logical_and(key >= -(size := size_of(owner)), key < size)
+        problem = IndexError("list index out of range")
+        require(bool(inside) if traced(inside) is None else inside, problem)
     found = subscripts.getitem(nested.items, key)
     return _sharing(nested, found) if isinstance(key, slice) else element_at(nested, found)
 
