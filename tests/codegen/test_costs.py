@@ -7,8 +7,8 @@ import pytest
 
 import lanewise as lw
 from lanewise.codegen import costs, counting
-from lanewise.codegen.llvm import machine
 from lanewise.codegen.prices import PRICES, Work, level
+from lanewise.codegen.processor import machine
 from lanewise.ir.graph import Graph
 from lanewise.ir.text import parse_graph
 from lanewise.ops.registry import REGISTRY

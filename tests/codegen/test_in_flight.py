@@ -11,7 +11,7 @@ import pytest
 import lanewise as lw
 from lanewise.codegen.choices import MOST_FLIGHT
 from lanewise.codegen.kernel_cache import KERNELS
-from lanewise.codegen.llvm import machine
+from lanewise.codegen.processor import machine
 from lanewise.runtime import dispatch
 from support.backends import backend
 

@@ -10,8 +10,8 @@ import pytest
 from mpmath import mpf
 
 from lanewise.codegen.elementwise.ufuncs import through_float32
-from lanewise.codegen.llvm import Machine, machine
 from lanewise.codegen.mathlib import arithmetic, exponential
+from lanewise.codegen.processor import Machine, machine
 from support import ulp
 from support.driver import compile_elementwise
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lanewise.codegen import llvm, support
+from lanewise.codegen import processor, support
 from lanewise.codegen.elementwise.ufuncs import lookup
 from lanewise.codegen.emitter import Emitter, Module
 from lanewise.codegen.numbers import (
@@ -162,8 +162,8 @@ def test_what_llvm_may_call_for_float16():
 @pytest.mark.skipif(not is_x86, reason="names a processor of this kind")
 def test_old_processors(monkeypatch):
     """Where instructions are missing, functions are called; without an address, all would end."""
-    old = llvm.Machine("x86-64", "", llvm.machine().triple)
-    monkeypatch.setattr(llvm, "_machine", old)
+    old = processor.Machine("x86-64", "", processor.machine().triple)
+    monkeypatch.setattr(processor, "_machine", old)
     half, double = np.dtype(np.float16), np.dtype(float)
     multiply, remainder = lookup(np.multiply, (half,) * 3), lookup(np.remainder, (double,) * 3)
     assert multiply is not None and remainder is not None
@@ -180,3 +180,45 @@ def test_old_processors(monkeypatch):
         expected = np.floor(np.remainder(x.astype(float), y.astype(float)))
         assert np.array_equal(ratio, expected.astype(np.float16))
         assert np.array_equal(whole, np.rint(x))
+
+
+@pytest.mark.skipif(not is_x86, reason="names a processor of this kind")
+@pytest.mark.skipif(not processor.machine().has("avx2"), reason="runs on it")
+def test_long_integers_without_instructions(monkeypatch):
+    """Most processors convert vectors of int64 one number at a time; halves of them do not wait."""
+    here = processor.machine()
+    few = processor.Machine("x86-64-v3", "+avx,+avx2,+fma", here.triple)
+    monkeypatch.setattr(processor, "_machine", few)
+    rng = np.random.default_rng(0)
+    powers = 2.0 ** np.arange(70)
+    x = np.concatenate([powers, rng.random(1000) * 2.0 ** rng.integers(-3, 64, 1000)])
+    x = np.concatenate([x, x - 0.5, x + 0.5, x - 1, np.nextafter(x, 0), np.nextafter(x, np.inf)])
+    x = np.concatenate([x, -x, [0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324]])
+    kept = np.abs(x) < 2.0**63
+    expected = np.where(kept, x, 0).astype(np.int64)
+    expected = np.where(kept, expected, np.iinfo(np.int64).min)
+    for fastmath in ("", "fast"):
+
+        def truncate(value, fastmath=fastmath):
+            value.e.flags = fastmath
+            return value.to("i64")
+
+        found = compile_elementwise(truncate, (np.dtype(float),), 4)(x)
+        is_told = np.isfinite(x) if fastmath else np.full(x.shape, True)
+        assert np.array_equal(found[is_told], expected[is_told])
+    single = x[np.abs(x) < 1e38].astype(np.float32)
+    kept = np.abs(single) < 2.0**63
+    found = compile_elementwise(lambda value: value.to("i64"), (np.dtype(np.float32),), 4)(single)
+    assert np.array_equal(found[kept], single[kept].astype(np.int64))
+
+    bits = rng.integers(-(2**63), 2**63 - 1, 3000) >> rng.integers(0, 63, 3000)
+    edges = [0, 1, -1, 2**53 + 1, -(2**53) - 1, 2**32 - 1, -(2**32), 2**63 - 1, -(2**63)]
+    integers = np.concatenate([bits, expected, np.array(edges, np.int64)])
+
+    def convert(value):
+        value.e.flags = "fast"
+        return value.to("f64")
+
+    found = compile_elementwise(convert, (np.dtype(np.int64),), 4)(integers)
+    assert np.array_equal(found, integers.astype(float))
+    assert found.dtype == float

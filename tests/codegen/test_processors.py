@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from lanewise.codegen import llvm
+from lanewise.codegen import llvm, processor
 from support import on_processor
 
 V2 = "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
@@ -20,7 +20,7 @@ V3 = f"{V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
 V4 = f"{V3},+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl,-prefer-256-bit"
 PROCESSORS = {"x86-64": "", "x86-64-v2": V2, "x86-64-v3": V3, "x86-64-v4": V4}
 
-HERE = llvm.machine()
+HERE = processor.machine()
 is_x86 = HERE.triple.startswith("x86_64")
 
 
@@ -118,9 +118,9 @@ FIRST = """
 import threading
 import numpy as np
 import lanewise as lw
-from lanewise.codegen import llvm
+from lanewise.codegen import llvm, processor
 
-llvm.use_machine(llvm.Machine("x86-64", "", llvm.machine().triple))
+processor.use_machine(processor.Machine("x86-64", "", processor.machine().triple))
 
 def func(x):
     return np.sin(x.astype(np.float16)).sum()

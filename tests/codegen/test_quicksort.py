@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from lanewise.codegen.algorithms import quicksort
 from lanewise.codegen.algorithms.quicksort import PADDING, library
-from lanewise.codegen.llvm import Code, Machine, machine, use_machine
+from lanewise.codegen.llvm import Code
+from lanewise.codegen.processor import Machine, machine, use_machine
 
 #: Numbers of elements around those where something changes.
 LENGTHS = sorted({max(2**i + d, 0) for i in range(13) for d in (-1, 0, 1)} | {1500, 5000})

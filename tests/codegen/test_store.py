@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen import llvm, store
-from lanewise.codegen.llvm import Code, Machine
+from lanewise.codegen import llvm, processor, store
+from lanewise.codegen.llvm import Code
+from lanewise.codegen.processor import Machine
 
 TEXT = "define i64 @twice(i64 %x) { %y = add i64 %x, %x  ret i64 %y }"
 KEY = store.key_of("a key")
@@ -320,11 +321,11 @@ def test_damaged_code_is_compiled_again(root, compilations):
 
 
 def test_other_conditions_are_other_code(root, compilations, monkeypatch):
-    here = llvm.machine()
+    here = processor.machine()
     Code(TEXT)
     changes = [
-        (llvm, "_machine", Machine(here.name, here.features + ",-fma", here.triple)),
-        (llvm, "_machine", Machine("x86-64", here.features, here.triple)),
+        (processor, "_machine", Machine(here.name, here.features + ",-fma", here.triple)),
+        (processor, "_machine", Machine("x86-64", here.features, here.triple)),
         (lw, "__version__", "0.0.0"),
         (llvm.llvmlite, "__version__", "0.0.0"),
         (llvm.binding, "llvm_version_info", (1, 0, 0)),

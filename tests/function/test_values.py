@@ -321,7 +321,7 @@ def test_arrays_of_other_things_are_refused_by_name(x):
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_a_matrix_is_refused():
-    with pytest.raises(lw.UnsupportedError, match=r"m is an np.matrix"):
+    with pytest.raises(lw.UnsupportedError, match=r"m is an array of another class, matrix"):
         lw.function(lambda m: m * m)(np.matrix([[1.0]]))
 
 

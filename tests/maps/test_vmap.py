@@ -279,7 +279,6 @@ BATCH = np.array([[1.0, -2.0], [0.5, 3.0], [4.0, 0.0]])
         memoryview(b"abc"),
         array.array("f", [1, 2]),
         HasArray([[1.0, 2.0], [3.0, 4.0]]),
-        BATCH.view(np.matrix),
         np.rec.array(BATCH).view(np.recarray),
         np.frombuffer(b"12345678", np.uint8),
         np.zeros((3, 2))[:, :0],

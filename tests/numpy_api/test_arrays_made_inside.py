@@ -3,6 +3,8 @@
 `out=` may be such an array, a view of one, or the operand itself.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -168,3 +170,51 @@ def test_mapping_over_an_array_that_data_are_written_to():
         for one, other in zip(rows, expected, strict=True):
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+class Metres(np.ndarray):
+    """Lengths, which multiply to areas."""
+
+    def __rmul__(self, other):
+        return 100 * np.asarray(self) * np.asarray(other)
+
+    def __gt__(self, other):
+        return np.asarray(self) < np.asarray(other)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize(
+    "other",
+    [
+        np.eye(2)[::-1].view(np.matrix),
+        np.ma.masked_array(np.eye(2) + 1, [[True, False], [False, False]]),
+        np.full((2, 2), 3.0).view(Metres),
+    ],
+    ids=["matrix", "masked", "units"],
+)
+def test_other_classes_of_arrays_have_the_first_word(other, monkeypatch):
+    """As Python asks the operators of a subclass before an ndarray's own."""
+
+    def func(a):
+        made = np.array([[a, 1.0], [0.0, a]])
+        known = np.array([[2.0, 1.0], [0.0, 5.0]])
+        return np.asarray(made * other), np.asarray(known * other), np.asarray(known < other)
+
+    monkeypatch.setenv("LANEWISE_STRICT", "0")
+    monkeypatch.delenv("LANEWISE_BACKEND", raising=False)
+    for given in (3.0, np.float64(0.5), np.array(2.0)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lw.PlainLoopWarning)
+            found = lw.function(func)(given)
+        for one, wanted in zip(found, func(given), strict=True):
+            np.testing.assert_array_equal(one, wanted)
+
+
+def test_traced_values_do_not_meet_other_classes_of_arrays():
+    lengths = np.ones(2).view(Metres)
+    with pytest.raises(
+        lw.UnsupportedError, match=r"another class, Metres, whose operators .*np\.asarray"
+    ):
+        lw.vmap(lambda x: x * lengths)(np.ones((3, 2)))
+    with pytest.raises(lw.UnsupportedError, match="another class, Metres"):
+        lw.vmap(lambda x: x + 1)(lengths)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.codegen.llvm import machine
+from lanewise.codegen.processor import machine
 
 #: Where native code reads an array's fields (``runtime/c/launch.c``).
 HEAD = object.__basicsize__

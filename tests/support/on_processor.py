@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import binding
 
 import lanewise as lw
-from lanewise.codegen import llvm
+from lanewise.codegen import llvm, processor
 from lanewise.codegen.kernel_cache import KERNELS
 from lanewise.codegen.partition import partition
 from lanewise.passes.simplify import eliminate_dead, merge_repeated
@@ -133,17 +133,17 @@ class _Assembled:
 
 
 def main(name: str, features: str, triple: str, path: str) -> None:
-    here = llvm.machine()
+    here = processor.machine()
     found: dict[str, Any]
     if triple.partition("-")[0] == here.triple.partition("-")[0]:
         os.environ["LANEWISE_BACKEND"] = "native"
-        llvm.use_machine(llvm.Machine(name, features, triple))
+        processor.use_machine(processor.Machine(name, features, triple))
         found = results()
     else:
         os.environ["LANEWISE_BACKEND"] = "interpret"
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
-        llvm.use_machine(llvm.Machine(name, features, triple))
+        processor.use_machine(processor.Machine(name, features, triple))
         llvm.Code = _Assembled  # functions that kernels call
         found = {
             name: np.array([(text, llvm.assembly(text)) for text in texts])

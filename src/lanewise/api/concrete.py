@@ -13,11 +13,10 @@ from weakref import ref
 
 import numpy as np
 
-from lanewise.api.faster import FasterPlain, Postponed, run_itself
+from lanewise.api.faster import NONE_BY_NAME, FasterPlain, Postponed, run_itself
 from lanewise.api.keys import (
     Key,
     Text,
-    array_of,
     described,
     is_data,
     key_of,
@@ -25,6 +24,7 @@ from lanewise.api.keys import (
     references,
     type_text,
 )
+from lanewise.api.mapping import as_array
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import NoBatchError, conformed
 from lanewise.api.refused import MOST_PASSES, may_run_itself
@@ -148,10 +148,14 @@ class ConcreteFunction:
 
     # --- running ------------------------------------------------------------------------------
 
-    def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
+    def run(
+        self, arrays: Sequence[Any], args: Sequence[Any] | None = None,
+        kwargs: dict[str, Any] = NONE_BY_NAME, func: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
         """Run on arrays of the dtypes and shapes that this was traced for.
 
-        ``func`` is the function itself, where these are all of its arguments, by position.
+        ``func`` is the function itself, and ``args`` and ``kwargs`` are its arguments, if those are
+        not the arrays, by position.
 
         Raises
         ------
@@ -166,11 +170,12 @@ class ConcreteFunction:
             return self.run_traced(arrays)
         if race.is_plain(arrays):
             positions = self.writes.positions
+            given = arrays if args is None else args
             if func is not None and race.limit == math.inf:
                 try:
                     known = [*arrays, *self._reached] if self._reached else arrays
                     return self._conformed(
-                        run_itself(func, arrays, {}, known, positions, race.note)
+                        run_itself(func, given, kwargs, known, positions, race.note)
                     )
                 except NoBatchError:
                     self._settle()
@@ -182,7 +187,8 @@ class ConcreteFunction:
             )  # fmt: skip
             if func is None:
                 raise call
-            return call.run(func, arrays, {}, arrays, partial(self.run, arrays, func))
+            again = partial(self.run, arrays, args, kwargs, func)
+            return call.run(func, given, kwargs, arrays, again)
         start = perf_counter_ns()
         result = self.run_traced(arrays)
         race.note_traced(perf_counter_ns() - start)
@@ -324,7 +330,7 @@ class ConcreteFunction:
                     raise ValueError(self._misfit(path, key, wanted))
                 is_tensor = isinstance(leaf, Tensor)
                 given.append(leaf)
-                arrays.append(leaf if is_tensor else array_of(leaf, lambda path=path: path))
+                arrays.append(leaf if is_tensor else as_array(leaf, lambda path=path: path))
             elif key != wanted:
                 raise TypeError(self._misfit(path, key, wanted))
         if not self.accepts([array.shape for array in arrays]):

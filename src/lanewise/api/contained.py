@@ -210,6 +210,8 @@ class _Walk:
                 self.found.kept.append(Array.of(x))
             elif self._room < 0:
                 raise _Open
+        elif issubclass(kind, np.ndarray) and kind is not np.ndarray:
+            self._array_of_another_class(x)
         elif kind in (list, dict):
             self._container(x)
         elif kind is MethodType:
@@ -234,6 +236,19 @@ class _Walk:
         if not self._may_tell:
             raise _Open
         self.found.tells = True
+
+    def _array_of_another_class(self, x: np.ndarray) -> None:
+        """Go through an array with what its class adds, such as the mask of a masked one."""
+        if id(x) in self._seen:
+            return
+        self._seen.add(id(x))
+        self.value(x.view(np.ndarray))
+        if not _is_of_library(x):
+            self._class(type(x))
+        fields = getattr(x, "__dict__", {})
+        self.found.kept.append(Items(fields, fields.copy()))
+        for part in fields.values():
+            self.value(part)
 
     def _container(self, x: Any) -> None:
         numbers = Numbers.of(x)

@@ -29,6 +29,9 @@ _ndarray = np.ndarray
 _ARRAYS = frozenset((_ndarray,))
 _NUMBERS = NUMBERS | {NoneType}
 
+#: Of calls without any arguments by name.
+NONE_BY_NAME: dict[str, Any] = {}
+
 #: Nanoseconds that the first attempt to trace a function may take.
 FIRST = 500_000_000
 #: How much longer calls have to take, all together, than an attempt that failed took.
@@ -254,13 +257,15 @@ class Postponed:
         self._due = math.inf
         return self
 
-    def run(self, arrays: Sequence[Any], func: Callable[..., Any] | None = None) -> Any:
-        """Run the function, or raise what does so, or what has it traced."""
+    def run(
+        self, arrays: Sequence[Any], args: Sequence[Any] | None = None,
+        kwargs: dict[str, Any] = NONE_BY_NAME, func: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """Run the function, or raise what has it traced; see `ConcreteFunction.run`."""
         if self.is_due:
             raise PlainCall(-1, None)
-        if func is None:
-            raise self.call
-        return self.call.run(func, arrays, {}, arrays, _call_again)
+        assert func is not None
+        return self.call.run(func, arrays if args is None else args, kwargs, arrays, _call_again)
 
     @property
     def call(self) -> FasterPlain:

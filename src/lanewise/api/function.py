@@ -18,8 +18,8 @@ from lanewise.api.concrete import ConcreteFunction, executable_of
 from lanewise.api.elsewhere import answers
 from lanewise.api.faster import FasterPlain, Postponed
 from lanewise.api.features import features_of
-from lanewise.api.keys import array_of, is_array_like, is_data, key_of
-from lanewise.api.mapping import is_array, refuse_generators
+from lanewise.api.keys import is_array_like, is_data, key_of
+from lanewise.api.mapping import as_array, is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
 from lanewise.api.postponable import as_it_stands, itself, plain_way, postponable
@@ -178,16 +178,12 @@ class Function:
                     if arrays is not None:
                         self._tick()
                         try:
-                            return run(arrays)
-                        except FasterPlain as call:
-                            faster = call.with_traceback(None)  # which holds the arguments
+                            return run(arrays, args, kwargs)
                         except OnlyPlain:
                             is_plain = True
-                            break
                         except PlainCall:
-                            break
-                        again = partial(self._call, args, kwargs)
-                        return faster.run(itself(self.__wrapped__), args, kwargs, arrays, again)
+                            pass
+                        break
                 if not (kwargs or is_plain):
                     # Arrays by position, of dtypes and shapes that were seen before.
                     key = tuple([(x.dtype, x.shape) if type(x) is _ndarray else None for x in args])
@@ -281,7 +277,7 @@ class Function:
         for position, leaf in enumerate(leaves):
             if not is_array(leaf):
                 if is_array_like(leaf):
-                    leaf = leaves[position] = array_of(leaf, partial(path, position))
+                    leaf = leaves[position] = as_array(leaf, partial(path, position))
                 else:
                     keys.append(key_of(leaf, partial(path, position)))
                     continue
@@ -434,7 +430,7 @@ class Function:
                 shapes.append(shape)
             else:
                 if is_array_like(leaf):
-                    leaf = leaves[position] = array_of(leaf, lambda path=path: path)
+                    leaf = leaves[position] = as_array(leaf, lambda path=path: path)
                 keys.append(key_of(leaf, lambda path=path: f"{self._name}: {path}"))
                 if is_data(keys[-1]):
                     shapes.append(keys[-1][1])

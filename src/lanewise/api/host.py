@@ -14,9 +14,10 @@ from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.host import checked
 from lanewise.ops.host import py_func as py_func_op
 from lanewise.trace import tree
+from lanewise.trace.foreign import check_dtype
 from lanewise.trace.mixed import by_class
 from lanewise.trace.tensor import Tensor, lift
-from lanewise.trace.trace import check_dtype, current_trace, require_trace
+from lanewise.trace.trace import current_trace, require_trace
 
 
 def print(

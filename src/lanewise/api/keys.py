@@ -14,10 +14,8 @@ from weakref import ref
 
 import numpy as np
 
-from lanewise.api.mapping import as_array
-from lanewise.errors import UnsupportedError
 from lanewise.ir.types import ArrayType
-from lanewise.trace.trace import plain_array
+from lanewise.trace.foreign import plain_array
 from lanewise.trace.variable import Variable
 
 Key: TypeAlias = tuple[Any, ...]
@@ -35,16 +33,6 @@ def is_array_like(leaf: Any) -> bool:
     if isinstance(leaf, Variable):  # the function may assign it: it is not just its value
         return False
     return hasattr(type(leaf), "__array__") and not isinstance(leaf, type)
-
-
-def array_of(leaf: Any, path: Callable[[], str]) -> np.ndarray:
-    """Return an argument that is data as an array to compute with, or raise naming its path."""
-    if isinstance(leaf, np.matrix):
-        raise UnsupportedError(
-            f"{path()} is an np.matrix, whose operators mean something else than those of arrays. "
-            "Pass np.asarray(m)"
-        )
-    return as_array(leaf, path)
 
 
 def key_of(leaf: Any, path: Callable[[], str]) -> Key:

@@ -31,12 +31,13 @@ from lanewise.runtime.dispatch import execute
 from lanewise.runtime.owning import own
 from lanewise.trace import tree
 from lanewise.trace.contents import ON_CONTENTS
+from lanewise.trace.foreign import plain_array
 from lanewise.trace.limits import limited
 from lanewise.trace.mixed import in_common, is_mixed
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Stateful, Watched
 from lanewise.trace.tensor import Tensor, as_tensor, lift, read
-from lanewise.trace.trace import Stop, Trace, current_trace, plain_array, resolve, state, where
+from lanewise.trace.trace import Stop, Trace, current_trace, resolve, state, where
 from lanewise.trace.variable import Assigned, Variable, taken
 
 #: The size of the outermost map, which is an argument of the executable.

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lanewise.api.keys import array_of, is_data
+from lanewise.api.keys import is_data
+from lanewise.api.mapping import as_array
 from lanewise.api.parameters import Parameters
 from lanewise.api.spec import Size, TensorSpec
 from lanewise.api.tracing import Arguments
@@ -193,7 +194,7 @@ def _converted(part: Any, spec: TensorSpec, path: str, sizes: dict[str, tuple[in
     elif isinstance(part, (list, tuple)) or type(part) in (bool, int, float, complex):
         array = np.asarray(part)
     else:
-        array = array_of(part, lambda: path)
+        array = as_array(part, lambda: path)
     if array.dtype != spec.dtype:
         if not np.can_cast(array.dtype, spec.dtype, "same_kind"):
             raise TypeError(

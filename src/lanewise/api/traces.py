@@ -84,8 +84,8 @@ class Traces:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.runs: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
-        self.guards: list[tuple[Guard, Callable[[Sequence[Any]], Any]]] = []
+        self.runs: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self.guards: list[tuple[Guard, Callable[..., Any]]] = []
         self.lock = threading.RLock()
         self.count = 0
         self.calls = Calls()
@@ -179,21 +179,21 @@ class Traces:
         func
             The function itself, which may run it, too.
         """
-        run = concrete.run
+        run: Callable[..., Any] = concrete.run
+        if isinstance(concrete, Postponed) or concrete.race is not None:
+            run = partial(run, func=itself(func))
         arrays = arguments.arrays
         is_of_arrays = not kwargs and len(args) == len(arrays)
         if is_of_arrays and all([x is array for x, array in zip(args, arrays, strict=True)]):
             if len(self.runs) >= MOST_RUNS:
                 self.runs.clear()
-            if isinstance(concrete, Postponed) or concrete.race is not None:
-                run = partial(run, func=itself(func))
             self.runs[tuple([(x.dtype, x.shape) for x in arrays])] = run
             return
         self.repeated(arguments.key, args, kwargs, arrays, run)
 
     def repeated(
         self, key: Hashable, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any],
-        run: Callable[[Sequence[Any]], Any],
+        run: Callable[..., Any],
     ) -> None:  # fmt: skip
         """Make a guard for a call that was made twice in a row, as its `key` tells."""
         if key != self._latest:

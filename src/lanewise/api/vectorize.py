@@ -18,9 +18,10 @@ from lanewise.autograph.calls import MAKERS, fn
 from lanewise.autograph.state import PROMOTED
 from lanewise.errors import UnsupportedError, annotate, function_name, shown
 from lanewise.ops.contraction import parse_signature
+from lanewise.trace.foreign import check_dtype
 from lanewise.trace.scratch import is_traced
 from lanewise.trace.tensor import WEAK_DTYPES, Tensor, as_tensor, weak
-from lanewise.trace.trace import check_dtype, state, where
+from lanewise.trace.trace import state, where
 from lanewise.trace.views import writable
 
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.llvm import machine
 from lanewise.codegen.memory import LINE
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
+from lanewise.codegen.processor import machine
 from lanewise.codegen.vector import BITS, LLVM, Vec, is_float
 from lanewise.ir.dims import Dim
 

@@ -16,7 +16,7 @@ from lanewise.codegen.counting import (
     nbytes_of,
     work_of,
 )
-from lanewise.codegen.llvm import machine
+from lanewise.codegen.processor import machine
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_sizes, varying_values
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType, has_dim

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from lanewise.codegen.arrays import row_major
-from lanewise.codegen.llvm import machine
 from lanewise.codegen.numbers import is_supported, kinds_of
 from lanewise.codegen.prices import PRICES, Work, fetch, vector_price
+from lanewise.codegen.processor import machine
 from lanewise.codegen.uniformity import IN_REGISTERS, varying_values
 from lanewise.codegen.vector import BITS
 from lanewise.codegen.work import TURNS

@@ -82,6 +82,13 @@ class Emitter:
     def lanes(self) -> int:
         return self.group * self.parts
 
+    @contextmanager
+    def exactly(self) -> Generator[None]:
+        """Write arithmetic that is rounded as IEEE 754 says, whatever else the user allows."""
+        outer, self.flags = self.flags, ""
+        yield
+        self.flags = outer
+
     # --- text ---------------------------------------------------------------------------------
 
     def name(self) -> str:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from llvmlite import binding
 from lanewise.codegen import store, support
 from lanewise.codegen.background import held_at_fork, interruptible, leave_room, without_lock
 from lanewise.codegen.linking import Linked, add_symbol
+from lanewise.codegen.processor import COMPARED, Machine, machine
 
 #: How much LLVM optimizes, of 3.
 #:
@@ -42,80 +42,12 @@ OPTIMIZE = 1
 #: How much LLVM's code generator does, of 3. With 1, 2 and 3, 22 kernels took 300, 310 and 309 ms
 #: to make and ran equally fast; the time goes to selecting instructions and allocating registers.
 GENERATE = 2
-#: Of so many loads and stores in a row LLVM's scheduler compares each with each; of more, it takes
-#: those before for one. By default that are 1000: a kernel with 11,000 of them took 3 s, now 0.4.
-COMPARED = 256
 
 #: Held while LLVM works, which is not made for threads that compile at the same time. Who holds it
 #: must not wait for what another thread compiles (`interruptible`).
 lock = held_at_fork(threading.RLock())
 #: Held while what kernels call is registered, which compiles some; taken before `lock`.
 _installing = held_at_fork(threading.RLock())
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The processor that code is made for."""
-
-    #: As LLVM knows it.
-    name: str
-    #: As LLVM writes them: ``+avx2,-sse4a``.
-    features: str
-    #: Its architecture, its vendor, and its system.
-    triple: str
-
-    @property
-    def register_bits(self) -> int:
-        """Width of its vector registers."""
-        return 512 if self.has("avx512f") else 256 if self.has("avx2") else 128
-
-    def has(self, *features: str) -> bool:
-        """Whether it has all of these features, by LLVM's names of them."""
-        return all([f"+{feature}," in f"{self.features}," for feature in features])
-
-
-_machine: Machine | None = None
-
-
-def machine() -> Machine:
-    """Return the processor that code is made for: this machine's."""
-    global _machine
-    _initialize()
-    if _machine is None:
-        features = binding.get_host_cpu_features().flatten()
-        triple = binding.get_process_triple()
-        if triple.startswith(("x86_64", "amd64")):
-            # By default LLVM keeps to half of the registers on those that had slow wide ones.
-            features += ",-prefer-256-bit"
-        _machine = Machine(binding.get_host_cpu_name(), features, triple)
-    return _machine
-
-
-def use_machine(other: Machine | None) -> None:
-    """Make code for another processor from now on, or for this machine's again.
-
-    What was compiled before stays in use, so a process that wants other code begins with this.
-
-    Examples
-    --------
-    >>> here = machine()
-    >>> use_machine(Machine("x86-64-v3", "+avx,+avx2,+fma", here.triple))
-    >>> machine().register_bits
-    256
-    >>> use_machine(None)
-    >>> machine() == here
-    True
-    """
-    global _machine
-    _machine = other
-
-
-@lru_cache(maxsize=1)
-def _initialize() -> None:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    binding.initialize_native_asmparser()
-    binding.set_option("lanewise", f"-dag-maps-huge-region={COMPARED}")
 
 
 @contextmanager

@@ -375,13 +375,6 @@ class Loops:
         yield
         self.mask = outer
 
-    @contextmanager
-    def exactly(self) -> Generator[None]:
-        """Write arithmetic that is rounded as IEEE 754 says, whatever else the user allows."""
-        outer, self.e.flags = self.e.flags, ""
-        yield
-        self.e.flags = outer
-
     def both(self, condition: Vec) -> Vec:
         """Return the active lanes in which a condition holds."""
         return condition if self.mask is None else condition & self.mask

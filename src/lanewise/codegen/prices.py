@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lanewise.codegen.llvm import machine
+from lanewise.codegen.processor import machine
 
 #: Cycles of a nanosecond on the machine that the prices are of.
 CLOCK = 3.7

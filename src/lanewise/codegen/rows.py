@@ -26,10 +26,10 @@ from lanewise.codegen.addresses import (
 )
 from lanewise.codegen.arrays import Given
 from lanewise.codegen.emitter import Emitter
-from lanewise.codegen.llvm import machine
 from lanewise.codegen.lowering import Lowering
 from lanewise.codegen.memory import LINE
 from lanewise.codegen.numbers import Number, kinds_of, of_vecs, vecs
+from lanewise.codegen.processor import machine
 from lanewise.codegen.vector import LLVM, Vec
 
 #: Bytes of a vector within which numbers are exchanged by one instruction without a table.

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from lanewise.codegen.processor import machine
 from lanewise.ir.dims import Dim, DimLike, never_below
 
 #: LLVM's type of each kind.
@@ -57,6 +58,11 @@ def select(condition: Vec, then: Vec | Number, otherwise: Vec | Number) -> Vec:
         (condition, then, otherwise),
         lambda c, a, b: f"select {mask} {c}, {type_} {a}, {type_} {b}",
     )
+
+
+def _bits(x: float) -> int:
+    """Return the bits of a float64."""
+    return int(np.float64(x).view(np.int64))
 
 
 class _Method(Protocol):
@@ -157,6 +163,8 @@ class Vec:
         if is_from_float:
             verb = "fpext" if BITS[kind] > BITS[old] else "fptrunc"
         elif is_to_float:
+            if old == "i64" and kind == "f64" and self._in_halves:
+                return self._float_of_halves()
             verb = "sitofp" if is_signed(old) else "uitofp"
         elif BITS[kind] == BITS[old]:
             return self.as_kind(kind)
@@ -183,9 +191,36 @@ class Vec:
             return self._truncated("i64").to("u32")
         if BITS[kind] < 32:
             return self._truncated("i32").to(kind)
+        if kind == "i64" and self._in_halves:
+            return self.to("f64")._long_of_halves()
         found = self._converted("fptosi", kind)
         type_ = self.e.type(kind, self.varying)
         return self.e.map(kind, (found,), lambda x: f"freeze {type_} {x}")
+
+    @property
+    def _in_halves(self) -> bool:
+        """Whether i64 and f64 are made of each other by halves, all lanes at a time."""
+        return self.varying and machine().has("avx2") and not machine().converts_longs
+
+    def _float_of_halves(self) -> Vec:
+        """Return an i64 as a float64, where processors do that for one number at a time.
+
+        Behind the exponent of 2**52 or 2**84 the bits of either half are the float that it is. Both
+        and their difference are exact, and their sum rounds once.
+        """
+        with self.e.exactly():
+            low = ((self & 0xFFFFFFFF) | _bits(2.0**52)).as_kind("f64")
+            high = (self.as_kind("u64") >> 32).as_kind("i64") ^ _bits(2.0**84 + 2.0**63)
+            return (high.as_kind("f64") - (2.0**84 + 2.0**63 + 2.0**52)) + low
+
+    def _long_of_halves(self) -> Vec:
+        """Return a float64 as an i64, where processors do that for one number at a time."""
+        with self.e.exactly():
+            whole = self.trunc()
+            high = (whole * 2.0**-32).floor()
+            low = (whole - high * 2.0**32 + 2.0**52).bits() ^ _bits(2.0**52)
+            high = (high + 1.5 * 2.0**52).bits() << 32
+            return select(self.abs() < 2.0**63, high | low, -(2**63))
 
     def rounded_to_odd(self) -> Vec:
         """Return a float64 as a float32 that rounds on as the float64 itself would.

@@ -241,7 +241,7 @@ class random_draw:
 
         def at(*i):
             k0, k1, c0, c1, *bounds = [x(*i) for x in parts]
-            with k.exactly():
+            with k.e.exactly():
                 return found.of(m, *threefry(k0, k1, c0, c1), *bounds)
 
         return k.lazy(found.dtype, shape, at, operands, work=BLOCK_WORK + found.work)

@@ -4,11 +4,14 @@
 computed under it, up to where it is reshaped again. An elementwise operation on reshapes of arrays
 of one shape is one on the arrays, reshaped. So what is made of a matrix for a matrix stays one, and
 what belongs together has one shape.
+
+Where the array is a view, as a transposed one is, its reshape is a copy, which the operation makes
+itself if it goes through the view: whatever else it takes is reshaped to the view's shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from lanewise.ir.dims import Shape, product
 from lanewise.ir.graph import Graph, Operation, Value, current_builder
@@ -36,6 +39,10 @@ def reshape_late(graph: Graph) -> Graph:
         if op not in moved:
             return op.map_regions(reshape_late)
         shape = op.results[0].type.shape
+        for x in operands:
+            source = origins.get(x)
+            if x.type.shape == shape and (source is None or source.type.shape != moved[op]):
+                origins[x] = shaped(x, moved[op])
         sources = [origins[x] if x.type.shape == shape else x for x in operands]
         (found,) = current_builder().emit(op.primitive, tuple(sources), op.params)
         result = shaped(found, shape)
@@ -46,42 +53,59 @@ def reshape_late(graph: Graph) -> Graph:
     return eliminate_dead(found) if moved else found
 
 
-def _moved(graph: Graph) -> set[Operation]:
-    """Return the operations of which none but reshapes take what they give, if these are late."""
+def _moved(graph: Graph) -> dict[Operation, Shape]:
+    """Return the operations that are to be of another shape, and that.
+
+    None but reshapes and others of them take what they give, if these are late. Only what is
+    computed with views is returned too.
+    """
     users: dict[Value, list[Operation]] = {}
     for op in graph.operations:
         for value in op.operands:
             users.setdefault(value, []).append(op)
-    stays = set(graph.outputs)
+    outputs, stays = set(graph.outputs), set[Value]()
     while True:
         #: By value that is a reshape of an array, or will be one, that array's shape.
         shapes: dict[Value, Shape] = {}
-        moved: set[Operation] = set()
+        #: Views, and of the others those that are reshapes of views, or computed with one.
+        views: set[Value] = set()
+        moved: dict[Operation, Shape] = {}
         for op in graph.operations:
             if op.primitive is reshape:
                 shapes[op.results[0]] = shapes.get(op.operands[0], op.operands[0].type.shape)
-            elif (shape := _source_shape(op, shapes)) and stays.isdisjoint(op.results):
-                moved.add(op)
-                shapes[op.results[0]] = shape
+                views.update(op.results if op.operands[0] in views else ())
+            elif op.primitive.kind is Kind.VIEW:
+                views.update(op.results)
+            elif shape := _source_shape(op, shapes, views):
+                of_views = not views.isdisjoint(op.operands)
+                if stays.isdisjoint(op.results) and (of_views or outputs.isdisjoint(op.results)):
+                    moved[op] = shapes[op.results[0]] = shape
+                    views.update(op.results if of_views else ())
         found = [
             op.results[0]
             for op in moved
-            if any([x.primitive is not reshape and x not in moved for x in users[op.results[0]]])
+            for user in users.get(op.results[0], ())
+            if user.primitive is not reshape and user not in moved
         ]
         if not found:
             return moved
         stays.update(found)
 
 
-def _source_shape(op: Operation, shapes: dict[Value, Shape]) -> Shape | None:
-    """Return the shape of the arrays that an operation's operands are reshapes of, if it is one."""
+def _source_shape(op: Operation, shapes: Mapping[Value, Shape], views: Set[Value]) -> Shape | None:
+    """Return the shape of the arrays that an operation's operands are reshapes of, if it is one.
+
+    Beside views, others may have the operation's own shape.
+    """
     if op.primitive.kind is not Kind.ELEMENTWISE or op.must_run or op.regions:
         return None
     if len(op.results) != 1 or not isinstance(op.results[0].type, ArrayType):
         return None
     shape = op.results[0].type.shape
-    found = {shapes.get(value) for value in op.operands if value.type.shape == shape}
+    whole = [value for value in op.operands if value.type.shape == shape]
     numbers = [value.type for value in op.operands if value.type.shape != shape]
+    of_views = [value for value in whole if value in views]
+    found = {shapes.get(value) for value in of_views or whole}
     wanted = found.pop() if len(found) == 1 else None
     if wanted is None or wanted == shape:
         return None

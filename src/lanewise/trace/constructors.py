@@ -20,11 +20,12 @@ from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.ops.elementwise import complex_
 from lanewise.ops.movement import cast
 from lanewise.trace.casting import as_element, is_scalar
+from lanewise.trace.foreign import check_dtype
 from lanewise.trace.scratch import Scratch, fresh, is_traced, refuse_export
 from lanewise.trace.sizes import defined_sizes, known_sizes
 from lanewise.trace.table.creation import given_dtype
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, emit, tensor_of, unwrapped
-from lanewise.trace.trace import check_dtype, state
+from lanewise.trace.trace import state
 from lanewise.trace.views import layout_of, writable
 
 #: By NumPy's function or scalar type, what is called in its place.

@@ -12,9 +12,10 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ops.indexing import gather
 from lanewise.ops.movement import slice_
+from lanewise.trace.foreign import check_dtype
 from lanewise.trace.indexing import getitem, put_back
 from lanewise.trace.tensor import Tensor, as_tensor
-from lanewise.trace.trace import check_dtype, require_trace
+from lanewise.trace.trace import require_trace
 from lanewise.trace.views import (
     bitcast_view,
     flat_view,

@@ -21,6 +21,7 @@ from lanewise.errors import ConcretizationError, UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.ir.types import NUMERIC_KINDS
 from lanewise.trace.classwise import written_by
+from lanewise.trace.foreign import BINARY, OURS
 from lanewise.trace.indexing import getitem, setitem
 from lanewise.trace.journal import MADE
 from lanewise.trace.memory import Memory, forbid_export, retype
@@ -536,6 +537,19 @@ def _part(name: str) -> property:
     return property(get, set, doc=f"As ``numpy.ndarray.{name}``.")
 
 
+def _operator(name: str, reflected: str) -> Callable[..., Any]:
+    plain, own = getattr(ndarray, name), getattr(ndarray, reflected)
+
+    def method(self: Scratch, other: Any) -> Any:
+        kind = type(other)
+        if kind not in _PLAIN and issubclass(kind, ndarray) and getattr(kind, reflected) is not own:
+            return NotImplemented  # Python asks a subclass of an ndarray's first, as np.matrix
+        return plain(self, other)
+
+    method.__name__, method.__doc__ = name, f"As ``numpy.ndarray.{name}``."
+    return method
+
+
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Lifted, *args: Any) -> Any:
         return getattr(self._tensor, name)(*args)
@@ -550,6 +564,13 @@ def _enter() -> None:
     for name in ("argmax argmin choose compress cumprod cumsum dot mean nonzero repeat round "
                  "searchsorted std take trace var").split():  # fmt: skip
         setattr(Scratch, name, _taker(name))
+    for name in BINARY:
+        setattr(Scratch, f"__{name}__", _operator(f"__{name}__", f"__r{name}__"))
+    for name, swapped in {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge"}.items():
+        setattr(Scratch, f"__{name}__", _operator(f"__{name}__", f"__{swapped}__"))
+        setattr(Scratch, f"__{swapped}__", _operator(f"__{swapped}__", f"__{name}__"))
+    Scratch.__hash__ = None
+    OURS.add(Scratch)
     for name in ("real", "imag"):
         setattr(Scratch, name, _part(name))
     special = """len iter contains delitem bool int float complex index repr str format array copy

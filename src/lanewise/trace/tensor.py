@@ -26,9 +26,10 @@ from lanewise.ops.elementwise import elementwise
 from lanewise.ops.lists import Arena
 from lanewise.ops.movement import cast
 from lanewise.ops.registry import Primitive
+from lanewise.trace.foreign import plain_array
 from lanewise.trace.formatting import collecting, placeholder
 from lanewise.trace.origins import refuse_size
-from lanewise.trace.trace import Concrete, Trace, plain_array, require_trace, resolve, state
+from lanewise.trace.trace import Concrete, Trace, require_trace, resolve, state
 
 #: What `__array_function__` looks a NumPy function up in; filled by `lanewise.trace.table`.
 TABLE: dict[Any, Callable[..., Any]] = {}
@@ -500,11 +501,6 @@ def lift(operand: Any, what: str = "an operand") -> Value:
         return lift(stack_nested(operand))
     if type(operand) is Arena:
         return trace.capture_lists(operand)
-    if isinstance(operand, np.matrix):
-        raise UnsupportedError(
-            f"{what} is an np.matrix, whose operators mean something else than those of arrays"
-            f"{at(here())}. Use np.asarray(m)"
-        )
     array = plain_array(operand, lambda: f"{what} of type {type(operand).__name__}")
     return trace.capture(array, operand if isinstance(operand, np.ndarray) else array)
 

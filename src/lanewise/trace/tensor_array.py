@@ -28,6 +28,7 @@ from lanewise.ops.lists import (
 )
 from lanewise.ops.movement import cast
 from lanewise.trace.counting import count_between
+from lanewise.trace.foreign import check_dtype
 from lanewise.trace.origins import refuse_escape
 from lanewise.trace.regions import Region, born, note_state, resumed
 from lanewise.trace.scratch import tensor_of
@@ -41,7 +42,7 @@ from lanewise.trace.tensor import (
     stack_nested,
     weak,
 )
-from lanewise.trace.trace import Trace, check_dtype, require_trace, state
+from lanewise.trace.trace import Trace, require_trace, state
 from lanewise.trace.weak import give_way
 
 #: Up to which bound the elements are stacked in rows of a length that is known; see `list_stack`.

@@ -28,7 +28,7 @@ from lanewise.errors import (
 from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Builder, Graph, Signature, Value
 from lanewise.ir.location import here, place_of, user_places
-from lanewise.ir.types import NUMERIC_KINDS, TOKEN, array_type
+from lanewise.ir.types import TOKEN, array_type
 from lanewise.ops import checks
 from lanewise.ops.creation import constant
 from lanewise.ops.registry import Primitive
@@ -551,31 +551,3 @@ def resolve(value: Value, owner: Trace) -> Value:
             "storing it in a variable outside"
         )
     return trace.adopt(value, owner)
-
-
-def plain_array(operand: Any, what: Callable[[], str]) -> np.ndarray:
-    """Return anything array-like as an array of numbers, or raise naming what it is."""
-    array = operand
-    if type(operand) is not np.ndarray:
-        if isinstance(operand, np.ndarray) and hasattr(operand, "mask"):
-            raise UnsupportedError(
-                f"{what()} is a masked array, whose mask would be lost{at(here())}. Use "
-                "a.filled(value), or pass a.data and a.mask"
-            )
-        try:
-            array = np.asarray(operand)
-        except Exception as error:
-            annotate(error, f"in {what()}")
-            raise
-    if array.dtype.kind not in NUMERIC_KINDS:
-        check_dtype(array.dtype, what())
-    return array
-
-
-def check_dtype(dtype: np.dtype, what: str) -> None:
-    """Raise `UnsupportedError` unless Lanewise computes with `dtype`."""
-    if dtype.kind not in NUMERIC_KINDS:
-        raise UnsupportedError(
-            f"{what} has dtype {dtype}, but Lanewise maps arrays of bool, integers, floats and "
-            "complex numbers. Convert it to one of those first"
-        )

@@ -15,10 +15,11 @@ from lanewise.ir.graph import Value
 from lanewise.ir.location import here
 from lanewise.ops.custom import assigned as assigned_op
 from lanewise.ops.movement import cast
+from lanewise.trace.foreign import plain_array
 from lanewise.trace.regions import Region, note_state
 from lanewise.trace.replay import constant_array
 from lanewise.trace.tensor import AS_ARRAY, Tensor, lift, read
-from lanewise.trace.trace import Trace, current_trace, plain_array, state
+from lanewise.trace.trace import Trace, current_trace, state
 
 _numbers = iter(range(1, 1 << 62))
 _NUMBERS = (bool, int, float, complex)

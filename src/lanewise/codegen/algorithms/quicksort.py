@@ -31,8 +31,9 @@ from lanewise.codegen.algorithms.networks import (
     sorted_matrix,
 )
 from lanewise.codegen.emitter import Emitter, Module, Slot
-from lanewise.codegen.llvm import machine, provide
+from lanewise.codegen.llvm import provide
 from lanewise.codegen.loops import Loops
+from lanewise.codegen.processor import machine
 from lanewise.codegen.vector import BITS, LLVM, Vec, select
 
 #: So many vectors are sorted by a network, of keys alone, and of keys and places.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lanewise.codegen.llvm import machine
+from lanewise.codegen.processor import machine
 from lanewise.codegen.vector import BITS, Vec, select
 
 #: Bits of the significand that are stored.

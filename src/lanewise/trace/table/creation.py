@@ -14,11 +14,11 @@ from lanewise.ops.checks import checked as check
 from lanewise.ops.creation import iota
 from lanewise.ops.movement import broadcast_to, cast, slice_length
 from lanewise.trace.data_indexing import require_whole
+from lanewise.trace.foreign import check_dtype
 from lanewise.trace.sizes import known_sizes, number_of, shape_from, size_from, size_of
 from lanewise.trace.table.checks import check_device, checked, static
 from lanewise.trace.table.registry import implements, refuse
 from lanewise.trace.tensor import Tensor, as_tensor, contains_tensor, emit
-from lanewise.trace.trace import check_dtype
 from lanewise.trace.ufuncs import apply
 from lanewise.trace.views import as_stored
 

@@ -462,7 +462,7 @@ def _base(self: Tensor) -> Tensor | None:
 
 def _no_memory(name: str) -> property:
     def attribute(self: Tensor) -> Any:
-        raise AttributeError(
+        raise UnsupportedError(
             f"a traced value has no .{name}{at(here())}: where and how its elements will lie in "
             "memory is decided later. Ask the array that comes out"
         )
