@@ -20,6 +20,7 @@ from lanewise.api.plain import NUMBERS, NoBatchError
 from lanewise.api.refused import PlainWay, is_open
 from lanewise.api.unchanged import Unchanged
 from lanewise.api.writing import PlainCall
+from lanewise.runtime.dispatch import is_observed
 from lanewise.runtime.owning import is_apart, own
 from lanewise.runtime.tiers import duration
 from lanewise.trace import tree
@@ -29,6 +30,8 @@ _ndarray = np.ndarray
 _ARRAYS = frozenset((_ndarray,))
 _NUMBERS = NUMBERS | {NoneType}
 
+#: Calls that are not measured after one that was, where their times decide nothing soon.
+UNMEASURED = 32
 #: Of calls without any arguments by name.
 NONE_BY_NAME: dict[str, Any] = {}
 
@@ -225,6 +228,10 @@ class Postponed:
         self._refused = refused
         #: Nanoseconds of the quickest call.
         self.least = math.inf
+        #: Whether nothing is to be done but to run the function; how many of the next calls are not
+        #: measured then.
+        self._is_simple = not is_map and refused is None and not unchanged.has_data
+        self._unmeasured = 0
 
     @property
     def is_due(self) -> bool:
@@ -262,10 +269,16 @@ class Postponed:
         kwargs: dict[str, Any] = NONE_BY_NAME, func: Callable[..., Any] | None = None,
     ) -> Any:  # fmt: skip
         """Run the function, or raise what has it traced; see `ConcreteFunction.run`."""
+        given = arrays if args is None else args
+        assert func is not None
+        if self._unmeasured and not is_observed() and self.unchanged():
+            self._unmeasured -= 1
+            return run_itself(func, given, kwargs, arrays, self._positions, None)
         if self.is_due:
             raise PlainCall(-1, None)
-        assert func is not None
-        return self.call.run(func, arrays if args is None else args, kwargs, arrays, _call_again)
+        if self._due == math.inf and self._is_simple:
+            self._unmeasured = UNMEASURED
+        return self.call.run(func, given, kwargs, arrays, _call_again)
 
     @property
     def call(self) -> FasterPlain:

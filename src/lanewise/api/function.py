@@ -23,9 +23,10 @@ from lanewise.api.mapping import as_array, is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
 from lanewise.api.postponable import as_it_stands, itself, plain_way, postponable
+from lanewise.api.remembered import MANY
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
-from lanewise.api.traces import MANY, MOST_RUNS, Traces
+from lanewise.api.traces import MOST_RUNS, Traces
 from lanewise.api.tracing import Arguments, record
 from lanewise.api.transformed import reduced
 from lanewise.api.writing import OnlyPlain, PlainCall, is_written_through
@@ -227,6 +228,8 @@ class Function:
                 concrete = traces.find(arguments)
                 if concrete is None:
                     concrete = self._traced(arguments)
+                    func = self.__wrapped__
+                    traces.note_varied(given_args, given_kwargs, arguments, concrete, func)
         else:
             self._tick()
         arrays = arguments.arrays
@@ -337,8 +340,8 @@ class Function:
                     return self._made(arguments, exact)
         plain = postponable(self.__wrapped__, arguments, known) if is_free else None
         way = plain_way(self.__wrapped__, arguments) if is_free else None
+        start = perf_counter_ns()
         try:
-            start = perf_counter_ns()
             with limited(math.inf if plain is None else plain.nanoseconds):
                 made = self._made(arguments, exact, plain)
             if varied is not None and made.race is not None:
@@ -352,6 +355,9 @@ class Function:
                 refused = as_it_stands(self.__wrapped__, arguments, way, error)
             if refused is not None:
                 plain = refused
+                if varied is not None:  # whatever the numbers are, it is no better known
+                    varied.note(perf_counter_ns() - start, 0.0)
+                    varied.plain = refused if varied.count >= MANY else None
             elif plain is None or (isinstance(error, Exception) and plain.is_last(known)):
                 raise
             else:

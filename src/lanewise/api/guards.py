@@ -8,7 +8,7 @@ call goes the long way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from types import MethodType
 from typing import Any, TypeAlias
 from weakref import ref
@@ -16,7 +16,9 @@ from weakref import ref
 import numpy as np
 import optree
 
+from lanewise.api.remembered import CONSTANTS
 from lanewise.ir.types import NUMERIC_KINDS
+from lanewise.trace import tree
 from lanewise.trace.tree import NAMESPACE
 from lanewise.trace.variable import Variable
 
@@ -28,7 +30,12 @@ MOST_LEAVES = 1000
 _CONTAINERS = (tuple, list, dict)
 
 
-def guard(args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any]) -> Guard | None:
+def guard(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    arrays: Sequence[Any],
+    known: Set[tuple[Any, ...]] | None = None,
+) -> Guard | None:
     """Return what recognizes calls like one; None if there is something in it that it cannot.
 
     Parameters
@@ -37,6 +44,9 @@ def guard(args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any]) 
         The call.
     arrays
         The arrays in it, in order; they must be all that the guard finds.
+    known
+        If it is given, calls with any Python numbers are like that one, but those whose
+        `numbers_of` are in it, now or later.
 
     Examples
     --------
@@ -47,7 +57,7 @@ def guard(args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any]) 
     >>> known((x + 1, [2.0, "a"]), {"k": None}) is None
     True
     """
-    writer = _Writer()
+    writer = _Writer(known)
     try:
         writer.container("args", args)
         writer.container("kwargs", kwargs)
@@ -57,6 +67,11 @@ def guard(args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Sequence[Any]) 
     if len(found) != len(arrays) or not all(map(_is_given_as, found, arrays)):
         return None
     return writer.finish()
+
+
+def numbers_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the Python numbers of a call that a trace has as constants."""
+    return tuple([x for x in tree.flatten((args, kwargs))[0] if type(x) in CONSTANTS])
 
 
 def _is_given_as(x: Any, array: Any) -> bool:
@@ -73,8 +88,10 @@ class _Unknown(Exception):  # noqa: N818 (nothing went wrong)
 class _Writer:
     """Writes the lines of a guard."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Set[tuple[Any, ...]] | None) -> None:
         self.arrays: list[Any] = []
+        self._but = known
+        self._numbers: list[str] = []
         self._lines: list[str] = []
         self._names: dict[str, Any] = {"nd": np.ndarray, "asarray": np.asarray}
         self._known: dict[Any, str] = {}
@@ -120,8 +137,13 @@ class _Writer:
             self._array(value, f"asarray({name})")
         elif value is None:
             self._require(f"{name} is None")
+        elif self._but is not None and kind in CONSTANTS:
+            self._require(f"type({name}) is {kind.__name__}")
+            self._numbers.append(name)
         elif kind in (bool, int, str, bytes) or (kind is float and value and value == value):
             self._require(f"type({name}) is {kind.__name__} and {name} == {self._refer(value)}")
+        elif kind in (float, complex):  # NaN is unlike itself, and 0.0 like -0.0
+            self._require(f"type({name}) is {kind.__name__} and repr({name}) == {repr(value)!r}")
         elif kind is Variable:
             self._require(f"{name} is {self._refer(ref(value))}()")
         elif isinstance(value, (np.ndarray, np.generic, MethodType)) or hasattr(kind, "__array__"):
@@ -155,6 +177,9 @@ class _Writer:
         return name
 
     def finish(self) -> Guard:
+        if self._but is not None:
+            self._names["but"] = self._but
+            self._require(f"({''.join([f'{name}, ' for name in self._numbers])}) not in but")
         given = "".join([f"{name}, " for name in self._given])
         body = ["try:", *[f"    {line}" for line in self._lines], "except KeyError: return None"]
         text = "\n    ".join(["def guard(args, kwargs):", *body, f"return ({given})"])

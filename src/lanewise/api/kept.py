@@ -18,7 +18,7 @@ from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.faster import FIRST, PATIENCE, Changed, Postponed, leaving
 from lanewise.api.plain import NoBatchError, conformed, plainly
 from lanewise.api.refused import may_run_itself
-from lanewise.api.remembered import Remembered
+from lanewise.api.remembered import MANY, Remembered
 from lanewise.api.unchanged import Unchanged
 from lanewise.errors import CutOffError, UnsupportedError
 from lanewise.ir.graph import Graph
@@ -121,7 +121,35 @@ class Kept:
         return self._assemble(own(execute(self._key, self._make, arguments), arguments))
 
 
+class Varied:
+    """Calls that differ in Python numbers alone, or in what the function reaches: in traces.
+
+    Attributes
+    ----------
+    count, traced
+        How often one was traced, and the nanoseconds that took at least, with its run.
+    each
+        Those of an example in the plain loop.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.traced, self.each = 0, math.inf, 0.0
+
+    def is_plain(self, size: int) -> bool:
+        """Whether the plain loop is faster than another trace, or may be."""
+        return self.count >= MANY and self.each * size < self.traced
+
+    def looped(self, size: int, plain: Callable[[], Any]) -> Any:
+        """Return what the plain loop gives, if that takes no longer than another trace."""
+        start, self.each = perf_counter_ns(), self.traced / size  # if it is given up
+        with limited(self.traced), plainly(True):
+            result = plain()
+        self.each = (perf_counter_ns() - start) / size
+        return result
+
+
 _kept: Remembered[Kept | Postponed] = Remembered(MOST)
+_varied: Remembered[Varied] = Remembered(MOST, has_numbers=False)
 
 
 def mapped(
@@ -170,9 +198,20 @@ def mapped(
     if unchanged.tells or not may_run_itself():  # a loop that is given up has told already
         return traced(math.inf, make)
     postponed = found if type(found) is Postponed else Postponed((), unchanged, is_map=True)
+    varied = _varied.get(func, call) or Varied()
+    if varied.is_plain(size):
+        try:
+            return varied.looped(size, partial(leaving, unchanged, plain))
+        except (TookTooLong, Changed):
+            return traced(math.inf, make)
+    start = perf_counter_ns()
     try:
         if postponed is not found or postponed.is_due:
-            return traced(postponed.nanoseconds, make)
+            result = traced(postponed.nanoseconds, make)
+            varied.count += 1
+            varied.traced = min(varied.traced, perf_counter_ns() - start)
+            _varied.put(func, call, varied)
+            return result
     except TookTooLong as error:
         postponed.put_off(error)
         _kept.put(func, call, postponed)
@@ -224,3 +263,4 @@ def _keepable(
 def forget() -> None:
     """Keep nothing of what was kept so far."""
     _kept.clear()
+    _varied.clear()

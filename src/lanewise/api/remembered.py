@@ -23,6 +23,10 @@ from lanewise.trace.tensor import Tensor
 T = TypeVar("T")
 #: Such are one where they are equal, and of one type.
 _NUMBERS = (bool, int, str, bytes, type(None))
+#: Of such are Python numbers whose values are constants of a trace, and often change.
+CONSTANTS = (int, float, complex)
+#: After so many traces that differ in them, it is looked for what is faster than another one.
+MANY = 5
 #: The flag of classes that a ``class`` statement has made.
 IS_HEAP = 1 << 9
 
@@ -68,11 +72,23 @@ def _call_of(kind: type) -> Any:
     return next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
 
 
-class Remembered(Generic[T]):
-    """Values by functions and what decides a call of them: so many, the last ones."""
+def alike(call: Hashable) -> Hashable:
+    """Return what decides a call but for the values of Python numbers, which often change."""
+    if type(call) is not tuple:
+        return call
+    if len(call) == 2 and any([call[0] is kind for kind in CONSTANTS]):
+        return call[0]
+    return tuple(map(alike, call))
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+
+class Remembered(Generic[T]):
+    """Values by functions and what decides a call of them: so many, the last ones.
+
+    Without `has_numbers` they are one for all values of the Python numbers in either.
+    """
+
+    def __init__(self, most: int, *, has_numbers: bool = True) -> None:
+        self._most, self._has_numbers = most, has_numbers
         self._renew()
         if hasattr(os, "register_at_fork"):  # the thread that held it is not in a child process
             os.register_at_fork(after_in_child=self._renew)
@@ -85,8 +101,12 @@ class Remembered(Generic[T]):
     def get(self, func: Any, call: Hashable) -> T | None:
         """Return what was remembered of a call; None if nothing was."""
         apart = taken_apart(func) if self._entries else None
-        found = None if apart is None else self._entries.get(_key(*apart, call))
+        found = None if apart is None else self._entries.get(self._key_of(*apart, call))
         return None if found is None else found[1]
+
+    def _key_of(self, function: FunctionType, bound: tuple[Any, ...], call: Hashable) -> Hashable:
+        key = id(function.__code__), call, _token(bound), *map(_token, _holds(function))
+        return key if self._has_numbers else alike(key)
 
     def put(self, func: Any, call: Hashable, value: T) -> None:
         """Remember a value, and forget the oldest if there are too many."""
@@ -95,7 +115,7 @@ class Remembered(Generic[T]):
             return
         function, bound = apart
         held = function.__code__, bound, list(_holds(function))
-        key = _key(function, bound, call)
+        key = self._key_of(function, bound, call)
         with self._lock:
             while len(entries) >= self._most:
                 del entries[next(iter(entries))]
@@ -105,10 +125,6 @@ class Remembered(Generic[T]):
         """Forget all."""
         with self._lock:
             self._entries.clear()
-
-
-def _key(function: FunctionType, bound: tuple[Any, ...], call: Hashable) -> Hashable:
-    return id(function.__code__), call, _token(bound), *map(_token, _holds(function))
 
 
 def _holds(func: FunctionType) -> Iterator[Any]:

@@ -16,18 +16,20 @@ from typing import Any
 import numpy as np
 
 from lanewise.api.concrete import ConcreteFunction
-from lanewise.api.faster import Postponed
-from lanewise.api.guards import Guard, guard
+from lanewise.api.faster import NONE_BY_NAME, Postponed
+from lanewise.api.guards import Guard, guard, numbers_of
 from lanewise.api.keys import Key, described, is_data, references
 from lanewise.api.nested import Calls
 from lanewise.api.postponable import itself
+from lanewise.api.remembered import CONSTANTS, MANY
 from lanewise.api.tracing import Arguments
+from lanewise.api.writing import PlainCall
 from lanewise.errors import RetracingWarning
 from lanewise.ir.dims import Dim, Shape
 from lanewise.ir.location import _is_own
 
-#: So many traces in so many calls are worth a warning.
-MANY, WINDOW = 5, 10
+#: `MANY` traces in so many calls are worth a warning.
+WINDOW = 10
 #: How many shapes are remembered, of arguments of one structure, to find out which sizes vary.
 OBSERVED = 16
 #: How many shapes of arrays, and how many calls of other kinds, lead straight to their trace.
@@ -243,11 +245,32 @@ class Traces:
     def varied_like(self, arguments: Arguments) -> Varied | None:
         """Return what is known of calls that differ from one in Python numbers; None without."""
         keys = [
-            key[0] if not is_data(key) and key[0] in _CONSTANTS else key for key in arguments.keys
+            key[0] if not is_data(key) and key[0] in CONSTANTS else key for key in arguments.keys
         ]
         if not any([own is not key for own, key in zip(keys, arguments.keys, strict=True)]):
             return None
         return self._varied.setdefault((arguments.structure, *keys), Varied())
+
+    def note_varied(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Arguments,
+        concrete: ConcreteFunction | Postponed, func: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        """Let calls that differ from one in Python numbers go straight to the function itself.
+
+        The parameters are those of `remember`. Calls with numbers that there is a trace of do not.
+        """
+        varied = self.varied_like(arguments)
+        if varied is None:
+            return
+        if not isinstance(concrete, Postponed):
+            varied.known.add(numbers_of(args, kwargs))
+        elif concrete is varied.plain and varied.guard not in self.guards and self._guards_left:
+            self._guards_left -= 1
+            known = guard(args, kwargs, arguments.arrays, varied.known)
+            if known is not None:
+                varied.guard = known, partial(varied.run, func=itself(func))
+                self.guards.insert(0, varied.guard)
+                del self.guards[MOST_GUARDS:]
 
     # --- why it is traced again ---------------------------------------------------------------
 
@@ -294,23 +317,36 @@ class Varied:
     def __init__(self) -> None:
         self.count, self.traced, self.estimated = 0, math.inf, math.inf
         self.plain: Postponed | None = None
+        #: The numbers of calls that there is a trace of, and what recognizes other calls.
+        self.known: set[tuple[Any, ...]] = set()
+        self.guard: tuple[Guard, Callable[..., Any]] | None = None
+
+    def run(
+        self, arrays: Sequence[Any], args: Sequence[Any] | None = None,
+        kwargs: dict[str, Any] = NONE_BY_NAME, func: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """Run the function itself, if tracing takes longer; see `ConcreteFunction.run`."""
+        if self.plain is None or not self._is_plain:
+            raise PlainCall(-1, None)
+        return self.plain.run(arrays, args, kwargs, func)
 
     def next(self) -> Postponed | None:
         """Return what runs the function itself with other numbers, if tracing takes longer."""
         plain = self.plain
         if plain is None or plain.is_due:
             return None
-        takes = self.estimated if plain.least == math.inf else plain.least
-        return plain if takes < self.traced else None
+        return plain if self._is_plain else None
+
+    @property
+    def _is_plain(self) -> bool:
+        assert self.plain is not None
+        least = self.plain.least
+        return (self.estimated if least == math.inf else least) < self.traced
 
     def note(self, nanoseconds: int, estimated: float) -> None:
         """Note that one was traced, and what the function itself should take."""
         self.count += 1
         self.traced, self.estimated = min(self.traced, nanoseconds), estimated
-
-
-#: Of such are Python numbers whose values are constants of a trace, and often change.
-_CONSTANTS = (int, float, complex)
 
 
 def _difference(
