@@ -205,3 +205,32 @@ def test_shared_matrices_of_many_products_are_blas(monkeypatch: pytest.MonkeyPat
     square = np.random.default_rng(6).normal(size=(128, 128)) / 12
     seen = lw.explain(lw.vmap(steps, in_dims=(None, 0)), square, np.ones((20, 128)))
     assert [row.in_kernel for row in seen.rows if row.operation == "scan"] == [True]
+
+
+def jacobi(x, degree, a, b):
+    """A Jacobi polynomial, by its recurrence."""
+    c, e = a + b, a - b
+    last, value = 1.0, 0.5 * (e + (c + 2.0) * x)
+    for n in range(1, degree):
+        a1 = 2.0 * (n + 1) * (n + 1 + c) * (2 * n + c)
+        a2 = (2 * n + c + 1.0) * c * e
+        a3 = (2 * n + c) * (2 * n + c + 1.0) * (2 * n + c + 2.0)
+        a4 = 2.0 * (n + a) * (n + b) * (2 * n + c + 2.0)
+        last, value = value, ((a2 + a3 * x) * value - a4 * last) / a1
+    return value
+
+
+@pytest.mark.parametrize("degree", [2, 3, 4, 5, 7])
+def test_many_values_that_follow_from_each_other(degree, backend):
+    def root(a):
+        r, step, turns = -0.95, 1.0, 0
+        while abs(step) > 1e-13 and turns < 60:
+            slope = 0.5 * (degree + a + 1.2) * jacobi(r, degree - 1, a + 1.0, 1.2)
+            step = -jacobi(r, degree, a, 0.2) / slope
+            r = r + step
+            turns += 1
+        return r
+
+    h = 1e-5
+    expected = (root(0.4 + h) - root(0.4 - h)) / (2 * h)
+    assert lw.grad(root)(0.4) == pytest.approx(expected, rel=1e-6)

@@ -65,10 +65,11 @@ def recomputed(lin: Linearized, is_free: Callable[[int], bool]) -> Linearized:
             kept.remove(value)
             (kept if near in made else there).add(near)
     again: dict[Operation, None] = {}
-    for value in residuals:
-        if value in made and value not in kept:
-            steps = _steps(value, made, there | kept)
-            assert steps is not None
+    for value in sorted(made.keys() & set(residuals) - kept, key=order.__getitem__):
+        steps = _steps(value, made, there | kept)
+        if steps is None:  # too many, as what is near was dropped after it
+            kept.add(value)
+        else:
             again.update(dict.fromkeys(steps))
     if not again:
         return lin
