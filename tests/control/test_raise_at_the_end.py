@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,22 @@ def test_what_was_printed_before_is_printed(capsys):
 def test_a_function_with_a_rule_of_its_own_says_so():
     with pytest.raises(lw.UnsupportedError, match="branches raises whatever it is given"):
         lw.grad(lambda v: lw.checkpoint(branches)(v) * 2)(1.0)
+
+
+def test_an_exit_raises(backend):
+    def divided(x):
+        if x == 0:
+            sys.exit("cannot divide by zero")
+        if x < 0:
+            sys.exit()
+        return 1 / x
+
+    xs = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_array_equal(lw.vmap(divided)(xs), 1 / xs)
+    for x, status in ((0.0, "cannot divide by zero"), (-1.0, None)):
+        for call in (lw.function(divided), lambda x: lw.vmap(divided)(np.array([1.0, x]))):
+            with pytest.raises(SystemExit) as caught:
+                call(x)
+            assert caught.value.code == status
+    with pytest.raises(SystemExit, match="3"):
+        lw.vmap(lambda x: sys.exit(3))(xs)

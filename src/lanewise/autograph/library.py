@@ -1,12 +1,14 @@
-"""NumPy's own Python code on data: `numpy.polynomial`, ``np.r_``, ``np.mgrid``.
+"""What is followed of libraries: NumPy's own Python code on data, ``sys.exit``, dates.
 
-It is made of functions that are followed, but does not dispatch: it asks for arrays, and Python's
-control flow stands in it. So it is converted like a user's, where it is given data.
+NumPy's (`numpy.polynomial`, ``np.r_``, ``np.mgrid``) is made of functions that are followed, but
+does not dispatch: it asks for arrays, and Python's control flow stands in it. So it is converted
+like a user's, where it is given data.
 """
 
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,6 +41,16 @@ def _on_data(function: Any) -> Callable[..., Any]:
 for _indexed in (np.r_, np.ogrid):  # np.c_ and np.mgrid have the methods of these
     _getitem = type(_indexed).__getitem__
     ROWS[_getitem] = _on_data(_getitem)
+
+
+@replaces(sys.exit)
+def exit(*status: Any) -> Any:
+    """``sys.exit``, which raises."""
+    return convert(_exit, calls.HOOKS[0])(*status)
+
+
+def _exit(status: Any = None) -> Any:
+    raise SystemExit(status)
 
 
 @replaces(np.ndenumerate)
