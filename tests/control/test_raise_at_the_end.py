@@ -80,7 +80,7 @@ def test_a_function_with_a_rule_of_its_own_says_so():
         lw.grad(lambda v: lw.checkpoint(branches)(v) * 2)(1.0)
 
 
-def test_an_exit_raises(backend):
+def test_an_exit_raises():
     def divided(x):
         if x == 0:
             sys.exit("cannot divide by zero")
