@@ -151,3 +151,38 @@ def test_maps_are_not_traced_for_each_number(place, monkeypatch):
             found = lw.vmap(lambda xs: func(xs, by))(XS)  # noqa: B023
         np.testing.assert_allclose(found, [func(xs, by) for xs in XS], rtol=1e-14)
     assert len(traced) < 12
+
+
+class Bus:
+    def __init__(self, voltage):
+        self.voltage, self.angle = voltage, 0.0
+
+
+def test_maps_of_functions_that_may_reach_anything(monkeypatch):
+    """Nobody can say whether an earlier trace is as good as a new one."""
+    traced, example = [], mapping._example
+
+    def counted(*args):
+        traced.append(1)
+        return example(*args)
+
+    monkeypatch.setattr(mapping, "_example", counted)
+
+    def func(x, names=("voltage", "angle")):
+        bus = Bus(x[0])
+        for value in x:
+            for name in names:
+                setattr(bus, name, getattr(bus, name) + value * 0.5)
+        return bus.voltage, (1 if bus.angle > 10 else 0.5), [bus.angle]
+
+    mapped = lw.vmap(func)
+    for _ in range(20):
+        first, second, (third,) = mapped(XS)
+        expected = [func(x) for x in XS]
+        np.testing.assert_allclose(first, [row[0] for row in expected])
+        np.testing.assert_array_equal(second, [row[1] for row in expected])
+        np.testing.assert_allclose(third, [row[2][0] for row in expected])
+        assert second.dtype == float
+        assert mapped(XS[:1])[1].dtype == float
+        assert mapped(XS[2:])[1].dtype == float  # of the trace, whatever ran
+    assert len(traced) < 12

@@ -14,6 +14,8 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
 from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.faster import FIRST, PATIENCE, Changed, Postponed, leaving
 from lanewise.api.plain import NoBatchError, conformed, plainly
@@ -25,13 +27,15 @@ from lanewise.ir.graph import Graph
 from lanewise.passes.survive import is_raising
 from lanewise.runtime.dispatch import executable_of, execute, is_observed, run
 from lanewise.runtime.owning import own
-from lanewise.runtime.race import Race
+from lanewise.runtime.race import Race, dtypes_of, duration_itself
 from lanewise.runtime.tiers import Executable
 from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.trace import ROOM, state
 
 #: So many traces are kept, and so many bytes of what each takes beside arguments.
 MOST, MOST_BYTES = 256, 1 << 20
+#: Nanoseconds that a trace takes that nobody wants to see often.
+LONG = 100_000_000
 
 
 class Kept:
@@ -122,30 +126,55 @@ class Kept:
 
 
 class Varied:
-    """Calls that differ in Python numbers alone, or in what the function reaches: in traces.
+    """Calls that need a trace each, as they differ in Python numbers or in what is reached.
 
     Attributes
     ----------
     count, traced
         How often one was traced, and the nanoseconds that took at least, with its run.
     each
-        Those of an example in the plain loop.
+        Those that an example takes in the plain loop, or should take.
     """
 
     def __init__(self) -> None:
         self.count, self.traced, self.each = 0, math.inf, 0.0
+        self._dtypes: list[np.dtype] = []
 
     def is_plain(self, size: int) -> bool:
         """Whether the plain loop is faster than another trace, or may be."""
-        return self.count >= MANY and self.each * size < self.traced
+        enough = MANY if self.traced < LONG else 2
+        return self.count >= enough and self.each * size < self.traced
 
-    def looped(self, size: int, plain: Callable[[], Any]) -> Any:
-        """Return what the plain loop gives, if that takes no longer than another trace."""
+    def looped(self, size: int, plain: Callable[[], Any], limit: float) -> Any:
+        """Return what the plain loop gives, if that takes no longer than a number of nanoseconds.
+
+        Raises
+        ------
+        TookTooLong, NoBatchError
+            If it does, and if no array holds what it gives.
+        """
         start, self.each = perf_counter_ns(), self.traced / size  # if it is given up
-        with limited(self.traced), plainly(True):
-            result = plain()
+        with limited(limit), plainly(True):
+            result = conformed(plain(), self._dtypes)
         self.each = (perf_counter_ns() - start) / size
         return result
+
+    def note(self, start: int) -> None:
+        """Note that a trace was begun at a time, and has run."""
+        self.traced = min(self.traced, perf_counter_ns() - start)
+
+    def noting(self, size: int, is_bounded: bool, kept: Callable[..., Kept | None]) -> Any:
+        """Return `kept`, called with the parameters of `Kept`, which notes what is traced."""
+
+        def noted(key: Hashable, make: Callable[[], Graph], *rest: Any) -> Kept | None:
+            if key is not None and self.count < MANY:
+                self.count, graph = self.count + 1, make()
+                self._dtypes = dtypes_of(graph)
+                # What cannot be given up is not tried at random.
+                self.each = 0.0 if is_bounded else duration_itself(graph, size) / size
+            return kept(key, make, *rest)
+
+        return noted
 
 
 _kept: Remembered[Kept | Postponed] = Remembered(MOST)
@@ -192,26 +221,34 @@ def mapped(
         unchanged = found.unchanged
     else:
         unchanged = contained([func], with_data=True, most=MOST_RATHER, may_tell=True)
-    if unchanged is None or unchanged.keeps(func):
-        return traced(math.inf, lambda *_: None)
-    make = partial(_keepable, func, call, unchanged)
-    if unchanged.tells or not may_run_itself():  # a loop that is given up has told already
+    if unchanged is not None and unchanged.keeps(func):
+        unchanged = None
+    make = _nothing if unchanged is None else partial(_keepable, func, call, unchanged)
+    is_telling = unchanged is not None and unchanged.tells
+    if is_telling or not may_run_itself():  # a loop that is given up has told already
         return traced(math.inf, make)
-    postponed = found if type(found) is Postponed else Postponed((), unchanged, is_map=True)
     varied = _varied.get(func, call) or Varied()
     if varied.is_plain(size):
         try:
-            return varied.looped(size, partial(leaving, unchanged, plain))
-        except (TookTooLong, Changed):
+            if unchanged is None:
+                return varied.looped(size, plain, math.inf)
+            return varied.looped(size, partial(leaving, unchanged, plain), varied.traced)
+        except (TookTooLong, Changed, NoBatchError):
             return traced(math.inf, make)
-    start = perf_counter_ns()
+    noting, start = varied.noting(size, unchanged is not None, make), perf_counter_ns()
+
+    def anew(limit: float) -> Any:
+        result = traced(limit, noting)
+        varied.note(start)
+        _varied.put(func, call, varied)
+        return result
+
+    if unchanged is None:
+        return anew(math.inf)
+    postponed = found if type(found) is Postponed else Postponed((), unchanged, is_map=True)
     try:
         if postponed is not found or postponed.is_due:
-            result = traced(postponed.nanoseconds, make)
-            varied.count += 1
-            varied.traced = min(varied.traced, perf_counter_ns() - start)
-            _varied.put(func, call, varied)
-            return result
+            return anew(postponed.nanoseconds)
     except TookTooLong as error:
         postponed.put_off(error)
         _kept.put(func, call, postponed)
@@ -239,6 +276,10 @@ def with_more_room(error: CutOffError, room: int, traced: Callable[[], Any]) -> 
         raise (again if isinstance(again, CutOffError) else error) from None
     finally:
         state.room = before
+
+
+def _nothing(*_: Any) -> None:
+    """Keep nothing of a function that reaches what may change unseen."""
 
 
 def _telling(told: str, key: Hashable, make: Callable[[], Graph], *_: Any) -> None:

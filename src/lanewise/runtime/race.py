@@ -100,8 +100,7 @@ class Race:
     @cached_property
     def dtypes(self) -> list[np.dtype]:
         """Of the results of the trace."""
-        types = [value.type for value in self._executable.graph.outputs]
-        return [type_.dtype for type_ in types if isinstance(type_, ArrayType)]
+        return dtypes_of(self._executable.graph)
 
     def is_plain(self, arguments: Sequence[Any]) -> bool:
         """Whether the next call, on some arguments, runs the plain function."""
@@ -256,7 +255,7 @@ class Race:
     @cached_property
     def estimated(self) -> float:
         """Nanoseconds that the plain function should take."""
-        return _itself(self._executable.graph, self._examples)
+        return duration_itself(self._executable.graph, self._examples)
 
     def is_over(self) -> bool:
         """Whether the trace has won for good."""
@@ -353,7 +352,13 @@ def _least(graph: Graph, traced: float, examples: float) -> float:
     return least * min(1.0, max(traced / max(elements, 1.0), 1 / DARING))
 
 
-def _itself(graph: Graph, examples: float) -> float:
+def dtypes_of(graph: Graph) -> list[np.dtype]:
+    """Return the dtypes of the arrays that a graph gives."""
+    types = [value.type for value in graph.outputs]
+    return [type_.dtype for type_ in types if isinstance(type_, ArrayType)]
+
+
+def duration_itself(graph: Graph, examples: float) -> float:
     """Return how many nanoseconds the function that was traced should take."""
     return interpreting(graph, {}, 0) + _looped(graph, examples)
 
