@@ -186,3 +186,17 @@ def test_maps_of_functions_that_may_reach_anything(monkeypatch):
         assert mapped(XS[:1])[1].dtype == float
         assert mapped(XS[2:])[1].dtype == float  # of the trace, whatever ran
     assert len(traced) < 12
+
+
+def test_refused_maps_are_not_traced_for_each_number(monkeypatch):
+    traced, example = [], mapping._example
+
+    def counted(*args):
+        traced.append(1)
+        return example(*args)
+
+    monkeypatch.setattr(mapping, "_example", counted)
+    for k in range(60):
+        found = lw.vmap(rounded, in_dims=(0, None))(XS, 0.3 * k)
+        np.testing.assert_array_equal(found, [rounded(xs, 0.3 * k) for xs in XS])
+    assert len(traced) < 20

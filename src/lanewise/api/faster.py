@@ -230,7 +230,7 @@ class Postponed:
         self.least = math.inf
         #: Whether nothing is to be done but to run the function; how many of the next calls are not
         #: measured then.
-        self._is_simple = not is_map and refused is None and not unchanged.has_data
+        self._is_simple = not is_map and not unchanged.has_data
         self._unmeasured = 0
 
     @property
@@ -273,6 +273,10 @@ class Postponed:
         assert func is not None
         if self._unmeasured and not is_observed() and self.unchanged():
             self._unmeasured -= 1
+            if self._refused is not None:
+                return self._refused.run(
+                    partial(run_itself, func, given, kwargs, arrays, self._positions, None)
+                )
             return run_itself(func, given, kwargs, arrays, self._positions, None)
         if self.is_due:
             raise PlainCall(-1, None)

@@ -22,7 +22,7 @@ import numpy as np
 
 from lanewise.api.contained import MOST_RATHER, contained
 from lanewise.api.plain import NUMBERS, NoBatchError, plainly
-from lanewise.api.remembered import Remembered, taken_apart
+from lanewise.api.remembered import MANY, Remembered, taken_apart
 from lanewise.api.unchanged import Unchanged
 from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
 from lanewise.ir.location import is_of_lanewise, origin
@@ -64,6 +64,8 @@ class _Refusal:
 
 
 _known: Remembered[_Refusal] = Remembered(MOST_CALLS)
+#: The last one of calls that differ in Python numbers alone; `passes` are how many there were.
+_alike: Remembered[_Refusal] = Remembered(MOST_CALLS, has_numbers=False)
 _told: set[tuple[str, str, int]] = set()
 
 
@@ -108,7 +110,7 @@ class PlainWay:
 
     def is_known(self) -> bool:
         """Whether an equal call was refused, and the function may run instead."""
-        found = _known.get(self._func, self._call)
+        found = _known.get(self._func, self._call) or _alike.get(self._func, self._call)
         if found is None or not may_run_itself() or found.left <= 0:
             return False
         found.left -= 1
@@ -132,6 +134,10 @@ class PlainWay:
             again = 1 if before is None else min(2 * before.passes, MOST_PASSES)
             passes = again if is_of_data else math.inf
             _known.put(self._func, self._call, _Refusal(error, self._unchanged, passes, passes))
+            alike = _alike.get(self._func, self._call)
+            count = 1 if alike is None else alike.passes + 1
+            left = min(2 ** (count - MANY), MOST_PASSES) if count >= MANY else 0
+            _alike.put(self._func, self._call, _Refusal(error, self._unchanged, count, left))
         return True
 
     def _explain(self, error: BaseException) -> None:
@@ -187,7 +193,7 @@ class PlainWay:
             if self._unchanged.put_back():
                 raise self._error from None
             raise
-        if self._unchanged.put_back():
+        if self._unchanged.kept and self._unchanged.put_back():
             raise self._error
         return result
 
