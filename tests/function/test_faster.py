@@ -618,7 +618,7 @@ class Executable:
 def estimated(monkeypatch):
     """Take a graph for its own estimate."""
     monkeypatch.setattr(race, "_least", lambda graph, *_: graph / race.DARING)
-    monkeypatch.setattr(race, "_itself", lambda graph, _: graph)
+    monkeypatch.setattr(race, "duration_itself", lambda graph, _: graph)
     monkeypatch.setattr(race, "interpreting", lambda graph, *_: graph)
     monkeypatch.setattr(race, "_planning", lambda graph: 0)
     monkeypatch.setattr(race, "_has_while", lambda graph: False)
