@@ -260,8 +260,9 @@ def _in_equal_bins(
     place = np.subtract(x, first) / _width(first, last) * number
     place = emit(where, inside, place, as_stored(0, place.dtype)).astype(np.intp)
     place = np.minimum(place, number - 1)
-    place = np.maximum(place - (x < edges[place]), 0)
-    place = place + np.logical_and(x >= edges[place + 1], place != number - 1)
+    # As edges rise, at most one of the two holds.
+    above = np.logical_and(x >= edges[place + 1], place != number - 1)
+    place = np.maximum(place - (x < edges[place]), 0) + above
     if weights is None:
         return _counts(place, inside, number, np.intp)
     values = emit(where, inside, weights, as_stored(0, weights.dtype))
