@@ -23,7 +23,6 @@ from lanewise.api.mapping import as_array, is_array, refuse_generators
 from lanewise.api.parameters import Parameters
 from lanewise.api.plain import is_disabled
 from lanewise.api.postponable import as_it_stands, itself, plain_way, postponable
-from lanewise.api.remembered import MANY
 from lanewise.api.signature import Converted, Signature, symbolic
 from lanewise.api.spec import TensorSpec
 from lanewise.api.traces import MOST_RUNS, Traces
@@ -346,7 +345,7 @@ class Function:
                 made = self._made(arguments, exact, plain)
             if varied is not None and made.race is not None:
                 varied.note(perf_counter_ns() - start, made.race.estimated)
-                if varied.count == MANY and (found := postponable(self.__wrapped__, arguments)):
+                if varied.is_often and (found := postponable(self.__wrapped__, arguments)):
                     varied.plain = found.stay()
             return made
         except (TookTooLong, Exception) as error:
@@ -355,9 +354,8 @@ class Function:
                 refused = as_it_stands(self.__wrapped__, arguments, way, error)
             if refused is not None:
                 plain = refused
-                if varied is not None:  # whatever the numbers are, it is no better known
-                    varied.note(perf_counter_ns() - start, 0.0)
-                    varied.plain = refused if varied.count >= MANY else None
+                if varied is not None:
+                    varied.note_refused(perf_counter_ns() - start, refused)
             elif plain is None or (isinstance(error, Exception) and plain.is_last(known)):
                 raise
             else:

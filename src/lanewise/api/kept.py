@@ -27,7 +27,7 @@ from lanewise.ir.graph import Graph
 from lanewise.passes.survive import is_raising
 from lanewise.runtime.dispatch import executable_of, execute, is_observed, run
 from lanewise.runtime.owning import own
-from lanewise.runtime.race import Race, dtypes_of, duration_itself
+from lanewise.runtime.race import LAST, Race, dtypes_of, duration_itself
 from lanewise.runtime.tiers import Executable
 from lanewise.trace.limits import TookTooLong, limited
 from lanewise.trace.trace import ROOM, state
@@ -138,12 +138,15 @@ class Varied:
 
     def __init__(self) -> None:
         self.count, self.traced, self.each = 0, math.inf, 0.0
+        #: How often in a row the plain loop took longer than a trace, or was given up.
+        self._lost = 0
         self._dtypes: list[np.dtype] = []
 
     def is_plain(self, size: int) -> bool:
         """Whether the plain loop is faster than another trace, or may be."""
         enough = MANY if self.traced < LONG else 2
-        return self.count >= enough and self.each * size < self.traced
+        is_due = self.count >= enough and self._lost < LAST
+        return is_due and self.each * size < self.traced
 
     def looped(self, size: int, plain: Callable[[], Any], limit: float) -> Any:
         """Return what the plain loop gives, if that takes no longer than a number of nanoseconds.
@@ -153,11 +156,16 @@ class Varied:
         TookTooLong, NoBatchError
             If it does, and if no array holds what it gives.
         """
-        start, self.each = perf_counter_ns(), self.traced / size  # if it is given up
-        with limited(limit), plainly(True):
-            result = conformed(plain(), self._dtypes)
-        self.each = (perf_counter_ns() - start) / size
-        return result
+        start = perf_counter_ns()
+        try:
+            with limited(limit), plainly(True):
+                return conformed(plain(), self._dtypes)
+        finally:
+            took = perf_counter_ns() - start
+            if took < self.traced:
+                self.each, self._lost = took / size, 0
+            else:
+                self._lost += 1
 
     def note(self, start: int) -> None:
         """Note that a trace was begun at a time, and has run."""

@@ -338,6 +338,16 @@ class Varied:
         return plain if self._is_plain else None
 
     @property
+    def is_often(self) -> bool:
+        """Whether the last trace was the one after which it is looked for what is faster."""
+        return self.count == MANY
+
+    def note_refused(self, nanoseconds: int, plain: Postponed) -> None:
+        """Note that one was refused, and what runs the function: other numbers help rarely."""
+        self.note(nanoseconds, 0.0)
+        self.plain = plain if self.count >= MANY else None
+
+    @property
     def _is_plain(self) -> bool:
         assert self.plain is not None
         least = self.plain.least
