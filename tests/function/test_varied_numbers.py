@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import lanewise as lw
-from lanewise.api import mapping
+from lanewise.api import kept, mapping
+from lanewise.api.plain import loop, may_repeat
 
 XS = np.arange(12.0).reshape(3, 4)
 
@@ -21,6 +22,19 @@ def plain_is_open(monkeypatch):
         warnings.simplefilter("ignore", lw.PlainLoopWarning)
         warnings.simplefilter("ignore", lw.RetracingWarning)
         yield
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """Give a list with an item for each map that was traced."""
+    found, example = [], mapping._example
+
+    def counted(*args):
+        found.append(1)
+        return example(*args)
+
+    monkeypatch.setattr(mapping, "_example", counted)
+    return found
 
 
 def halved(x):
@@ -126,15 +140,7 @@ def test_refused_functions_are_not_traced_for_each_number():
 
 
 @pytest.mark.parametrize("place", ["argument", "closure", "default"])
-def test_maps_are_not_traced_for_each_number(place, monkeypatch):
-    traced, example = [], mapping._example
-
-    def counted(*args):
-        traced.append(1)
-        return example(*args)
-
-    monkeypatch.setattr(mapping, "_example", counted)
-
+def test_maps_are_not_traced_for_each_number(place, traced):
     def func(xs, by):
         total = 0.0
         for x in xs:
@@ -158,15 +164,8 @@ class Bus:
         self.voltage, self.angle = voltage, 0.0
 
 
-def test_maps_of_functions_that_may_reach_anything(monkeypatch):
+def test_maps_of_functions_that_may_reach_anything(traced):
     """Nobody can say whether an earlier trace is as good as a new one."""
-    traced, example = [], mapping._example
-
-    def counted(*args):
-        traced.append(1)
-        return example(*args)
-
-    monkeypatch.setattr(mapping, "_example", counted)
 
     def func(x, names=("voltage", "angle")):
         bus = Bus(x[0])
@@ -188,15 +187,33 @@ def test_maps_of_functions_that_may_reach_anything(monkeypatch):
     assert len(traced) < 25
 
 
-def test_refused_maps_are_not_traced_for_each_number(monkeypatch):
-    traced, example = [], mapping._example
-
-    def counted(*args):
-        traced.append(1)
-        return example(*args)
-
-    monkeypatch.setattr(mapping, "_example", counted)
+def test_refused_maps_are_not_traced_for_each_number(traced):
     for k in range(60):
         found = lw.vmap(rounded, in_dims=(0, None))(XS, 0.3 * k)
         np.testing.assert_array_equal(found, [rounded(xs, 0.3 * k) for xs in XS])
     assert len(traced) < 25
+
+
+def test_no_example_runs_twice_where_nobody_knows_what_that_does():
+    seen = Bus(0.0)
+
+    def func(x, shared):
+        for name in ("voltage",):
+            setattr(seen, name, getattr(seen, name) + 1.0)
+        shared[0] += x
+        return shared[0] * 2
+
+    varied = kept.Varied()
+    varied.traced = 1e12
+    xs, shared = np.arange(5.0), np.zeros(1 << 20)  # so large that it is lent
+
+    def plain():
+        return loop([xs, shared], (0, None), 5, lambda row: func(*row), one_axis, may_repeat())
+
+    found = varied.looped(5, plain, math.inf)
+    np.testing.assert_array_equal(found, 2 * xs)
+    assert seen.voltage == 5
+
+
+def one_axis(result, count):
+    return [0] * count
