@@ -45,6 +45,12 @@ def test_squares():
     assert scratch(nearest, x, means) < x.nbytes
 
 
+@pytest.mark.parametrize("shape", [(5_000,), (50, 100)])
+def test_places_that_are_computed(shape):
+    x, table = RNG.normal(size=shape), RNG.normal(size=64)
+    assert scratch(lambda x: table[np.abs(x * 20).astype(int) % 63 + 1], x) < x.nbytes
+
+
 def tables(x, table):
     """An example does little, and is not in a lane: bytes at places that are data."""
     return table[x]

@@ -1,4 +1,4 @@
-"""Reductions of one array are one loop: the order they are written in, and what they give."""
+"""What goes through one array is one loop: the order it is written in, and what it gives."""
 
 from __future__ import annotations
 
@@ -73,6 +73,21 @@ def test_few_are_together_and_few_elements_are_not():
     assert max(map(len, order(text.format(8)))) == 1
 
 
+UPDATES = """graph(%0: f64[40], %1: f64[40], %2: i64[40], %3: i64[40], %4: f64[40]) {{
+  %5 = scatter[axis=0, fn=add](%0, %1, %2)
+  %6 = multiply({read}, %4)
+  %7 = scatter[axis=0, fn=maximum](%4, %1, {places})
+  return %5, %6, %7
+}}"""
+
+
+def test_updates_at_the_same_places_are_together():
+    assert order(UPDATES.format(read="%1", places="%2")) == [[0], [1], [2]]  # %4 is read as it was
+    alone = UPDATES.replace("%6 = multiply({read}, %4)", "%6 = exp(%1)")
+    assert order(alone.format(places="%2")) == [[0, 2], [1]]
+    assert order(alone.format(places="%3")) == [[0], [1], [2]]
+
+
 def test_what_two_of_them_read_needs_no_memory():
     def func(x):
         y = np.exp(x) * 2
@@ -144,3 +159,64 @@ def test_any_length(x):
 
     found = lw.function(func, experimental_compile=True)(x)
     np.testing.assert_allclose(found, func(x), rtol=1e-9, atol=1e-6)
+
+
+#: Of two tables, values and places: what is written where.
+WRITES = {
+    "sums": lambda a, b, v, i: (np.add.at(a, i, v), np.add.at(b, i, v * v)),
+    "counts": lambda a, b, v, i: (np.add.at(a, i, 1.0), np.maximum.at(b, i, v)),
+    "set": lambda a, b, v, i: (a.__setitem__(i, v), b.__setitem__(i, v + 1)),
+    "set and added": lambda a, b, v, i: (a.__setitem__(i, 2.0), np.subtract.at(b, i, v)),
+    "each other": lambda a, b, v, i: (np.add.at(a, i, b[i]), np.add.at(b, i, a[i])),
+    "own": lambda a, b, v, i: (np.add.at(a, i, a[i] * v), np.add.at(b, i, b[i] - v)),
+    "one after the other": lambda a, b, v, i: (np.add.at(a, i, v), np.multiply.at(a, i, 2.0)),
+    "reversed": lambda a, b, v, i: (np.add.at(a, i, v[::-1]), np.add.at(b, i[::-1], v)),
+    "negative": lambda a, b, v, i: (np.add.at(a, i - 5, v), np.add.at(b, i - 5, v)),
+    "out of range": lambda a, b, v, i: (np.add.at(a, i + 4, v), np.add.at(b, i + 4, v)),
+}
+
+
+def written(name, a, b, v, i):
+    """Write to both tables; they may have been one array's copies."""
+    WRITES[name](a, b, v, i)
+    return a, b
+
+
+def copied(name, a, v, i):
+    """Write to two copies of one table."""
+    b, c = a.copy(), a.copy()
+    WRITES[name](b, c, v, i)
+    return a, b, c
+
+
+@pytest.mark.parametrize("size", [0, 16, 1_000])
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_at_the_same_places(name, size):
+    tables, values = RNG.normal(size=(2, 3, 200)), RNG.normal(size=(3, size))
+    places = RNG.integers(0, 196, (3, size))
+    places[:, : size // 2] %= 7  # they repeat, and are in range but for one
+    if name == "out of range" and size:
+        places[2, -1] = 199
+
+    def outcome(func, *args):
+        try:
+            return func(name, *args)
+        except IndexError as error:
+            return type(error), str(error).splitlines()[0]
+
+    for func, own in ((written, tables), (copied, tables[:1])):
+        compiled = lw.function(func, experimental_compile=True)
+        rows = [
+            [outcome(f, *[t[k].copy() for t in own], values[k], places[k]) for k in range(3)]
+            for f in (compiled, func)
+        ]
+        for found, expected in zip(*rows, strict=True):
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+        if name != "out of range":
+            mapped = lw.vmap(func, in_dims=(None, *[0] * (len(own) + 2)))
+            found = lw.function(mapped, experimental_compile=True)(
+                name, *[t.copy() for t in own], values, places
+            )
+            for one, column in zip(found, zip(*rows[1], strict=True), strict=True):
+                np.testing.assert_array_equal(one, np.stack(column))

@@ -101,13 +101,15 @@ def _read(ops: Sequence[Operation]) -> Iterable[Value]:
     return ops[0].operands if len(ops) == 1 else {v: None for op in ops for v in op.operands}
 
 
-def _together(k: Any, ops: Sequence[Operation], xs: Sequence[Array]) -> Sequence[Array]:
-    """Write several reductions of one loop; return their results."""
+def _together(k: Any, ops: Sequence[Operation], operands: Sequence[Array]) -> Sequence[Array]:
+    """Write several operations of one kind as one loop; return their results."""
     for op in ops:
         if k.e.counted:
             check_sizes(k, op)
-    types = [op.results[0].type for op in ops]
-    return k.reduced_together(types, xs, [op.params for op in ops])
+    each = len(ops[0].operands)
+    xs = [operands[first : first + each] for first in range(0, len(operands), each)]
+    types = [[value.type for value in op.results] for op in ops]
+    return ops[0].primitive.together(k, types, xs, [op.params for op in ops])
 
 
 def operation(

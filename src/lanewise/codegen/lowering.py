@@ -212,10 +212,10 @@ class Lowering(Loops):
         is_repeated = any([a == 1 != b for a, b in pairs])
         return self.ready(x) if is_repeated and all([a in (1, b) for a, b in pairs]) else x
 
-    def read_once(self, x: Array, shape: Shape, written: Array) -> Array:
-        """Return an array whose elements are each read once, while another is written to."""
+    def read_once(self, x: Array, shape: Shape, written: Sequence[Array]) -> Array:
+        """Return an array whose elements are each read once, while others are written to."""
         is_cheap = isinstance(x, Lazy) and x.work <= CHEAP and not self.is_small(x.shape)
-        is_apart = not x.buffers & written.buffers
+        is_apart = not any([x.buffers & other.buffers for other in written])
         return x if is_cheap and is_apart and tuple(x.shape) == tuple(shape) else self.ready(x)
 
     def items(self, x: Array) -> list[Number]:

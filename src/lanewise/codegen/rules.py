@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,11 +26,21 @@ from lanewise.ops.paths import step_shape
 COMPARED = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Values that are written to an array, or combined with its elements by a ufunc."""
+
+    x: Array
+    values: Array
+    fn: np.ufunc | None = None
+
+
 class Rules(Reductions):
     """What operations are written with, beside numbers and loops."""
 
     choose = staticmethod(numbers.choose)
     parts = staticmethod(numbers.vecs)
+    write_of = Write
     joined = staticmethod(Complex)
     plus = staticmethod(plus)
     times = staticmethod(times)
@@ -251,46 +262,79 @@ class Rules(Reductions):
         place: Callable[[Sequence[Index]], Sequence[Index]],
         *,
         is_known: bool = False,
-        fn: np.ufunc | None = None,
-        of: Sequence[Array] = (),
         within: Ends = NOWHERE,
         is_written: Callable[[Sequence[Index]], Vec] | None = None,
     ) -> Array:
-        """Return `x` with values written, or combined by a ufunc, at places.
+        """Return `x` with values written at places; see `updated_together`."""
+        write = Write(x, values)
+        (result,) = self.updated_together(
+            [write], place, is_known=is_known, within=within, is_written=is_written
+        )
+        return result
 
-        ``place(i)`` is where the value at index `i` goes, and `is_known` whether all are numbers.
-        Only those `within` ends are written, for which ``is_written(i)`` holds.
+    def updated_together(
+        self,
+        writes: Sequence[Write],
+        place: Callable[[Sequence[Index]], Sequence[Index]],
+        *,
+        is_known: bool = False,
+        of: Sequence[Array] = (),
+        within: Ends = NOWHERE,
+        is_written: Callable[[Sequence[Index]], Vec] | None = None,
+    ) -> Sequence[Array]:
+        """Return arrays of one shape, each with values of one shape written at the same places.
+
+        ``place(i)`` is where the values at index `i` go, which is found `of` arrays, and `is_known`
+        whether all are numbers. Only those `within` ends are written, for which ``is_written(i)``
+        holds.
         """
-        shape, is_whole = values.shape, not within and is_written is None
-        is_known &= not is_unknown(shape)
-        is_compared = is_known or is_few((*x.shape, *shape), COMPARED)
-        if is_whole and is_compared and self.is_small(x.shape):
-            items, strides = list(self.items(x)), row_major(x.shape)
-            for i, value in zip(np.ndindex(*shape), self.items(values), strict=True):
-                where = linear(place(i), strides)
-                self._set(items, self.index(where) if isinstance(where, Dim) else where, value, fn)
-            return self.elements(x.dtype, x.shape, items)
+        targets, size, shape = [w.x for w in writes], writes[0].x.shape, writes[0].values.shape
+        is_compared = is_few((*size, *shape), COMPARED) or (is_known and not is_unknown(shape))
+        if is_compared and self.is_small(size) and not within and is_written is None:
+            return [self._chosen(write, place) for write in writes]
         if is_empty(shape):
-            return x
-        if isinstance(x, Stored) and x.buffer in values.buffers:  # it is read while it is written
-            values = self.materialized(values, within=within)
-        result = self.owned(x, values, *of)
+            return targets
+        buffers = {x.buffer for x in targets if isinstance(x, Stored)}
+        values = [
+            # What is written to is not read meanwhile.
+            self.materialized(w.values, within=within) if buffers & w.values.buffers else w.values
+            for w in writes
+        ]
+        results = [
+            self.owned(x, *values, *of, *targets[number:])
+            for number, x in enumerate(targets, start=1)
+        ]
 
         def body(*i: Index) -> None:
-            where = linear(place(i), result.strides)
-            value = values.at(*i)
-            if fn is not None:
-                value = self._combined(fn, result.load(where, self.mask), value, x.dtype)
-            if is_written is not None:
-                value = numbers.choose(is_written(i), value, result.load(where, self.mask))
-            self.write(result, where, value)
+            where = linear(place(i), results[0].strides)
+            for write, own, result in zip(writes, values, results, strict=True):
+                value = own.at(*i)
+                if write.fn is not None:
+                    old = result.load(where, self.mask)
+                    value = self._combined(write.fn, old, value, write.x.dtype)
+                if is_written is not None:
+                    value = numbers.choose(is_written(i), value, result.load(where, self.mask))
+                self.write(result, where, value)
 
-        if fn is None or self.in_lanes:
+        if self.in_lanes or all([write.fn is None for write in writes]):
             self.each(shape, body, within=within)
         else:  # places may repeat: one after the other
             for index in self.indices(shape):
                 body(*index)
-        return result
+        return results
+
+    def _chosen(
+        self, write: Write, place: Callable[[Sequence[Index]], Sequence[Index]]
+    ) -> Elements:
+        """Return a small array with values written where an element's place is theirs."""
+        x, values = write.x, write.values
+        items, strides = list(self.items(x)), row_major(x.shape)
+        for i, value in zip(np.ndindex(*values.shape), self.items(values), strict=True):
+            where = linear(place(i), strides)
+            self._set(
+                items, self.index(where) if isinstance(where, Dim) else where, value, write.fn
+            )
+        return self.elements(x.dtype, x.shape, items)
 
     def between(self, x: Array, axis: int, low: Number, high: Number, fill: Number) -> Array:
         """Return an array that is `fill` but from `low` to before `high` along an axis."""

@@ -1,21 +1,18 @@
-"""Which reductions of a region are written as one loop: those of one array, or made of one.
+"""Which operations of a region are written as one loop: those of one array, or made of one.
 
-The minimum and the maximum of x, or the sums of x and of its squares, then read x once. No two of
-them may need each other, so they are of one level: that of the reductions that lead to them.
+The minimum and the maximum of x, or the sums of x and of its squares, then read x once; counts and
+sums at the same places find each place once. No two of them may need each other, so they are of one
+level: that of those that lead to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
-import numpy as np
+from collections.abc import Hashable, Mapping, Sequence
 
 from lanewise.ir.graph import Graph, Operation, Value
-from lanewise.ops.facts import is_elementwise, usual
-from lanewise.ops.reduction import reduce
-from lanewise.ops.ufuncs import row_of
+from lanewise.ops.facts import is_elementwise, is_update, usual
 
-#: So many reductions in one loop at most: each has vectors of its own in registers.
+#: So many in one loop at most: each reduction has vectors of its own in registers.
 MOST_TOGETHER = 4
 #: Of fewer elements, which may all be written out, a loop gains nothing.
 FEWEST_ELEMENTS = 16
@@ -57,12 +54,16 @@ def _groups(graph: Graph) -> dict[Operation, Sequence[Operation]]:
     levels: dict[Value, int] = {}
     sources: dict[Value, frozenset[Value]] = {}
     open_: dict[Hashable, list[tuple[set[Value], list[Operation]]]] = {}
+    readers: dict[Value, list[Operation]] = {}
+    for op in graph.operations:
+        for value in op.operands:
+            readers.setdefault(value, []).append(op)
     for op in graph.operations:
         level = max([levels.get(value, 0) for value in op.operands], default=0)
-        if _may_join(op):
-            (x,) = op.operands
-            own = sources.get(x, frozenset((x,)))
-            known = open_.setdefault((level, x.type.shape, op.params["axes"]), [])
+        space = _space(op)
+        if space is not None and not (is_update(op) and _is_read(op, graph, readers)):
+            own = frozenset[Value]().union(*[sources.get(x, (x,)) for x in op.operands])
+            known = open_.setdefault((level, op.primitive, space), [])
             for shared, members in known:
                 if len(members) < MOST_TOGETHER and not own.isdisjoint(shared):
                     shared |= own
@@ -78,13 +79,19 @@ def _groups(graph: Graph) -> dict[Operation, Sequence[Operation]]:
     return {op: members for members in groups for op in members}
 
 
-def _may_join(op: Operation) -> bool:
-    """Whether an operation reduces many elements, in any order."""
-    if op.primitive is not reduce or not row_of(op.params["fn"]).is_associative:
-        return False
-    shape, axes = op.operands[0].type.shape, op.params["axes"]
-    is_rounded = np.float16 in (op.operands[0].type.dtype, op.results[0].type.dtype)
-    return not is_rounded and usual([shape[axis] for axis in axes]) >= FEWEST_ELEMENTS
+def _space(op: Operation) -> Hashable | None:
+    """Return what the loops of some must have in common to be one; None if an operation has none.
+
+    It goes through many elements, in any order.
+    """
+    found = op.primitive.space(op) if op.primitive.space is not None else None
+    return found if found is not None and usual(found[0]) >= FEWEST_ELEMENTS else None
+
+
+def _is_read(op: Operation, graph: Graph, readers: Mapping[Value, Sequence[Operation]]) -> bool:
+    """Whether others read what an operation would change: earlier than they do, that is a copy."""
+    x = op.operands[0]
+    return x in graph.outputs or any([not is_update(o) or x in o.operands[1:] for o in readers[x]])
 
 
 def _sources(op: Operation, known: dict[Value, frozenset[Value]]) -> frozenset[Value]:

@@ -10,7 +10,7 @@ Some facts depend on the parameters or types of an operation: these may be funct
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.ir.dims import Dim, DimLike, most_of, symbols
+from lanewise.ir.dims import Dim, DimLike, Shape, most_of, symbols
 from lanewise.ir.evaluation import evaluate
 from lanewise.ir.graph import Operation, Value
 from lanewise.ir.types import ArrayType
@@ -113,6 +113,9 @@ class Facts:
         Where a kernel has its results.
     any_size
         Whether its `lanes` rule works where sizes are symbols.
+    space
+        The sizes that its loop goes through, and what else several must have in common for one loop
+        to be theirs (rule `together`); None if it has one of its own.
     along_rows
         Whether it may run well in a kernel with the elements of an array in the lanes.
     numpy_ns
@@ -169,6 +172,7 @@ class Facts:
     shares: bool = False
     held: Held = Held.MEMORY
     any_size: bool = False
+    space: Callable[[Operation], tuple[Shape, Hashable] | None] | None = None
     along_rows: bool = False
     numpy_ns: float = 1.0
     instructions: float | Rule = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -100,21 +101,22 @@ class gather:
         return _move_axis(result, 1, at, 1 + axis)
 
     def lanes(k, types, x, *indices, axis):
-        x = k.addressable(x)
-        indices = [k.ready(index) for index in indices]
-        rank = len(types[0].shape) - x.ndim + len(indices)
+        x, shape = k.addressable(x), types[0].shape
+        rank = len(shape) - x.ndim + len(indices)
+        is_each = rank == len(shape)  # of an element each: none is needed again
+        indices = [k.found_once(i, shape) if is_each else k.ready(i) for i in indices]
         parts = [aligned(index, rank) for index in indices]
         sizes = x.shape[axis : axis + len(indices)]
         if not rank:  # a view, as of one place it is known at once
             places = [k.place(p(), size) for p, size in zip(parts, sizes, strict=True)]
-            return k.view(x, types[0].shape, lambda *i: [*i[:axis], *places, *i[axis:]])
+            return k.view(x, shape, lambda *i: [*i[:axis], *places, *i[axis:]])
 
         def at(*i):
             own = i[axis : axis + rank]
             found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
             return x.at(*i[:axis], *found, *i[axis + rank :])
 
-        return k.lazy(x.dtype, types[0].shape, at, (x, *indices), fails=True)
+        return k.lazy(x.dtype, shape, at, (x, *indices), fails=True)
 
     jvp = linear(0)
 
@@ -166,6 +168,23 @@ def scatter_into(
         fn.at(result, _key(axis, indices), values)
 
 
+def _written(k: Any, axis: int, indices: Sequence[Any], writes: Sequence[tuple[Any, ...]]) -> Any:
+    """Write arrays' values at the same indices in a kernel; return the arrays."""
+    targets = [target for target, *_ in writes]
+    x, values, _ = writes[0]
+    indices = [k.read_once(index, values.shape, targets) for index in indices]
+    rank = values.ndim - x.ndim + len(indices)
+    parts = [aligned(index, rank) for index in indices]
+    sizes = x.shape[axis : axis + len(indices)]
+
+    def place(i: Sequence[Any]) -> list[Any]:
+        own = i[axis : axis + rank]
+        found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
+        return [*i[:axis], *found, *i[axis + rank :]]
+
+    return k.updated_together([k.write_of(*write) for write in writes], place, of=indices)
+
+
 @op
 class scatter:
     """A copy of x with `values` written (``fn`` None) or combined by a ufunc at the indices.
@@ -177,6 +196,10 @@ class scatter:
     kind, takes, into, reads_at_data = Kind.UPDATE, gather, scatter_into, (0,)
     indices = 2
     any_size = True
+
+    def space(op):
+        x, values, *indices = op.operands
+        return values.type.shape, (x.type.shape, *indices, op.params["axis"])
 
     def type(x, values, *indices, axis: int, fn: np.ufunc | None):
         shape = _gathered_shape(x, indices, axis)
@@ -203,17 +226,11 @@ class scatter:
         return _move_axis(result, 1, len(indices), 1 + axis)
 
     def lanes(k, types, x, values, *indices, axis, fn):
-        indices = [k.read_once(index, values.shape, x) for index in indices]
-        rank = values.ndim - x.ndim + len(indices)
-        parts = [aligned(index, rank) for index in indices]
-        sizes = x.shape[axis : axis + len(indices)]
+        return _written(k, axis, indices, [(x, values, fn)])[0]
 
-        def place(i):
-            own = i[axis : axis + rank]
-            found = [k.place(p(*own), size) for p, size in zip(parts, sizes, strict=True)]
-            return [*i[:axis], *found, *i[axis + rank :]]
-
-        return k.updated(x, values, place, fn=fn, of=indices)
+    def together(k, types, xs, params):
+        writes = [(*x[:2], given["fn"]) for x, given in zip(xs, params, strict=True)]
+        return _written(k, params[0]["axis"], xs[0][2:], writes)
 
     def jvp(d, tangents, y, x, values, *indices, axis, fn):
         t, u = (

@@ -40,6 +40,13 @@ class reduce:
     def allocates(op):
         return bool(op.params["axes"])
 
+    def space(op):
+        (x,), (y,), axes = op.operands, op.results, op.params["axes"]
+        is_rounded = np.float16 in (x.type.dtype, y.type.dtype)
+        if is_rounded or not row_of(op.params["fn"]).is_associative:
+            return None
+        return tuple([x.type.shape[axis] for axis in axes]), (x.type.shape, axes)
+
     def type(x, *, fn: np.ufunc, axes: tuple[int, ...], dtype: np.dtype | None = None):
         if fn.identity is None and any(x.shape[axis] == 0 for axis in axes):
             raise ValueError(
@@ -56,6 +63,9 @@ class reduce:
 
     def lanes(k, types, x, *, fn, axes, dtype):
         return k.reduced(types[0], x, fn, axes)
+
+    def together(k, types, xs, params):
+        return k.reduced_together([type_ for (type_,) in types], [x for (x,) in xs], params)
 
     def jvp(d, tangents, y, x, *, fn, axes, dtype):
         if fn is np.add:

@@ -10,6 +10,7 @@ A primitive is written as a class whose functions are its rules::
         def numpy(x, *, axis): ...           # the reference meaning
         batch = along_axis                   # how it is mapped; or absent("reason")
         def lanes(k, types, x, *, axis): ... # how a kernel computes it; if it has a native form
+        def together(k, types, xs, params): ...  # how one loop computes several (`space`)
         jvp = linear(0)                      # how its results follow small changes of operands
         def transposed(d, ct, x, *, axis): ...  # where it is linear: how it sends cotangents back
         def raises(x, *, axis): ...          # what must hold of tensors, and what it raises if not
@@ -41,7 +42,7 @@ from lanewise.ops.facts import Facts, completed
 REQUIRED_RULES = ("type", "numpy", "batch", "samples")
 #: Rules that a primitive may state: what has no native form is computed by NumPy, and where there
 #: is no rule for derivatives none can be taken.
-OPTIONAL_RULES = ("lanes", "jvp", "transposed", "raises")
+OPTIONAL_RULES = ("lanes", "together", "jvp", "transposed", "raises")
 #: What an operation that states no rule for derivatives says: right if its results are no floats.
 NO_DERIVATIVE = "it has no derivative"
 #: What a primitive may say of itself beside them.
@@ -87,7 +88,8 @@ class Primitive(Facts):
     """What operations of one name are, with their rules and facts. A call of it records one."""
 
     __slots__ = ("_defaults", "_names", "_recent", "_signatures", "batch", "doc", "jvp", "lanes",
-                 "name", "numpy", "raises", "samples", "transposed", "type", "ufunc")  # fmt: skip
+                 "name", "numpy", "raises", "samples", "together", "transposed", "type",
+                 "ufunc")  # fmt: skip
 
     def __init__(
         self,
@@ -99,6 +101,7 @@ class Primitive(Facts):
         samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | Absent,
         doc: str,
         lanes: Callable[..., Any] | Absent = Absent("it is left to NumPy"),
+        together: Callable[..., Any] | Absent = Absent("each has a loop of its own"),
         jvp: Callable[..., Any] | Absent = Absent(NO_DERIVATIVE),
         transposed: Callable[..., Any] | Absent = Absent("it is not linear"),
         raises: Callable[..., Any] | str | None = None,
@@ -113,6 +116,9 @@ class Primitive(Facts):
         self.samples = samples
         #: Writes it into a kernel: of the lowering, the types of the results, and the operands.
         self.lanes = lanes
+        #: Writes several whose `space` is the same into one loop: of the lowering, for each the
+        #: types of its results, its operands and its parameters.
+        self.together = together
         #: The rules of derivatives: see `lanewise.ops.derivatives`.
         self.jvp = jvp
         self.transposed = transposed
