@@ -50,6 +50,7 @@ def test_the_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
     assert metadata["Version"] == lw.__version__
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Author"] == "The Lanewise authors"
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert "# Lanewise" in metadata.get_payload()
     required = [r for r in metadata.get_all("Requires-Dist", []) if "extra ==" not in r]
