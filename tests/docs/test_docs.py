@@ -16,7 +16,8 @@ from lanewise.runtime import dispatch
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+OUTER = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*OUTER, *sorted(DOCS.rglob("*.md"))]
 NAMES = ["/".join(page.relative_to(ROOT).parts[-2:]) for page in PAGES]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
