@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from email import message_from_bytes
 from email.message import Message
@@ -62,11 +64,43 @@ def test_the_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 
+def test_the_bill_of_materials_is_of_this_project(wheel: zipfile.ZipFile) -> None:
+    (name,) = (name for name in wheel.namelist() if ".dist-info/sboms/" in name)
+    assert name == f"lanewise-{lw.__version__}.dist-info/sboms/lanewise.cdx.json"
+    found = json.loads(wheel.read(name))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (found["bomFormat"], found["specVersion"]) == ("CycloneDX", "1.7")
+    own = found["metadata"]["component"]
+    assert (own["name"], own["version"]) == (project["name"], project["version"])
+    assert own["purl"] == f"pkg:pypi/{project['name']}@{project['version']}"
+    assert own["licenses"] == [{"license": {"id": project["license"]}}]
+    assert own["authors"] == project["authors"]
+    external = [part for part in found["components"] if part.get("isExternal")]
+    ranges = [part["name"] + part["versionRange"].removeprefix("vers:pypi/") for part in external]
+    assert sorted(ranges) == sorted(project["dependencies"])
+    references = [part["bom-ref"] for part in found["components"]]
+    assert found["dependencies"][0] == {"ref": own["bom-ref"], "dependsOn": references}
+
+
+def test_the_bill_of_materials_says_where_others_work_is(wheel: zipfile.ZipFile) -> None:
+    (name,) = (name for name in wheel.namelist() if ".dist-info/sboms/" in name)
+    components = json.loads(wheel.read(name))["components"]
+    copied = [part for part in components if not part.get("isExternal")]
+    for part in copied:
+        places = {place["location"] for place in part["evidence"]["occurrences"]}
+        sources = [name for name in wheel.namelist() if name.endswith((".py", ".c", ".h"))]
+        said = {name for name in sources if part["name"] in wheel.read(name).decode("utf-8")}
+        assert places == said, part["name"]
+        assert part["licenses"] and part["copyright"]
+    assert [part["name"] for part in copied] == ["fdlibm"]
+
+
 def test_the_source_distribution_has_what_tests_and_builds_need(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("pyproject.toml", "Makefile", "README.md", "LICENSE", "tests/conftest.py"):
+    wanted = "pyproject.toml hatch_build.py Makefile README.md SECURITY.md LICENSE CITATION.cff"
+    for name in (*wanted.split(), "tests/conftest.py"):
         assert name in names
     assert not [n for n in names if n.startswith((".ci/", ".venv/", "examples/out/", "build/"))]
 
