@@ -12,12 +12,23 @@ import yaml
 import lanewise as lw
 
 ROOT = Path(__file__).parents[2]
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT: dict[str, Any] = PYPROJECT["project"]
 
 
 @pytest.fixture
 def citation() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+@pytest.fixture
+def recipe() -> dict[str, Any]:
+    """Conda's recipe, with the values of its context filled in."""
+    text = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
+    for name, value in yaml.safe_load(text)["context"].items():
+        text = text.replace(f"${{{{ {name} }}}}", str(value))
+    assert "${{" not in text
+    return yaml.safe_load(text)
 
 
 def test_the_citation_is_of_this_project(citation: dict[str, Any]) -> None:
@@ -39,3 +50,33 @@ def test_the_citation_has_what_its_format_asks_for_and_knows(citation: dict[str,
     # An entity has a name and nothing that a person has.
     assert all(author.keys() == {"name"} for author in citation["authors"])
     assert all(isinstance(citation[name], str) for name in ("version", "message", "license"))
+
+
+def test_the_recipe_of_conda_is_of_this_project(recipe: dict[str, Any]) -> None:
+    assert recipe["package"] == {"name": PROJECT["name"], "version": PROJECT["version"]}
+    about = recipe["about"]
+    assert (about["summary"], about["license"]) == (PROJECT["description"], PROJECT["license"])
+    assert [about["license_file"]] == PROJECT["license-files"]
+    commands = [f"{name} = {place}" for name, place in PROJECT["scripts"].items()]
+    assert recipe["build"]["python"]["entry_points"] == commands
+    assert recipe["build"]["noarch"] == "python", "the wheel is for any platform"
+
+
+def test_the_recipe_of_conda_needs_what_pyproject_needs(recipe: dict[str, Any]) -> None:
+    """The names are the same in both worlds."""
+    python = f"python{PROJECT['requires-python']}"
+    run = [requirement.replace(" ", "") for requirement in recipe["requirements"]["run"]]
+    assert run == [python, *PROJECT["dependencies"]]
+    oldest, *others = recipe["requirements"]["host"]
+    assert f"{oldest.replace(' ', '>=')}" == f"{python}.*"
+    build = [requirement.replace(" ", "") for requirement in others]
+    assert build == ["pip", *PYPROJECT["build-system"]["requires"]]
+
+
+def test_the_recipe_of_conda_tries_what_it_builds(recipe: dict[str, Any]) -> None:
+    imports, script = recipe["tests"]
+    assert {"lanewise", "lanewise.cli"} == set(imports["python"]["imports"])
+    assert imports["python"]["pip_check"]
+    for file in script["files"]["source"]:
+        assert (ROOT / file).exists()
+        assert any(file in line for line in script["script"])
