@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def test_the_recipe_of_conda_needs_what_pyproject_needs(recipe: dict[str, Any]) 
     run = [requirement.replace(" ", "") for requirement in recipe["requirements"]["run"]]
     assert run == [python, *PROJECT["dependencies"]]
     oldest, *others = recipe["requirements"]["host"]
-    assert f"{oldest.replace(' ', '>=')}" == f"{python}.*"
+    assert oldest.replace(" ", ">=") == f"{python}.*"
     build = [requirement.replace(" ", "") for requirement in others]
     assert build == ["pip", *PYPROJECT["build-system"]["requires"]]
 
@@ -80,3 +81,20 @@ def test_the_recipe_of_conda_tries_what_it_builds(recipe: dict[str, Any]) -> Non
     for file in script["files"]["source"]:
         assert (ROOT / file).exists()
         assert any(file in line for line in script["script"])
+
+
+def test_what_runs_before_a_commit_is_what_ci_runs() -> None:
+    (recipe,) = re.findall(
+        r"^lint: .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
+    wanted = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    assert local["repo"] == "local", "nothing is downloaded"
+    assert [hook["entry"] for hook in local["hooks"]] == wanted
+    for hook in local["hooks"]:
+        assert (hook["language"], hook["pass_filenames"]) == ("system", False)
+        assert all(re.search(hook["files"], name) for name in ("src/a.py", "pyproject.toml"))
+    ci = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert " check " in ci and re.search(
+        r"^check:.*\blint\b", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE
+    )
