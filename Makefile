@@ -6,7 +6,7 @@ TESTS :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs sanitize format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random clean
+.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs sanitize format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random bench-gate clean
 
 # Where the environment says so, each process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -89,6 +89,10 @@ bench-control-flow: $(VENV)/.test
 
 bench-random: $(VENV)/.peers
 	$(BIN)/python -m benchmarks.randomness
+
+# Measures nothing: is the newest run in benchmarks/history.jsonl worse than earlier ones?
+bench-gate:
+	$(PYTHON) -m benchmarks.history
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix

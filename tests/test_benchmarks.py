@@ -230,6 +230,12 @@ def test_ratios_and_means_are_of_the_lowest_times() -> None:
     first, second = rows()
     assert report.ratio(first, PEERS) == 8.0
     assert report.ratio(second, ["numba"]) is None
+    assert report.ratios([first, second]) == {
+        "square": {"numba": 8.0, "jax": 20.0},
+        "square (recorded)": {},  # which was not measured
+        "cube": {"jax": 2.0},
+        "cube (recorded)": {},
+    }
     assert report.geometric_mean([first, second], tuple(PEERS)) == (pytest.approx(4.0), 2)
     assert report.geometric_mean([first, second], ("numba",)) == (pytest.approx(8.0), 1)
     setting = results.Setting("a machine", "versions", ("numba", "jax"))

@@ -19,7 +19,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("only", nargs="*", metavar="NAME", help="only these programs")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each (default 9)")
     parser.add_argument("--scale", type=float, default=1.0, help="of linear sizes (default 1)")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/benchmarks.md, and add to history.jsonl"
+    )
     options = parser.parse_args()
     if options.write and (options.only or options.scale != 1):
         parser.error("--write takes all programs at their full sizes")
@@ -31,8 +33,9 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     options = parse()
     os.environ["LANEWISE_CACHE"] = "0"  # what is kept on disk would make first calls look quick
+    from benchmarks import history
     from benchmarks.programs import programs
-    from benchmarks.programs.run import measure, report
+    from benchmarks.programs.run import measure, ratios, report
     from benchmarks.suite.measure import Plan, warm_up
     from benchmarks.suite.peers import PEERS
     from benchmarks.suite.report import machine, milliseconds, versions, write_section
@@ -51,11 +54,13 @@ def main() -> None:
         rows.append(measure(program, plan, options.scale))
         found = (f"{name} {milliseconds(t.lowest)}" for name, t in rows[-1].timings.items())
         print(f"{program.name}: {', '.join(found)}", flush=True)
-    text = f"{machine()}. {versions(peers)}. Milliseconds, the fastest of several turns.\n\n"
+    here, those = machine(), versions(peers)
+    text = f"{here}. {those}. Milliseconds, the fastest of several turns.\n\n"
     text += report(rows)
     print(f"\n{text}")
     if options.write:
         write_section(DOCS / "benchmarks.md", text, BEGIN, END)
+        history.add("programs", here, those, ratios(rows))
 
 
 if __name__ == "__main__":

@@ -190,6 +190,18 @@ def geometric_mean(ratios: Iterable[float | None]) -> tuple[float, int]:
     return math.exp(sum(map(math.log, known)) / len(known)) if known else math.nan, len(known)
 
 
+def ratios(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
+    """Return how many times as long as Lanewise the others took, by program."""
+    return {
+        row.program.name: {
+            title: found
+            for title, name in ((NUMPY, NUMPY), ("Numba", row.numba))
+            if (found := row.ratio(name)) is not None
+        }
+        for row in rows
+    }
+
+
 def report(rows: Sequence[Row]) -> str:
     """Return the tables and notes in Markdown."""
     lines = []

@@ -32,7 +32,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-memory", action="store_true", help="leave out the steady memory")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
     parser.add_argument(
-        "--write", action="store_true", help="write docs/benchmarks.md, .svg and .json"
+        "--write",
+        action="store_true",
+        help="write docs/benchmarks.md, .svg and .json, and add to history.jsonl",
     )
     parser.add_argument(
         "--redraw", action="store_true", help="measure nothing: write .md and .svg from .json"
@@ -56,10 +58,11 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> None:
     # Imported now that the environment is set.
+    from benchmarks import history
     from benchmarks.suite.measure import LANEWISE, Plan, measure, warm_up
     from benchmarks.suite.memory import steady_memory
     from benchmarks.suite.peers import PEERS
-    from benchmarks.suite.report import milliseconds, report, setting
+    from benchmarks.suite.report import milliseconds, ratios, report, setting
     from benchmarks.suite.results import load, save
     from benchmarks.suite.workloads import workloads
 
@@ -105,6 +108,7 @@ def run(options: argparse.Namespace) -> None:
     if options.write:
         save(DOCS / "benchmarks.json", rows, here)
         write(rows, here)
+        history.add("suite", here.machine, here.versions, ratios(rows))
 
 
 def write(rows: Sequence[Row], setting: Setting) -> None:

@@ -58,6 +58,17 @@ def ratio(row: Row, systems: Iterable[str], own: str = LANEWISE) -> float | None
     return min(times) / row.timings[own].lowest
 
 
+def ratios(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
+    """Return the ratio of each peer, by workload; those of a map that is recorded, too."""
+    return {
+        row.workload.name + suffix: {
+            name: found for name in PEERS if (found := ratio(row, [name], own)) is not None
+        }
+        for row in rows
+        for own, suffix in ((LANEWISE, ""), (RECORDED, " (recorded)"))
+    }
+
+
 def geometric_mean(
     rows: Iterable[Row], systems: Sequence[str], own: str = LANEWISE
 ) -> tuple[float, int]:

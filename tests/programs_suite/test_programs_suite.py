@@ -7,7 +7,7 @@ import pytest
 
 import lanewise as lw
 from benchmarks.programs import Program, leaves, programs
-from benchmarks.programs.run import LANEWISE, NUMPY, measure, report
+from benchmarks.programs.run import LANEWISE, NUMPY, measure, ratios, report
 from benchmarks.suite.measure import Plan
 
 PROGRAMS = {program.name: program for program in programs()}
@@ -56,4 +56,7 @@ def test_the_table_names_each_program_and_its_ratios():
     ratio = row.ratio(NUMPY)
     assert ratio is not None
     assert f"{ratio:.2f}" in text
+    kept = ratios([row])["trisolv"]
+    assert kept.pop("NumPy") == ratio
+    assert kept == ({} if row.numba is None else {"Numba": row.ratio(row.numba)})
     assert len(leaves(program.function(*program.inputs(program.small)))) == 1
