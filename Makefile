@@ -6,7 +6,7 @@ TESTS :=
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs sanitize format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random bench-gate clean
+.PHONY: demo quick test test-oldest test-newest test-debian test-aarch64 check lint docs sanitize format gallery package bench bench-programs bench-overhead bench-calls bench-writes bench-cliffs bench-estimates bench-control-flow bench-random bench-gate release clean
 
 # Where the environment says so, each process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -93,6 +93,11 @@ bench-random: $(VENV)/.peers
 # Measures nothing: is the newest run in benchmarks/history.jsonl worse than earlier ones?
 bench-gate:
 	$(PYTHON) -m benchmarks.history
+
+# Checks, builds, tries and tags; RELEASE=--dry-run does not tag. Pushing and uploading are left.
+RELEASE :=
+release: $(VENV)/.package
+	$(BIN)/python -m tools.release $(RELEASE)
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix

@@ -1,9 +1,10 @@
 """Builds Lanewise and tries it where nothing else is: `python tests/packaging/fresh.py FOLDER`.
 
-`make package` runs it. The source distribution is built first, the wheel from that; the wheel is
-installed in a fresh environment, measured, and tried by `smoke.py`. That takes up to a minute and
-a package index, so it is for before a release: what is tested at every change is what is in the
-wheel, and that it works with what is installed already (`test_packaging.py`).
+`make package` runs it, and so does a release (`tools/release.py`). The source distribution is built
+first, the wheel from that; the wheel is installed in a fresh environment, measured, and tried by
+`smoke.py`. That takes up to a minute and a package index, so it is for before a release: what is
+tested at every change is what is in the wheel, and that it works with what is installed already
+(`test_packaging.py`).
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ def size(folder: Path) -> float:
     return sum(p.stat().st_blocks * 512 for p in files) / 2**20
 
 
-def main(folder: Path) -> int:
-    """Return 0 if the wheel installs, works and is small enough."""
+def build(folder: Path, *options: str) -> Path:
+    """Build both distributions anew; return the folder that holds nothing else."""
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "build", "--outdir", folder / "dist", ROOT], check=True)
+    dist = folder / "dist"
+    subprocess.run([sys.executable, "-m", "build", *options, "--outdir", dist, ROOT], check=True)
+    return dist
+
+
+def try_out(folder: Path) -> int:
+    """Return 0 if the wheel that was built there installs, works and is small enough."""
     (wheel,) = (folder / "dist").glob("*.whl")
     venv.create(folder / "venv", with_pip=True)
     python = folder.resolve() / "venv/bin/python"
@@ -48,4 +55,5 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    build(Path(sys.argv[1]))
+    sys.exit(try_out(Path(sys.argv[1])))

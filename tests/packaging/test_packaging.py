@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import lanewise as lw
+from tools import release
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,11 +39,8 @@ def wheel(built: Path) -> zipfile.ZipFile:
 
 
 def test_the_wheel_is_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
-    inside = {name for name in wheel.namelist() if not name.split("/")[0].endswith(".dist-info")}
-    package = ROOT / "src" / "lanewise"
-    sources = {p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
-    assert inside == {p.relative_to(ROOT / "src").as_posix() for p in sources}
-    assert "lanewise/py.typed" in inside
+    assert [*release.wheel_faults(ROOT, wheel, lw.__version__)] == []
+    assert "lanewise/py.typed" in wheel.namelist()
 
 
 def test_the_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
