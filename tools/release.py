@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"Lanewise {version}")
     if not told("before building", before(ROOT, version)):
         return 1
+    if not addresses(ROOT):
+        print("note: pyproject.toml has no [project.urls]: nobody learns where to report a fault")
     folder = ROOT / "build" / "release"
     dist = fresh.build(folder, *(["--no-isolation"] if options.offline else []))
     if not told("what was built", built(ROOT, dist, version)):
@@ -116,6 +118,11 @@ def tree_faults(root: Path, version: str) -> Iterator[str]:
 def version_of(root: Path) -> str:
     """Return the version that `pyproject.toml` says."""
     return tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+
+def addresses(root: Path) -> dict[str, str]:
+    """Return the addresses that the package's page will show. There may be none that is public."""
+    return tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
 
 
 def version_faults(root: Path, version: str) -> Iterator[str]:

@@ -74,6 +74,7 @@ def test_a_dry_run_goes_through(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "before building: ok" in done.stdout and "what was built: ok" in done.stdout
+    assert ("no [project.urls]" in done.stdout) == (not release.addresses(copy))
     assert "is not tagged" in done.stdout and git(copy, "tag") == ""
     assert git(copy, "status", "--porcelain") == ""
     folder = copy / "build" / "release"
