@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.dry_run:
         print(f"dry run: v{version} is not tagged; {dist} has what would be released")
         return 0
-    subprocess.run(["git", "tag", "-a", f"v{version}", "-m", f"Lanewise {version}"], check=True)
+    git(ROOT, "tag", "-a", f"v{version}", "-m", f"Lanewise {version}")
     print(f"tagged v{version}. Now push it (git push origin v{version}), and upload {dist}")
     return 0
 

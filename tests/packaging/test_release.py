@@ -174,3 +174,36 @@ def test_leaving_something_out_is_for_dry_runs(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         release.main(["--offline"])
     assert "it is for --dry-run" in capsys.readouterr().err
+
+
+@no_git
+def test_only_what_was_tried_is_tagged(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults: dict[str, list[str]] = {"before": [], "built": []}
+    status = [1]
+
+    def build(folder: Path, *options: str) -> Path:
+        (folder / "dist").mkdir(parents=True, exist_ok=True)
+        (folder / "dist" / "a.whl").write_bytes(b"wheel")
+        return folder / "dist"
+
+    monkeypatch.setattr(release, "ROOT", tree)
+    monkeypatch.setattr(release, "before", lambda root, version: faults["before"])
+    monkeypatch.setattr(release, "built", lambda root, dist, version: faults["built"])
+    monkeypatch.setattr(release.fresh, "build", build)
+    monkeypatch.setattr(release.fresh, "try_out", lambda folder: status[0])
+    for name, value in (("NAME", "Tests"), ("EMAIL", "tests@example.invalid")):
+        monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
+    assert release.main([]) == 1, "the wheel did not work"
+    status[0] = 0
+    for where in faults:
+        faults[where] = ["something"]
+        assert release.main([]) == 1
+        assert ": something\n" in capsys.readouterr().out
+        faults[where] = []
+    assert release.main(["--dry-run"]) == 0
+    assert git(tree, "tag") == ""
+    assert release.main([]) == 0
+    assert git(tree, "tag").split() == [f"v{lw.__version__}"]
+    assert git(tree, "cat-file", "-t", f"v{lw.__version__}").strip() == "tag", "an annotated one"
