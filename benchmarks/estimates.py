@@ -173,7 +173,8 @@ def constants() -> dict[str, tuple[dict[Any, float], Any]]:
     """Return where the constants of what NumPy takes stand: a table for each, and its key there."""
     from lanewise.codegen import work
 
-    single = "CALL_NS VIEW_NS NUMBER_NS BYTE_NS MEMORY_BYTE_NS SHARED_BYTE_NS PRODUCT_NS".split()
+    single = "CALL_NS VIEW_NS NUMBER_NS BYTE_NS MEMORY_BYTE_NS SHARED_BYTE_NS PRODUCT_NS"
+    single = f"{single} ROW_NS MATRIX_NS".split()
     found: dict[str, tuple[dict[Any, float], Any]] = {name: (vars(work), name) for name in single}
     for name in ("CALL_NS_OF", "BYTE_NS_OF"):
         table = getattr(work, name)
@@ -218,7 +219,7 @@ def fit(rows: Sequence[Estimate]) -> dict[str, float]:
     def errors(logarithms: Any) -> Any:
         estimated = fixed + parts @ np.exp(logarithms)
         # What few programs tell of stays about what it is.
-        return np.concatenate([np.log(estimated + 1) - measured, 0.15 * (logarithms - start)])
+        return np.concatenate([np.log(estimated + 1) - measured, 0.5 * (logarithms - start)])
 
     found = least_squares(errors, start, loss="soft_l1", f_scale=0.2)
     return dict(zip(places, np.exp(found.x).tolist(), strict=True))

@@ -12,7 +12,7 @@ import pytest
 import lanewise as lw
 from codegen import test_operations as native
 from docs.test_docs import DOCS, OPTIONS, examples
-from lanewise.codegen.work import CALL_NS_OF, interpreting
+from lanewise.codegen.work import BYTE_NS_OF, CALL_NS_OF, interpreting
 from lanewise.inspect.estimates import flops
 from lanewise.inspect.explain import Explanation
 from lanewise.ir.text import parse_graph
@@ -140,7 +140,8 @@ def test_short_branches_of_it_are_straight_line_code(
 def test_it_is_priced(leaky_sum: Primitive) -> None:
     text = "graph(%0: f64[4,8]) { %1 = leaky_sum[decay=0.5](%0) return %1 }"
     graph = parse_graph(text, REGISTRY)
-    assert interpreting(graph, {}) == CALL_NS_OF[Kind.ALONG] + 4.0 * 32
+    moved = BYTE_NS_OF[Kind.ALONG] * 2 * 32 * 8
+    assert interpreting(graph, {}) == pytest.approx(CALL_NS_OF[Kind.ALONG] + moved + 4.0 * 32)
     assert flops(graph) == 2 * 32
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from lanewise.ir.graph import Graph, Operation, Value
 from lanewise.ir.types import ArrayType
 from lanewise.ops.control import BRANCHES, scan, while_
-from lanewise.ops.facts import Kind, ask, count, seen, usual_size
+from lanewise.ops.facts import Kind, ask, count, seen, usual, usual_size
 from lanewise.ops.regions import map_
 from lanewise.passes.specialize import has_own_sizes
 
@@ -16,34 +16,36 @@ from lanewise.passes.specialize import has_own_sizes
 
 #: Nanoseconds that the interpreter takes for a call of NumPy beside its elements: for operations of
 #: most kinds, and for others.
-CALL_NS = 1200.0
+CALL_NS = 2000.0
 CALL_NS_OF = {
-    Kind.ELEMENTWISE: 300.0,
-    Kind.UPDATE: 100.0,
-    Kind.LOOKUP: 250.0,
-    Kind.REDUCTION: 2000.0,
+    Kind.ELEMENTWISE: 420.0,
+    Kind.UPDATE: 75.0,
+    Kind.LOOKUP: 75.0,
+    Kind.REDUCTION: 1900.0,
     Kind.ALONG: 2000.0,
-    Kind.CONTRACTION: 4700.0,
+    Kind.CONTRACTION: 2600.0,
     Kind.LISTS: 15000.0,
 }
 #: ... for one that gives a view, and for an operator on numbers.
-VIEW_NS, NUMBER_NS = 350.0, 50.0
+VIEW_NS, NUMBER_NS = 450.0, 10.0
 #: Nanoseconds of a byte that is read or written in caches, by operations of most kinds and others.
-BYTE_NS = 0.2
+BYTE_NS = 0.045
 BYTE_NS_OF = {
-    Kind.ELEMENTWISE: 0.02,
-    Kind.UPDATE: 0.13,
-    Kind.LOOKUP: 0.03,
-    Kind.COPY: 0.03,
-    Kind.REDUCTION: 0.08,
+    Kind.ELEMENTWISE: 0.012,
+    Kind.UPDATE: 0.05,
+    Kind.LOOKUP: 0.022,
+    Kind.COPY: 0.026,
+    Kind.REDUCTION: 0.081,
     Kind.ALONG: 0.08,
-    Kind.CONTRACTION: 0.009,
+    Kind.CONTRACTION: 0.034,
 }
 #: ... of arrays that take more bytes together than the caches of a core hold, which threads of BLAS
 #: share.
-CACHE_BYTES, MEMORY_BYTE_NS, SHARED_BYTE_NS = 1 << 20, 0.05, 0.022
+CACHE_BYTES, MEMORY_BYTE_NS, SHARED_BYTE_NS = 1 << 20, 0.021, 0.013
+#: Nanoseconds of a row of elements, or of a matrix, beside these.
+ROW_NS, MATRIX_NS = 13.0, 160.0
 #: Nanoseconds of an operation on numbers in a sum of products.
-PRODUCT_NS = 0.018
+PRODUCT_NS = 0.024
 #: Nanoseconds that it takes to write the kernels of a graph: for any, and for each operation.
 WRITING_NS, WRITING_OPERATION_NS = 5e6, 0.18e6
 #: Nanoseconds that LLVM takes for a kernel: for any, and for each line.
@@ -100,9 +102,8 @@ def _operation(op: Operation, examples: int, uniform: Collection[Value]) -> floa
     call, moved = CALL_NS_OF.get(kind, CALL_NS), _moved(op)
     if (each := ask(primitive.call_ns, op)) > 0:  # a loop of a library over all examples
         return call + ask(primitive.setup_ns, op) + examples * each
-    if primitive.numpy_ns > 1:
-        elements = examples * max(map(count, moved), default=0)
-        return call + primitive.numpy_ns * elements
+    elements = examples * max(map(count, moved), default=0)
+    call += _rows(op, examples, uniform) + ask(primitive.numpy_ns, op) * elements
     once = [value for value in moved if value in uniform]
     own = [value for value in moved if value not in uniform]
     nbytes = examples * _nbytes(own) + _nbytes(once)
@@ -120,6 +121,25 @@ def _shared(op: Operation, uniform: Collection[Value]) -> list[Value]:
     captures = op.params["captures"]
     pairs = zip(op.regions[0].inputs[:captures], op.operands[:captures], strict=True)
     return [inner for inner, value in pairs if value in uniform]
+
+
+def _rows(op: Operation, examples: int, uniform: Collection[Value]) -> float:
+    """Return nanoseconds of beginning with each row, or matrix, that NumPy goes through."""
+    kind, arrays = op.primitive.kind, [v for v in op.operands if isinstance(v.type, ArrayType)]
+    largest = max(arrays, key=count, default=None)
+    if largest is None:
+        return 0.0
+    is_of_vectors = kind is Kind.CONTRACTION and any([v.type.ndim < 2 for v in arrays])
+    if kind in (Kind.MATRIX, Kind.CONTRACTION) and not is_of_vectors:
+        each, inner = MATRIX_NS, usual(largest.type.shape[-2:])
+    else:
+        # Arrays of several shapes have no common order in memory.
+        varied = [v for v in arrays if count(v) > 1 or not (examples == 1 or v in uniform)]
+        is_one = kind is Kind.ELEMENTWISE and len({v.type.shape for v in varied}) < 2
+        if is_one or kind not in (Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONTRACTION):
+            return 0.0
+        each, inner = ROW_NS, usual(largest.type.shape[-1:])
+    return each * max(examples * count(largest) / max(inner, 1) - 1, 0.0)
 
 
 def _nbytes(values: Sequence[Value]) -> int:

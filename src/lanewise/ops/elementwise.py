@@ -20,7 +20,7 @@ from lanewise.ops.facts import Kind
 from lanewise.ops.movement import align, cast
 from lanewise.ops.registry import REGISTRY, Absent, Batch, Primitive, Sample, op, register, sample
 from lanewise.ops.shapes import broadcast_shapes
-from lanewise.ops.ufuncs import ROWS, UNKNOWN, Partial, instructions, row_of, special
+from lanewise.ops.ufuncs import ROWS, UNKNOWN, Partial, element_ns, instructions, row_of, special
 
 
 def _make(fn: np.ufunc, name: str) -> Primitive:
@@ -114,7 +114,7 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
         quiet=row.quiet,
         allocates=isinstance(fn, np.ufunc),
         any_size=True,
-        numpy_ns=row.numpy_ns,
+        numpy_ns=lambda op: element_ns(fn, op.operands[0].type.dtype),
         instructions=price,
         flops=lambda op: price(op) * math.prod(op.results[0].type.shape),
         recompute=row.recompute,
@@ -203,7 +203,7 @@ def elementwise(fn: np.ufunc) -> Primitive:
 class where:
     """Elements of x where the condition holds, of y elsewhere."""
 
-    kind, recompute, conditions = Kind.ELEMENTWISE, 1, ""
+    kind, recompute, conditions, numpy_ns = Kind.ELEMENTWISE, 1, "", 1.4
     allocates = any_size = True
 
     def type(condition, x, y):

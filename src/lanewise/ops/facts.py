@@ -119,7 +119,7 @@ class Facts:
     along_rows
         Whether it may run well in a kernel with the elements of an array in the lanes.
     numpy_ns
-        Nanoseconds of an element in NumPy.
+        Nanoseconds of an element in NumPy, beside what moving it takes.
     instructions
         About how many an element of its largest array takes in a kernel (of its results, if it
         looks them up), and `products` how many it takes beside them in all.
@@ -174,7 +174,7 @@ class Facts:
     any_size: bool = False
     space: Callable[[Operation], tuple[Shape, Hashable] | None] | None = None
     along_rows: bool = False
-    numpy_ns: float = 1.0
+    numpy_ns: float | Rule = 0.0
     instructions: float | Rule = 1
     products: float | Rule = 0
     call_ns: float | Rule = 0

@@ -91,7 +91,7 @@ class reduce:
 class accumulate:
     """``fn.accumulate`` along one axis: running sums, products, maxima."""
 
-    kind, along, may_fail = Kind.ALONG, "axis", fn_may_fail
+    kind, along, may_fail, numpy_ns = Kind.ALONG, "axis", fn_may_fail, 1.5
     flops, conditions = flops_of_fn, "accumulate"
     any_size = True
 

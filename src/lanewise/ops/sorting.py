@@ -43,7 +43,7 @@ class sort:
     """Elements in ascending order; NaNs go last. ``kind`` as for ``np.sort``."""
 
     kind, along, along_rows = Kind.ALONG, "axis", True
-    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 3.0
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 5.0
     any_size = True
 
     def type(x, *, axis: int, kind: str | None):
@@ -69,7 +69,7 @@ class argsort:
     """The indices that would sort."""
 
     kind, along, along_rows = Kind.ALONG, "axis", True
-    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 14.0
     any_size = True
 
     def type(x, *, axis: int, kind: str | None):
@@ -92,7 +92,7 @@ class partition:
     """Elements arranged so that those at `kth` are where sorting would put them."""
 
     kind, along, along_rows = Kind.ALONG, "axis", True
-    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 6.0
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 14.0
     any_size = True
 
     def type(x, *, kth: tuple[DimLike, ...], axis: int):
@@ -123,7 +123,7 @@ class argpartition:
     """The indices that would partition."""
 
     kind, along, along_rows = Kind.ALONG, "axis", True
-    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 8.0
+    flops, instructions, conditions, numpy_ns = _comparisons, _instructions, "", 16.0
     any_size = True
 
     def type(x, *, kth: tuple[DimLike, ...], axis: int):

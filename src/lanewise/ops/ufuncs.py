@@ -205,8 +205,9 @@ class Row:
         Whether the flags of fast math hold for it.
     instructions
         About how many an element takes in a kernel, of real numbers.
-    numpy_ns
-        Nanoseconds of an element in NumPy's own loop.
+    numpy_ns, single_ns
+        Nanoseconds of a float64 in NumPy's own loop, beside what moving it takes; of a float32 if
+        not about as many. Where processors have registers of 512 bits many take less.
     recompute
         What an element takes that is computed again rather than kept, in additions; None for what
         is kept.
@@ -227,7 +228,8 @@ class Row:
     is_associative: bool = False
     is_arithmetic: bool = False
     instructions: int = 1
-    numpy_ns: float = 1.0
+    numpy_ns: float = 0.0
+    single_ns: float | None = None
     recompute: int | None = None
 
 
@@ -249,95 +251,101 @@ ROWS = (
         transposed=_divide, scalar=(("{0} / {1}", "biuf"),), divides=True, is_arithmetic=True,
         instructions=8, recompute=4),
     Row("floor_divide", partial=flat, scalar=(("{0} // {1}", "biuf"),), quiet="iu", divides=True,
-        instructions=20, numpy_ns=9.0),
+        instructions=20, numpy_ns=23),
     Row("remainder", range=(0.5, 2.0), partial=(1, lambda z, x, y: -np.floor(x / y)),
-        scalar=(("{0} % {1}", "biuf"),), quiet="iu", divides=True, instructions=22, numpy_ns=9.0),
+        scalar=(("{0} % {1}", "biuf"),), quiet="iu", divides=True, instructions=22, numpy_ns=11.5),
     Row("fmod", range=(0.5, 2.0), partial=(1, lambda z, x, y: -np.trunc(x / y)), divides=True,
-        instructions=20, numpy_ns=5.0),
+        instructions=20, numpy_ns=13),
     Row("power", range=(0.5, 2.0), partial=(_power_base, _power_exponent),
-        scalar=(("{0} ** {1}", "biu"),), has_exponent=True, numpy=_power, instructions=80),
+        scalar=(("{0} ** {1}", "biu"),), has_exponent=True, numpy=_power, instructions=80,
+        numpy_ns=14, single_ns=6),
     Row("float_power", range=(0.5, 2.0), partial=(_power_base, _power_exponent), has_exponent=True,
-        instructions=80),
+        instructions=80, numpy_ns=14),
     Row("negative", partial=(-1,), transposed=lambda d, ct, x, *, dtype: -ct,
         scalar=(("-{0}", "iufc"),), exact=("-{0}", 63), quiet="iuf", wraps=True, recompute=1),
     Row("positive", partial=(1,), transposed=lambda d, ct, x, *, dtype: ct,
         scalar=(("+{0}", "iufc"),), quiet="iuf"),
     Row("absolute", partial=_absolute, scalar=(("abs({0})", "biuf"),), exact=("abs({0})", 63),
         quiet="biuf", wraps=True, recompute=1),
-    Row("fabs", partial=(lambda y, x: np.sign(x),)),
-    Row("sign", partial=_sign, quiet="iuf", instructions=4, recompute=1),
+    Row("fabs", partial=(lambda y, x: np.sign(x),), numpy_ns=2.3),
+    Row("sign", partial=_sign, quiet="iuf", instructions=4, recompute=1,
+        numpy_ns=0.6, single_ns=0.4),
     Row("square", partial=(lambda y, x: 2 * x,), scalar=(("{0} * {0}", "iuf"),), quiet="biu",
         wraps=True, is_arithmetic=True, recompute=1),
-    Row("sqrt", range=(0.0, 2.0), partial=(lambda y, x: 0.5 / y,), instructions=8, recompute=4),
-    Row("cbrt", partial=(lambda y, x: 1 / (3 * y * y),), instructions=30, numpy_ns=6.0),
+    Row("sqrt", range=(0.0, 2.0), partial=(lambda y, x: 0.5 / y,), instructions=8, recompute=4,
+        numpy_ns=1.4, single_ns=0.4),
+    Row("cbrt", partial=(lambda y, x: 1 / (3 * y * y),), instructions=30, numpy_ns=18),
     Row("reciprocal", range=(0.5, 2.0), partial=(lambda y, x: -y * y,), is_arithmetic=True,
-        instructions=8, recompute=4),
-    Row("divmod", range=(0.5, 2.0), partial=_divmod, divides=True, instructions=25, numpy_ns=12.0),
+        instructions=8, recompute=4, numpy_ns=0.7, single_ns=0.3),
+    Row("divmod", range=(0.5, 2.0), partial=_divmod, divides=True, instructions=25, numpy_ns=28),
     Row("conjugate", partial=_conjugate, transposed=lambda d, ct, x, *, dtype: np.conjugate(ct)),
-    Row("heaviside", partial=(None, lambda z, x, y: (x == 0).astype(z.dtype)), instructions=5),
+    Row("heaviside", partial=(None, lambda z, x, y: (x == 0).astype(z.dtype)), instructions=5,
+        numpy_ns=5),
     # rounding and representation
     Row("rint", range=(-9.0, 9.0), partial=flat),
     Row("floor", range=(-9.0, 9.0), partial=flat),
     Row("ceil", range=(-9.0, 9.0), partial=flat),
     Row("trunc", range=(-9.0, 9.0), partial=flat),
-    Row("modf", range=(-9.0, 9.0), partial=_modf, instructions=4),
-    Row("frexp", range=(-9.0, 9.0), partial=_frexp, instructions=12),
-    Row("copysign", partial=(lambda z, x, y: np.copysign(np.sign(x), x * y), None), quiet="f"),
-    Row("nextafter", partial=(1, None), instructions=12),
-    Row("spacing", partial=flat, instructions=5),
+    Row("modf", range=(-9.0, 9.0), partial=_modf, instructions=4, numpy_ns=3.4),
+    Row("frexp", range=(-9.0, 9.0), partial=_frexp, instructions=12, numpy_ns=2.2),
+    Row("copysign", partial=(lambda z, x, y: np.copysign(np.sign(x), x * y), None), quiet="f",
+        numpy_ns=0.65),
+    Row("nextafter", partial=(1, None), instructions=12, numpy_ns=14, single_ns=10),
+    Row("spacing", partial=flat, instructions=5, numpy_ns=3.7, single_ns=2.7),
     Row("signbit", quiet="f"),
     Row("isnan", scalar=(("{0} != {0}", "f"),), quiet="biuf"),
     Row("isinf", quiet="biuf"),
     Row("isfinite", quiet="biuf"),
     Row("ldexp", range=(-4, 4), partial=(lambda z, x, i: np.ldexp(np.ones((), x.dtype), i), None),
-        transposed=_ldexp, instructions=15),
+        transposed=_ldexp, instructions=15, numpy_ns=8),
     # exponentials and logarithms
-    Row("exp", partial=(lambda y, x: y,), instructions=25),
-    Row("exp2", partial=(lambda y, x: y * _LN2,), instructions=25, numpy_ns=6.0),
-    Row("expm1", partial=(lambda y, x: y + 1,), instructions=35, numpy_ns=6.0),
-    Row("log", range=(0.5, 4.0), partial=(lambda y, x: 1 / x,), instructions=30),
-    Row("log2", range=(0.5, 4.0), partial=(lambda y, x: 1 / (x * _LN2),), instructions=32),
+    Row("exp", partial=(lambda y, x: y,), instructions=25, numpy_ns=7, single_ns=1.2),
+    Row("exp2", partial=(lambda y, x: y * _LN2,), instructions=25, numpy_ns=5, single_ns=2.5),
+    Row("expm1", partial=(lambda y, x: y + 1,), instructions=35, numpy_ns=12.5),
+    Row("log", range=(0.5, 4.0), partial=(lambda y, x: 1 / x,), instructions=30,
+        numpy_ns=4.5, single_ns=1.7),
+    Row("log2", range=(0.5, 4.0), partial=(lambda y, x: 1 / (x * _LN2),), instructions=32,
+        numpy_ns=4.5, single_ns=8),
     Row("log10", range=(0.5, 4.0), partial=(lambda y, x: 1 / (x * _LN10),), instructions=32,
-        numpy_ns=6.0),
+        numpy_ns=8.5, single_ns=6.4),
     Row("log1p", range=(-0.5, 4.0), partial=(lambda y, x: 1 / (1 + x),), instructions=40,
-        numpy_ns=6.0),
+        numpy_ns=12),
     Row("logaddexp",
         partial=(lambda z, x, y: _ratio(np.exp, x, z), lambda z, x, y: _ratio(np.exp, y, z)),
-        instructions=70),
+        instructions=70, numpy_ns=26),
     Row("logaddexp2",
         partial=(lambda z, x, y: _ratio(np.exp2, x, z), lambda z, x, y: _ratio(np.exp2, y, z)),
-        instructions=70),
+        instructions=70, numpy_ns=25),
     # trigonometric and hyperbolic
     Row("sin", range=(-4.0, 4.0), partial=(lambda y, x: np.cos(x),), instructions=40,
-        numpy_ns=6.0),
+        numpy_ns=17, single_ns=1.6),
     Row("cos", range=(-4.0, 4.0), partial=(lambda y, x: -np.sin(x),), instructions=40,
-        numpy_ns=6.0),
-    Row("tan", range=(-1.0, 1.0), partial=(lambda y, x: 1 + y * y,), instructions=55,
-        numpy_ns=7.0),
+        numpy_ns=14.5, single_ns=1.6),
+    Row("tan", range=(-1.0, 1.0), partial=(lambda y, x: 1 + y * y,), instructions=55, numpy_ns=12),
     Row("arcsin", range=(-1.0, 1.0), partial=(lambda y, x: 1 / np.sqrt(1 - x * x),),
-        instructions=35, numpy_ns=7.0),
+        instructions=35, numpy_ns=14.5, single_ns=8.3),
     Row("arccos", range=(-1.0, 1.0), partial=(lambda y, x: -1 / np.sqrt(1 - x * x),),
-        instructions=35, numpy_ns=7.0),
+        instructions=35, numpy_ns=19, single_ns=8.6),
     Row("arctan", range=(-4.0, 4.0), partial=(lambda y, x: 1 / (1 + x * x),), instructions=35,
-        numpy_ns=6.0),
+        numpy_ns=10),
     Row("arctan2",
         partial=(lambda z, y, x: x / (x * x + y * y), lambda z, y, x: -y / (x * x + y * y)),
-        instructions=45),
+        instructions=45, numpy_ns=23),
     Row("hypot", partial=(lambda z, x, y: _hypot(z, x), lambda z, x, y: _hypot(z, y)),
-        instructions=15, numpy_ns=4.0),
-    Row("sinh", partial=(lambda y, x: np.cosh(x),), instructions=45, numpy_ns=6.0),
-    Row("cosh", partial=(lambda y, x: np.sinh(x),), instructions=40, numpy_ns=6.0),
-    Row("tanh", partial=(lambda y, x: 1 - y * y,), instructions=45),
-    Row("arcsinh", partial=(lambda y, x: 1 / np.sqrt(x * x + 1),), instructions=60, numpy_ns=7.0),
+        instructions=15, numpy_ns=19, single_ns=4.6),
+    Row("sinh", partial=(lambda y, x: np.cosh(x),), instructions=45, numpy_ns=19.5),
+    Row("cosh", partial=(lambda y, x: np.sinh(x),), instructions=40, numpy_ns=8),
+    Row("tanh", partial=(lambda y, x: 1 - y * y,), instructions=45, numpy_ns=18.5, single_ns=3.9),
+    Row("arcsinh", partial=(lambda y, x: 1 / np.sqrt(x * x + 1),), instructions=60, numpy_ns=26),
     Row("arccosh", range=(1.0, 4.0),
         partial=(lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),), instructions=60,
-        numpy_ns=7.0),
+        numpy_ns=13.5),
     Row("arctanh", range=(-0.9, 0.9), partial=(lambda y, x: 1 / (1 - x * x),), instructions=50,
-        numpy_ns=7.0),
-    Row("deg2rad", range=(-180.0, 180.0), partial=(_DEGREE,)),
-    Row("rad2deg", range=(-4.0, 4.0), partial=(1 / _DEGREE,)),
-    Row("degrees", range=(-4.0, 4.0), partial=(1 / _DEGREE,)),
-    Row("radians", range=(-180.0, 180.0), partial=(_DEGREE,)),
+        numpy_ns=28),
+    Row("deg2rad", range=(-180.0, 180.0), partial=(_DEGREE,), numpy_ns=2.5),
+    Row("rad2deg", range=(-4.0, 4.0), partial=(1 / _DEGREE,), numpy_ns=2.5, single_ns=1.6),
+    Row("degrees", range=(-4.0, 4.0), partial=(1 / _DEGREE,), numpy_ns=2),
+    Row("radians", range=(-180.0, 180.0), partial=(_DEGREE,), numpy_ns=2.5, single_ns=1.6),
     # comparison and logic
     Row("equal", range=(-2, 2), scalar=(("{0} == {1}", "biufc"),), quiet="biuf", recompute=1),
     Row("not_equal", range=(-2, 2), scalar=(("{0} != {1}", "biufc"),), quiet="biuf", recompute=1),
@@ -346,12 +354,13 @@ ROWS = (
     Row("greater", scalar=(("{0} > {1}", "biuf"),), quiet="biuf", recompute=1),
     Row("greater_equal", scalar=(("{0} >= {1}", "biuf"),), quiet="biuf", recompute=1),
     Row("logical_and", range=(0, 1), scalar=(("{0} & {1}", "b"),), quiet="biu", is_associative=True,
-        recompute=1),
+        recompute=1, numpy_ns=1),
     Row("logical_or", range=(0, 1), scalar=(("{0} | {1}", "b"),), quiet="biu", is_associative=True,
-        recompute=1),
+        recompute=1, numpy_ns=1),
     Row("logical_xor", range=(0, 1), scalar=(("{0} ^ {1}", "b"),), quiet="biu",
-        is_associative=True),
-    Row("logical_not", range=(0, 1), scalar=(("{0} ^ {true}", "b"),), quiet="biu", recompute=1),
+        is_associative=True, numpy_ns=1),
+    Row("logical_not", range=(0, 1), scalar=(("{0} ^ {true}", "b"),), quiet="biu", recompute=1,
+        numpy_ns=0.75),
     Row("maximum", partial=_choice(np.greater), scalar=_extreme(">", "<"), is_of_one_type=True,
         quiet="biuf",
         is_associative=True, instructions=3, recompute=1),
@@ -372,9 +381,9 @@ ROWS = (
     Row("invert", range=(-9, 9), scalar=(("~{0}", "iu"),), quiet="biu"),
     Row("left_shift", range=(0, 9), scalar=(("{0} << {1}", "iu"),), instructions=3),
     Row("right_shift", range=(0, 9), scalar=(("{0} >> {1}", "iu"),), instructions=2),
-    Row("gcd", range=(1, 99), instructions=150),
-    Row("lcm", range=(1, 99), instructions=180),
-    Row("bitwise_count", range=(0, 99), instructions=2),
+    Row("gcd", range=(1, 99), instructions=150, numpy_ns=18),
+    Row("lcm", range=(1, 99), instructions=180, numpy_ns=18),
+    Row("bitwise_count", range=(0, 99), instructions=2, numpy_ns=0.9),
 )
 #: Of `scipy.special`.
 _of_scipy = functools.partial(Row, instructions=50)
@@ -469,6 +478,31 @@ def is_scipys(fn: Any) -> bool:
     """Whether a ufunc is one of `scipy.special`, whose functions nobody has without it."""
     scipy = sys.modules.get("scipy.special")
     return scipy is not None and getattr(scipy, fn.__name__, None) is fn
+
+
+#: How many times as fast NumPy's loops in vectors of 512 bits are as those of numbers.
+WIDE = 6.0
+
+
+@functools.lru_cache(maxsize=256)
+def element_ns(fn: Any, dtype: np.dtype) -> float:
+    """Return about how many nanoseconds NumPy's loop of a ufunc takes a number of a dtype.
+
+    Examples
+    --------
+    >>> element_ns(np.add, np.dtype(float)), element_ns(np.arctan, np.dtype(float)) > 1
+    (0.0, True)
+    """
+    row, kind = row_of(fn), np.result_type(dtype, np.float32)
+    if kind == np.float32:
+        return row.numpy_ns if row.single_ns is None else row.single_ns
+    if kind != np.float64 or not row.numpy_ns:
+        return 2.5 * row.numpy_ns
+    loops = np.lib.introspect.opt_func_info(f"^{fn.__name__}$", "^float64$").get(fn.__name__, {})
+    is_wide = any(
+        ["AVX512" in loop["current"] or "V4" in loop["current"] for loop in loops.values()]
+    )
+    return row.numpy_ns / WIDE if is_wide else row.numpy_ns
 
 
 def instructions(fn: Any, loop: tuple[np.dtype, ...]) -> int:
