@@ -586,9 +586,9 @@ def test_these_depend_on_their_arguments_alone(func):
 def test_a_module_of_the_users_is_looked_into(monkeypatch):
     unchanged = contained([lambda x: contained_.dis and x])
     assert unchanged is None  # Lanewise's own: what it does is not known here
-    import textwrap
+    import tempfile
 
-    assert contained([lambda x: textwrap.dedent(x)]) is None  # a pattern that it has compiled
+    assert contained([lambda x: tempfile.gettempdir() and x]) is None  # it asks the environment
 
 
 # --- when it runs ---------------------------------------------------------------------------------

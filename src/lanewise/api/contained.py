@@ -9,29 +9,39 @@ where their contents are looked at before each call.
 
 from __future__ import annotations
 
-import dis
+import datetime
 import functools
+import re
 import sys
 from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Sequence
 from enum import Enum
-from inspect import CO_OPTIMIZED
 from types import (
     BuiltinFunctionType,
-    CodeType,
     EllipsisType,
     FunctionType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
     NoneType,
+    SimpleNamespace,
 )
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from lanewise.api.reads import (
+    BY_NAME,
+    IMPURE,
+    LIBRARIES,
+    PARTS,
+    TELLING,
+    Open,
+    has_namespace,
+    names_in,
+    top,
+)
 from lanewise.api.remembered import IS_HEAP
 from lanewise.api.unchanged import (
     MISSING,
@@ -49,43 +59,17 @@ from lanewise.ir.location import _is_own, is_of_lanewise
 from lanewise.passes.survive import is_raising
 from lanewise.trace.trace import could_change
 
-#: Of these nothing depends on more than its arguments, but for `_IMPURE`.
-_LIBRARIES = frozenset(
-    ("abc", "array", "base64", "binascii", "bisect", "builtins", "cmath", "collections", "copy",
-     "dataclasses", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "math",
-     "numbers", "numpy", "operator", "scipy", "statistics", "struct", "typing", "zlib")
-)  # fmt: skip
-_IMPURE = frozenset(
-    ("Generator", "SeedSequence", "__dict__", "attrgetter", "breakpoint", "compile", "datetime64",
-     "delattr", "eval", "exec", "fromfile", "fromregex", "genfromtxt", "getattr", "getbufsize",
-     "geterr", "get_printoptions", "globals", "hasattr", "hash", "id", "input", "io", "load",
-     "loadtxt", "locals", "memmap", "methodcaller", "open", "print", "qmc", "random", "rvs", "save",
-     "savetxt", "savez", "savez_compressed", "setattr", "seterr", "seterrcall", "setbufsize",
-     "set_printoptions", "tofile", "vars", "__import__", "__subclasses__")
-)  # fmt: skip
-#: What of these does is an effect of a trace, as `print` is: it happens when that runs, in order.
-_TELLING = frozenset(("logging", "time", "warnings"))
+#: What of `datetime` tells the time, or knows where it is run.
+_CLOCKS = frozenset(("astimezone", "fromtimestamp", "now", "timestamp", "today", "utcnow"))
 _IMMUTABLE = frozenset(
-    (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.ufunc, object)
-)
+    (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, np.ufunc, object,
+     re.Pattern, datetime.date, datetime.datetime, datetime.time, datetime.timedelta)
+)  # fmt: skip
+_CACHED = type(functools.lru_cache(lambda: None))
 _NUMPYS = (np.generic, np.dtype)
 #: The modules of what classes of a user's may be derived from, and of what kind they may be.
 _OF_BASES = frozenset(("abc", "enum", "typing"))
 _KINDS_OF_CLASSES = frozenset((type, ABCMeta, type(Enum)))
-_GLOBAL = frozenset(("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_GLOBAL", "LOAD_NAME"))
-_ATTRIBUTE = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-_CONSTANT = frozenset(("LOAD_CONST", "LOAD_SMALL_INT"))
-#: What gives objects that a call has made, or that are looked at before and after it: variables of
-#: functions, and elements of containers.
-_OWN = ("LOAD_FAST", "BINARY_")
-#: What may stand between a function and its first argument.
-_SILENT = frozenset(("CACHE", "PRECALL", "PUSH_NULL"))
-#: What gives random numbers that a seed decides, if there is one.
-_SEEDED = frozenset(("RandomState", "default_rng"))
-#: What depends on its argument alone, unless that is ``"now"`` or ``"today"``.
-_DATED = frozenset(("datetime64",))
-_FORBIDDEN = frozenset(("DELETE_GLOBAL", "DELETE_NAME", "STORE_GLOBAL"))
-_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 #: What classes hold beside what their code reads.
 _OF_CLASSES = frozenset(
     ("__abstractmethods__", "__annotations__", "__dataclass_fields__", "__dataclass_params__",
@@ -93,6 +77,8 @@ _OF_CLASSES = frozenset(
      "__orig_bases__", "__parameters__", "__qualname__", "__slots__", "__static_attributes__",
      "__weakref__", "_abc_impl", "_field_defaults", "_fields")
 )  # fmt: skip
+#: ... and functions, which is looked at otherwise.
+_OF_FUNCTIONS = ("__isabstractmethod__", "__wrapped__")
 #: How many bytes arrays and lists have together at most that are looked at before each call: of
 #: which one takes microseconds; and of which one is traced otherwise, or refused.
 MOST_DATA, MOST_RATHER = 1 << 16, 1 << 22
@@ -124,12 +110,9 @@ def contained(
     >>> contained([lambda path: np.load(path)]) is None
     True
     """
-    walk = _Walk(most if with_data else -1, may_tell)
     try:
-        for root in roots:
-            walk.value(root)
-        return walk.finish()
-    except (_Open, RecursionError):  # of containers that hold themselves
+        return _walked(roots, most if with_data else -1, may_tell)
+    except (Open, RecursionError):  # of containers that hold themselves
         return None
     except Exception:  # what users' objects answer
         if is_raising():
@@ -137,8 +120,29 @@ def contained(
         return None
 
 
-class _Open(Exception):  # noqa: N818 (nothing went wrong)
-    """Ends a walk at something that may depend on more than arguments."""
+def opening(roots: Sequence[Any], most: int) -> str:
+    """Return why functions, which may tell, are not `contained`; "" where that has no name.
+
+    Examples
+    --------
+    >>> opening([lambda path: np.load(path)], MOST_DATA)
+    'it uses `.load`'
+    """
+    try:
+        _walked(roots, most, may_tell=True)
+    except Open as open_:
+        return str(open_)
+    except Exception:  # what users' objects answer
+        if is_raising():
+            raise
+    return ""
+
+
+def _walked(roots: Sequence[Any], most: int, may_tell: bool) -> Unchanged:
+    walk = _Walk(most, may_tell)
+    for root in roots:
+        walk.value(root)
+    return walk.finish()
 
 
 class _Walk:
@@ -153,6 +157,7 @@ class _Walk:
         #: The classes of users' that are reached, of which code takes attributes likewise.
         self._classes: list[type] = []
         self._attributes: set[str] = set()
+        self._is_dated = False
 
     def finish(self) -> Unchanged:
         """Go through the attributes of modules and classes; return what was found."""
@@ -165,6 +170,8 @@ class _Walk:
                 if (id(owner), name) not in done
             ]
             if not wanted:
+                if self._is_dated and not _CLOCKS.isdisjoint(self._attributes):
+                    raise Open("it asks for the time")
                 return self.found
             for owner, name in wanted:
                 done.add((id(owner), name))
@@ -181,7 +188,9 @@ class _Walk:
                 self.found.names.append((vars(module), name, held))
             return
         if held is MISSING:
-            raise _Open
+            raise Open
+        if name not in PARTS.get(module.__name__, {name}):
+            raise Open(f"it uses `{module.__name__}.{name}`")
         self.found.names.append((vars(module), name, held))
         if not is_library or isinstance(held, ModuleType):
             self.value(held)
@@ -191,7 +200,7 @@ class _Walk:
         kind = type(x)
         if kind in _IMMUTABLE or (isinstance(x, _NUMPYS) and kind.__module__ == "numpy"):
             if kind is np.void:  # a part of an array
-                raise _Open
+                raise Open
         elif kind in (tuple, frozenset):
             for item in x:
                 self.value(item)
@@ -204,22 +213,28 @@ class _Walk:
         elif kind is property:
             for each in (x.fget, x.fset, x.fdel):
                 self.value(each)
-        elif kind is np.ndarray and x.dtype.kind in "biufc":
+        elif kind is functools.cached_property:
+            self.value(x.func)
+        elif kind is _CACHED:  # what it gives, it would give again
+            self.value(x.__wrapped__)
+        elif kind is np.ndarray and not x.dtype.hasobject:
             if could_change(x):
                 self._take(x.nbytes)
                 self.found.kept.append(Array.of(x))
             elif self._room < 0:
-                raise _Open
+                raise Open
         elif issubclass(kind, np.ndarray) and kind is not np.ndarray:
             self._array_of_another_class(x)
         elif kind in (list, dict):
             self._container(x)
+        elif kind is SimpleNamespace:
+            self._container(vars(x))
         elif kind is MethodType:
             self.value(x.__func__)
             self.value(x.__self__)
         elif kind is functools.partial:
             if vars(x):
-                raise _Open
+                raise Open
             self.found.kept.append(Items(x.keywords, x.keywords.copy()))
             for part in (x.func, x.args, *x.keywords.values()):
                 self.value(part)
@@ -229,12 +244,14 @@ class _Walk:
             self._tell()
         elif isinstance(x, type) and not _is_of_library(x):
             self._class(x)
+        elif isinstance(x, type) and x.__module__ == "datetime":
+            self._is_dated = True
         elif not _is_of_library(x):
             self._object(x)
 
     def _tell(self) -> None:
         if not self._may_tell:
-            raise _Open
+            raise Open
         self.found.tells = True
 
     def _array_of_another_class(self, x: np.ndarray) -> None:
@@ -272,11 +289,12 @@ class _Walk:
             for part in (x.value,) if isinstance(x, Enum) else x:
                 self.value(part)
             return
+        reached = f"it reaches an object of the class `{kind.__qualname__}`"
         if kind.__flags__ & IS_HEAP == 0:
-            raise _Open
+            raise Open(reached)
         bases = [cls for cls in kind.__mro__ if cls is not object]
-        if any([_top(cls.__module__) in _LIBRARIES - _OF_BASES for cls in bases]):
-            raise _Open  # what it holds beside attributes
+        if any([top(cls.__module__) in LIBRARIES - _OF_BASES for cls in bases]):
+            raise Open(reached)  # what it holds beside attributes
         self._class(kind)
         slots = Slots.of(x)
         fields = getattr(x, "__dict__", {})
@@ -292,7 +310,7 @@ class _Walk:
     def _take(self, count: int) -> None:
         self._room -= count
         if self._room < 0:
-            raise _Open
+            raise Open("it reaches much data")
 
     def _class(self, cls: type) -> None:
         """Go through a class of the user's, of which instances are made and changed."""
@@ -300,7 +318,7 @@ class _Walk:
             return
         self._seen.add(id(cls))
         if type(cls) not in _KINDS_OF_CLASSES:
-            raise _Open
+            raise Open(f"it reaches the class `{cls.__qualname__}`")
         for base in cls.__bases__:
             if base.__module__ not in _OF_BASES:
                 self.value(base)
@@ -322,12 +340,12 @@ class _Walk:
             self.value(vars(cls)[name])
 
     def _module(self, module: ModuleType) -> None:
-        if not _IMPURE.isdisjoint(module.__name__.split(".")):
-            raise _Open
-        if _top(module.__name__) == "lanewise":
-            raise _Open
+        is_impure = not IMPURE.isdisjoint(module.__name__.split("."))
+        if is_impure or top(module.__name__) == "lanewise":
+            raise Open(f"it uses `{module.__name__}`")
         if _is_telling(module):
             self._tell()
+        self._is_dated |= module.__name__ == "datetime"
         self._modules[id(module)] = module
 
     def _function(self, func: FunctionType) -> None:
@@ -337,8 +355,8 @@ class _Walk:
         if _is_of_file(func):
             wrapped = vars(func).get("__wrapped__")
             is_of_users = type(wrapped) is FunctionType and not _is_of_file(wrapped)
-            if func.__name__ in _IMPURE or is_of_users:  # functools.singledispatch
-                raise _Open
+            if func.__name__ in IMPURE or is_of_users:  # functools.singledispatch
+                raise Open(f"it calls `{func.__name__}`")
             return
         if (func.__module__ or "").startswith("namedtuple_"):  # made by collections
             self._defaults(func)
@@ -346,11 +364,14 @@ class _Walk:
         if is_of_lanewise(func.__code__) and "__wrapped__" in vars(func):
             self.value(func.__wrapped__)  # ty: ignore[missing-attribute]
             return  # it stands in the place of a method
-        is_bare = not vars(func).keys() - {"__wrapped__", "__isabstractmethod__"}
-        if not is_bare or _has_namespace(func.__code__):
-            raise _Open
+        if has_namespace(func.__code__):
+            raise Open
+        if own := {k: v for k, v in vars(func).items() if k not in _OF_FUNCTIONS}:
+            self.found.kept.append(Items(vars(func), vars(func).copy()))
+            for value in own.values():
+                self.value(value)
         self._defaults(func)
-        globals_, attributes = _names_in(func.__code__)
+        globals_, attributes = names_in(func.__code__)
         self._attributes |= attributes
         for cell in func.__closure__ or ():
             held = held_in(cell)
@@ -365,8 +386,8 @@ class _Walk:
                 continue
             if name == "print":
                 self._tell()
-            elif name in _IMPURE:
-                raise _Open
+            elif name in IMPURE - BY_NAME:
+                raise Open(f"it calls `{name}`")
             # Of a name that nobody has defined: who comes there gets a NameError.
             self.found.names.append((_BUILTINS, name, _BUILTINS.get(name, MISSING)))
 
@@ -384,7 +405,7 @@ def _is_named_tuple(kind: type) -> bool:
 def _is_library(module: ModuleType) -> bool:
     """Whether a module is one of a library that computes, and no file of the user's of its name."""
     file = getattr(module, "__file__", None)
-    is_known = _top(module.__name__) in _LIBRARIES | _TELLING
+    is_known = top(module.__name__) in LIBRARIES | TELLING | PARTS.keys()
     return is_known and (file is None or _is_own(file))
 
 
@@ -396,115 +417,14 @@ def _is_telling(x: Any) -> bool:
     owner = x if has_module else type(x)
     name = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
     module = sys.modules.get(name or "")
-    return _top(name) in _TELLING and (module is None or _is_library(module))
+    return top(name) in TELLING and (module is None or _is_library(module))
 
 
 def _is_of_file(func: FunctionType) -> bool:
     """Whether a function is one of a library that computes."""
     name = func.__globals__.get("__name__", "")
-    return _top(name) in _LIBRARIES and _is_own(func.__code__.co_filename)
-
-
-_Names = tuple[frozenset[str], frozenset[str]]
-_known: WeakKeyDictionary[CodeType, _Names | None] = WeakKeyDictionary()
-
-
-def _names_in(code: CodeType) -> _Names:
-    """Return the global names and the attributes that code reads, with functions within it."""
-    if code not in _known:
-        try:
-            _known[code] = _read_off(code)
-        except _Open:
-            _known[code] = None
-    found = _known[code]
-    if found is None:
-        raise _Open
-    return found
-
-
-def _has_namespace(code: CodeType) -> bool:
-    """Whether code keeps names in a namespace: that of a class, within a function."""
-    return not code.co_flags & CO_OPTIMIZED
-
-
-def _read_off(code: CodeType, outer: frozenset[str] = frozenset()) -> _Names:
-    """Return the names that code reads; `outer` are variables of the functions it stands in."""
-    globals_, attributes, stored = set(), set(), set()
-    is_class, named = _has_namespace(code), set()
-    if is_class and code.co_exceptiontable:  # then `named` may not hold what it holds here
-        raise _Open
-    #: The variables that functions share which a call makes anew.
-    own = outer.intersection(code.co_freevars).union(code.co_cellvars)
-    #: What was read last, that of which it is an attribute, and which are changed, as by ``+=``.
-    read, root, changed = "", "", [""]
-    instructions = [each for each in dis.get_instructions(code) if each.opname not in _SILENT]
-    for place, instruction in enumerate(instructions):
-        kind, name = instruction.opname, instruction.argval
-        if name in _SEEDED and kind in (_GLOBAL | _ATTRIBUTE):
-            if not _is_seed(instructions[place + 1]):
-                raise _Open
-        elif name in _DATED and kind in (_GLOBAL | _ATTRIBUTE):
-            if not _is_date(instructions[place + 1]):
-                raise _Open
-        elif name == "random" and kind in _ATTRIBUTE:
-            is_drawing = read.startswith(("LOAD_FAST", "CALL")) and _is_method(instruction)
-            if is_drawing or instructions[place + 1].argval in _SEEDED:
-                read = kind
-                continue
-        if kind in ("STORE_ATTR", "DELETE_ATTR"):  # by a property, perhaps
-            stored.add(name)
-        if kind == "STORE_ATTR":  # of an object that is its own
-            if not root.startswith(_OWN) and changed.pop() != name:
-                raise _Open
-        elif kind in _ATTRIBUTE and instructions[place - 1].opname == "COPY":
-            changed.append(name if root.startswith(_OWN) else "")
-        if kind != "COPY":
-            read = "LOAD_FAST" if kind == "LOAD_DEREF" and name in own else kind
-            root = root if kind in _ATTRIBUTE and name != "__class__" else read
-        if is_class and instruction.opcode in _JUMPS:
-            raise _Open
-        if kind == "STORE_NAME":
-            named.add(name)
-        elif kind == "SETUP_ANNOTATIONS":
-            named.add("__annotations__")
-        elif kind in _GLOBAL:
-            if name not in named:
-                globals_.add(name)
-        elif kind in _ATTRIBUTE:
-            attributes.add(name)
-        elif kind == "IMPORT_NAME" and _top(name) in _TELLING:
-            globals_.add("print")  # as telling as that
-        elif kind in _FORBIDDEN or (kind == "IMPORT_NAME" and _top(name) not in _LIBRARIES):
-            raise _Open
-        elif kind == "IMPORT_FROM":
-            attributes.add(name)
-        elif kind in ("STORE_DEREF", "DELETE_DEREF") and name not in own:
-            raise _Open
-        if isinstance(name, CodeType):
-            inner = _read_off(name, own)
-            globals_ |= inner[0]
-            stored |= inner[1]  # these were looked at
-    if not (_IMPURE - _DATED).isdisjoint(attributes):
-        raise _Open
-    return frozenset(globals_), frozenset(attributes | stored)
-
-
-def _is_seed(instruction: dis.Instruction) -> bool:
-    """Whether what is loaded next is a number, as for a generator that draws the same always."""
-    return instruction.opname in _CONSTANT and type(instruction.argval) is int
-
-
-def _is_date(instruction: dis.Instruction) -> bool:
-    """Whether what is loaded next is a text that begins as a date does, or a number."""
-    value = instruction.argval
-    return instruction.opname in _CONSTANT and str(value)[:1].isdigit()
-
-
-def _is_method(instruction: dis.Instruction) -> bool:
-    """Whether an attribute is loaded to be called."""
-    if instruction.opname == "LOAD_METHOD":
-        return True
-    return sys.version_info >= (3, 12) and bool((instruction.arg or 0) & 1)
+    is_known = top(name) in LIBRARIES or func.__name__ in PARTS.get(name, ())
+    return is_known and _is_own(func.__code__.co_filename)
 
 
 def _is_of_library(x: Any) -> bool:
@@ -512,20 +432,15 @@ def _is_of_library(x: Any) -> bool:
     if isinstance(x, BuiltinFunctionType):
         owner = x.__self__
         is_free = owner is None or isinstance(owner, ModuleType)
-        return is_free and _top(x.__module__) in _LIBRARIES and x.__name__ not in _IMPURE
+        return is_free and top(x.__module__) in LIBRARIES and x.__name__ not in IMPURE
     # What stands for a default; a function of Cython's, which is seen to be given a seed.
     if type(x).__module__ == "dataclasses" or x is np.random.default_rng:
         return True
-    if isinstance(x, type) or _top(type(x).__module__) == "numpy":
+    if isinstance(x, type) or top(type(x).__module__) == "numpy":
         name = getattr(x, "__name__", "")
         is_callable = isinstance(x, type) or hasattr(x, "_implementation")
-        return is_callable and _top(x.__module__) in _LIBRARIES and name not in _IMPURE
+        return is_callable and top(x.__module__) in LIBRARIES and name not in IMPURE
     return False
-
-
-def _top(module: str | None) -> str:
-    """Return the package of a module, or what a module is the compiled part of."""
-    return (module or "").partition(".")[0].removeprefix("_")
 
 
 #: What stands in classes for the fields of their instances.

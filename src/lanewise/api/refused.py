@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from lanewise.api.contained import MOST_RATHER, contained
+from lanewise.api.contained import MOST_RATHER, contained, opening
 from lanewise.api.plain import NUMBERS, NoBatchError, plainly
 from lanewise.api.remembered import MANY, Remembered, taken_apart
 from lanewise.api.unchanged import Unchanged
+from lanewise.autograph.convert import has_no_source
 from lanewise.errors import REFUSALS, PlainLoopWarning, annotate, function_name
 from lanewise.ir.location import is_of_lanewise, origin
 from lanewise.ir.types import NUMERIC_KINDS
@@ -114,8 +115,10 @@ class PlainWay:
         if found is None or not may_run_itself() or found.left <= 0:
             return False
         found.left -= 1
+        if not found.unchanged():
+            return False
         self._error, self._unchanged = found.error, found.unchanged
-        return self._unchanged()
+        return True
 
     def takes(self, error: BaseException) -> bool:
         """Whether the function may run as tracing it has raised an error; that is told then."""
@@ -141,9 +144,18 @@ class PlainWay:
         return True
 
     def _explain(self, error: BaseException) -> None:
-        """Tell in an error what calls do that nobody looks at."""
-        is_asked = is_observed() and backend() is None and not is_raising() and is_refusal(error)
-        if is_asked and self._contained() is not None:
+        """Tell in an error what other calls do, or why they do not run the function plainly."""
+        if backend() is not None or is_raising() or not is_refusal(error):
+            return
+        if self._contained() is None:
+            reason = opening([self._func, *self._others], MOST_RATHER)
+            if reason:
+                annotate(
+                    error,
+                    f"it does not run as plain Python in its place, as {reason}: what it gives may "
+                    "depend on more than its arguments",
+                )
+        elif is_observed():
             annotate(error, "calls that are not explained run as plain Python, example by example")
 
     def look(self) -> PlainWay:
@@ -230,12 +242,17 @@ def _is_data(leaf: Any) -> bool:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether an error says that a function is not followed, or is one of Lanewise's own making."""
+    """Whether an error says that a function is not followed, or is one of Lanewise's own making.
+
+    Or is one of code without source, which may have asked what no tensor answers as an array does.
+    """
     if isinstance(error, (*REFUSALS, RecursionError)):
         return True
     codes = _codes(error.__traceback__)
-    is_own = isinstance(error, _DEFECTS) and bool(codes) and is_of_lanewise(codes[-1])
-    return is_own and execute.__code__ not in codes
+    if not codes or execute.__code__ in codes:
+        return False
+    is_own = isinstance(error, _DEFECTS) and is_of_lanewise(codes[-1])
+    return is_own or (isinstance(error, Exception) and any(map(has_no_source, codes)))
 
 
 def _has_run(place: TracebackType | None) -> bool:

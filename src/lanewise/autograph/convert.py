@@ -94,6 +94,12 @@ def is_converted(code: CodeType) -> bool:
     return _made.get(code) is not None
 
 
+def has_no_source(code: CodeType) -> bool:
+    """Return whether a code object runs as it stands, as nobody knows what it was made of."""
+    entry = _converted.get(code)
+    return entry is not None and entry[1] is None and not is_converted(code)
+
+
 def _convert_code(code: CodeType) -> _Made | None:
     with _lock:
         entry = _converted.get(code)

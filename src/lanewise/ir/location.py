@@ -8,20 +8,27 @@ import re
 import stat
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
+
+def _places(package: str) -> Sequence[str]:
+    """Return the folders of a package; none where it is not installed, or something stands in."""
+    try:
+        found = find_spec(package)
+    except ValueError:  # of a module that was made by hand
+        return ()
+    return () if found is None else found.submodule_search_locations or ()
+
+
 # Frames of these packages are not the user's: errors and `explain` name the first frame outside.
 _PACKAGE = str(Path(__file__).parents[1])
 # They may be installed anywhere: systems have packages of their own, apart from those of pip.
 _LIBRARIES = tuple(
-    place
-    for name in ("numpy", "scipy", "optree", "numba")
-    if (found := find_spec(name)) is not None
-    for place in found.submodule_search_locations or ()
+    [place for name in ("numpy", "scipy", "optree", "numba") for place in _places(name)]
 )
 _STANDARD = sysconfig.get_path("stdlib")
 _SITE = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
