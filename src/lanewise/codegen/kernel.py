@@ -116,6 +116,9 @@ def write(
     CannotCompile
         If something in the region has no native form.
     """
+    for type_ in [value.type for value in (*body.inputs, *body.outputs)]:
+        if not isinstance(type_, ArrayType) or type_.dtype.kind == "O":
+            raise CannotCompile(f"it takes or gives {type_}, not numbers")
     wanted = _Wanted(body, in_dims, fastmath, columns, shared)
     try:
         if has_writes(body):
@@ -257,9 +260,6 @@ class _Examples:
         self.k, self.body, self.in_dims, self.in_lanes = k, body, in_dims, in_lanes
         self.begin, self.end = e.uniform("i64", "%begin"), e.uniform("i64", "%end")
         self._types = [value.type for value in (*body.inputs, *body.outputs)]
-        for type_ in self._types:
-            if not isinstance(type_, ArrayType) or type_.dtype.kind == "O":
-                raise CannotCompile(f"it takes or gives {type_}, not numbers")
         pointers = [
             _argument(e, "ptr", HEAD + 8 * place) for place in range(len(self._types) + is_told)
         ]

@@ -187,7 +187,7 @@ class Operation:
 class Graph:
     """Inputs, operations in order, and outputs. Never changed after it is built."""
 
-    __slots__ = ("_key", "_makers", "inputs", "operations", "outputs")
+    __slots__ = ("_key", "_makers", "inputs", "is_verified", "operations", "outputs")
 
     def __init__(
         self, inputs: Sequence[Value], operations: Sequence[Operation], outputs: Sequence[Value]
@@ -195,6 +195,8 @@ class Graph:
         self.inputs = tuple(inputs)
         self.operations = tuple(operations)
         self.outputs = tuple(outputs)
+        #: Whether `lanewise.ir.verify` has looked at it.
+        self.is_verified = False
         self._key: Hashable = None
         self._makers: dict[Value, Operation] | None = None
 
@@ -246,7 +248,19 @@ class Graph:
                 kept.append(found)
             else:
                 instead.update(zip(op.results, found, strict=True))
-        return Graph(self.inputs, kept, [instead.get(value, value) for value in self.outputs])
+        outputs = [instead.get(value, value) for value in self.outputs]
+        return self.having(self.inputs, kept, outputs)
+
+    def having(
+        self, inputs: Sequence[Value], operations: Sequence[Operation], outputs: Sequence[Value]
+    ) -> Graph:
+        """Return the graph of these; itself where they are its own.
+
+        What was found out of a graph then holds on: most passes leave most regions as they are.
+        """
+        made = Graph(inputs, operations, outputs)
+        is_same = made.operations == self.operations and made.outputs == self.outputs
+        return self if is_same and made.inputs == self.inputs else made
 
     @property
     def defines(self) -> frozenset[str]:

@@ -31,6 +31,8 @@ def verify(graph: Graph) -> None:
 
 def _verify(graph: Graph, outside: frozenset[Value] | None) -> None:
     """Check a graph; of a region, `outside` are the values of the graphs around it."""
+    if graph.is_verified:
+        return
     defined: dict[Value, None] = {}
     numbers: set[int] = set()
     live: set[Value] = set()  # tokens that nobody has taken yet
@@ -69,6 +71,7 @@ def _verify(graph: Graph, outside: frozenset[Value] | None) -> None:
     use(graph.outputs, None)
     if live and (outside is None or live.isdisjoint(graph.inputs)):
         raise _invalid(f"the token %{live.pop().index} is lost: no output hands it on", None)
+    graph.is_verified = True
 
 
 def _verify_types(op: Operation) -> None:

@@ -67,13 +67,17 @@ def prune(
     slices = [p for p in form.slices if p in read]
     captures = [p for p in sorted(read) if p not in carry and p not in form.slices]
     order = [*captures, *carry, *slices]
-    form.rewrite(lambda r: Graph([r.inputs[p] for p in order], r.operations, r.outputs))
+    form.rewrite(lambda r: r.having([r.inputs[p] for p in order], r.operations, r.outputs))
+    regions = (*form.tests, *form.regions)
+    is_whole = order == [*range(len(form.operands))] and len(kept) == len(op.results)
+    if is_whole and regions == op.regions:
+        return [op], {}
     results = tuple([op.results[j] for j in kept])
     signature = Signature(
         op.primitive,
         _params(op, order, kept, len(captures), len(carry)),
         tuple([result.type for result in results]),
-        (*form.tests, *form.regions),
+        regions,
         is_interned=False,
     )
     operands = (*form.given, *[form.operands[p] for p in order])
@@ -200,5 +204,8 @@ def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
             value = instead[value]
         return value
 
-    operations = [op.with_operands(tuple(map(final, op.operands))) for op in graph.operations]
-    return Graph(graph.inputs, operations, [final(value) for value in graph.outputs])
+    operations = []
+    for op in graph.operations:
+        operands = tuple(map(final, op.operands))
+        operations.append(op if operands == op.operands else op.with_operands(operands))
+    return graph.having(graph.inputs, operations, [final(value) for value in graph.outputs])

@@ -59,7 +59,7 @@ def eliminate_dead(graph: Graph, is_within: bool = False) -> Graph:
             if new.must_run or not needed.isdisjoint(new.results):
                 kept.append(new)
                 needed.update(new.operands)
-    return substituted(Graph(graph.inputs, kept[::-1], graph.outputs), renamed)
+    return substituted(graph.having(graph.inputs, kept[::-1], graph.outputs), renamed)
 
 
 def _used_sizes(graph: Graph) -> frozenset[str]:
