@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from lanewise.random.checks import parameter
 from lanewise.random.draws import Law
 from lanewise.trace.scratch import tensor_of
 from lanewise.trace.tensor import Tensor
 
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+FLOAT64 = np.dtype(np.float64)
+FLOATS = (FLOAT64, np.dtype(np.float32))
 
 
 class Drawing(ABC):
@@ -26,10 +28,14 @@ class Drawing(ABC):
         law: Law,
         params: Sequence[Any],
         size: Any,
-        static: tuple[tuple[str, Any], ...] = (),
+        dtype: np.dtype | None = None,
         out: Any = None,
     ) -> Any:
         """Return samples of a law, of a size or of what parameters broadcast to, or fill `out`."""
+
+    def _drawn(self, law: Law, size: Any, **given: tuple[Any, ...]) -> Any:
+        """Return samples of a law: of each parameter what is given, and the conditions on it."""
+        return self._sample(law, [parameter(name, *row) for name, row in given.items()], size)
 
 
 def into(out: Any, size: Any, dtype: Any, name: str) -> tuple[np.dtype, Any]:

@@ -202,11 +202,11 @@ class Generator(Continuous, Gammas, Discrete, Multivariate, Ordering):
         law: Law,
         params: Sequence[Any],
         size: Any,
-        static: tuple[tuple[str, Any], ...] = (),
+        dtype: np.dtype | None = None,
         out: Any = None,
     ) -> Any:
         shape = shape_of(size, params)
-        found = draw(law, self._stream().take(product(shape)), shape, params, static)
+        found = draw(law, self._stream().take(product(shape)), shape, params, dtype)
         if out is not None:
             out[...] = found
             return out

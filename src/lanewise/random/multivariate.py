@@ -11,13 +11,12 @@ from lanewise.errors import at
 from lanewise.ir.location import here
 from lanewise.random import rejection as loops
 from lanewise.random import samplers as plain
-from lanewise.random.base import Drawing
+from lanewise.random.base import FLOAT64, Drawing
 from lanewise.random.checks import number, parameter
 from lanewise.random.draws import shape_of
 from lanewise.trace.table.checks import checked
 from lanewise.trace.tensor import Tensor
 
-_FLOAT64 = (("dtype", np.dtype(np.float64)),)
 METHODS = ("svd", "eigh", "cholesky")
 
 
@@ -87,7 +86,7 @@ class Multivariate(Drawing):
         if check_valid != "ignore" and not isinstance(cov, Tensor):
             _check_covariance(cov, factor, check_valid, tol)
         shape = (*shape_of(size if size is not None else (), []), mean.shape[0])
-        drawn = self._sample(plain.STANDARD_NORMAL, [], shape, _FLOAT64)
+        drawn = self._sample(plain.STANDARD_NORMAL, [], shape, FLOAT64)
         return mean + drawn @ factor.T
 
     def dirichlet(self, alpha: Any, size: Any = None) -> Any:
@@ -156,7 +155,7 @@ class Multivariate(Drawing):
         >>> lw.random.default_rng(0).multinomial(20, [0.2, 0.3, 0.5])
         array([ 4,  6, 10])
         """
-        trials = parameter("n", n, "count", dtype=np.int64)
+        trials = parameter("n", n, "count")
         shares = parameter("pvals", pvals, "in [0, 1]")
         if not shares.shape or not shares.shape[-1]:
             raise ValueError(
@@ -205,10 +204,10 @@ class Multivariate(Drawing):
         """
         if method not in ("marginals", "count"):
             raise ValueError('method must be "count" or "marginals"')
-        given = parameter("colors", colors, "count", dtype=np.int64)
+        given = parameter("colors", colors, "count")
         if len(given.shape) != 1:
             raise ValueError("colors must be a one-dimensional sequence of nonnegative integers")
-        taken = parameter("nsample", nsample, "count", dtype=np.int64)
+        taken = parameter("nsample", nsample, "count")
         total = given.sum()
         taken = checked(taken, taken <= total, ValueError("nsample > sum(colors)"))
         taken = checked(

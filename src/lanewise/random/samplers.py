@@ -146,10 +146,6 @@ def _counted(x: Any) -> Any:
     return np.where(fits, found, np.iinfo(np.int64).max)
 
 
-def _words(b: Block) -> Any:
-    return b.bits()
-
-
 RANDOM = Law(_random)
 UNIFORM = Law(_uniform)
 INTEGERS = Law(_integers)
@@ -170,4 +166,4 @@ TRIANGULAR = Law(_triangular)
 GEOMETRIC = Law(_geometric, fixed=(0,))
 LOGSERIES = Law(_logseries, fixed=(0,))
 WALD = Law(_wald, fixed=(0, 1))
-WORDS = Law(_words)
+WORDS = Law(Block.bits)
