@@ -16,7 +16,7 @@ from lanewise.ir.types import ArrayType, array_type, has_dim
 from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import Kind, count, usual
-from lanewise.ops.movement import align, pad_rank, transpose
+from lanewise.ops.movement import broadcasting, pad_rank, transpose
 from lanewise.ops.registry import Batch, Primitive, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of
 
@@ -412,8 +412,7 @@ class correlate:
         tail = [_last_product(x[..., k - size :], v[..., : size - k]) for k in range(1, behind + 1)]
         return np.concatenate([*head, inside, *tail], -1)
 
-    def batch(b: Batch, x, v, *, before, behind):
-        return correlate(*align(b, x, v), before=before, behind=behind)
+    batch = broadcasting
 
     def lanes(k, types, x, v, *, before, behind):
         return k.correlated(types[0], x, v, before)

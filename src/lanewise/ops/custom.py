@@ -8,7 +8,7 @@ import numpy as np
 
 from lanewise.ir.graph import Graph
 from lanewise.ops.derivatives import flat, linear
-from lanewise.ops.registry import Batch, absent, op, sample
+from lanewise.ops.registry import Batch, absent, leading_axes, op, sample
 
 
 @op
@@ -24,8 +24,7 @@ class stop_gradient:
     def numpy(x):
         return x
 
-    def batch(b: Batch, x):
-        return stop_gradient(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return x
@@ -107,8 +106,7 @@ class again:
     def numpy(x):
         return x
 
-    def batch(b: Batch, x):
-        return again(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return x
@@ -133,8 +131,7 @@ class assigned:
     def numpy(x):
         return x
 
-    def batch(b: Batch, x):
-        return assigned(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return x

@@ -17,8 +17,18 @@ from lanewise.ir.graph import Operation
 from lanewise.ir.types import NUMPY, array_type
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.facts import Kind
-from lanewise.ops.movement import align, cast
-from lanewise.ops.registry import REGISTRY, Absent, Batch, Primitive, Sample, op, register, sample
+from lanewise.ops.movement import align, broadcasting, cast
+from lanewise.ops.registry import (
+    REGISTRY,
+    Absent,
+    Batch,
+    Primitive,
+    Sample,
+    leading_axes,
+    op,
+    register,
+    sample,
+)
 from lanewise.ops.shapes import broadcast_shapes
 from lanewise.ops.ufuncs import ROWS, UNKNOWN, Partial, instructions, row_of, special
 
@@ -213,8 +223,7 @@ class where:
     def numpy(condition, x, y):
         return np.where(condition, x, y)
 
-    def batch(b: Batch, condition, x, y):
-        return where(*align(b, condition, x, y))
+    batch = broadcasting
 
     def lanes(k, types, condition, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -259,8 +268,7 @@ class masked_product:
             product = np.multiply(x, y)
         return np.where(np.equal(x, 0), np.zeros((), product.dtype), product)
 
-    def batch(b: Batch, x, y):
-        return masked_product(*align(b, x, y))
+    batch = broadcasting
 
     def lanes(k, types, x, y):
         dtype, shape = types[0].dtype, types[0].shape
@@ -312,8 +320,7 @@ class real:
     def numpy(x):
         return x.real
 
-    def batch(b: Batch, x):
-        return real(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return k.lazy(types[0].dtype, x.shape, lambda *i: k.parts(x.at(*i))[0], (x,))
@@ -340,8 +347,7 @@ class imag:
     def numpy(x):
         return x.imag
 
-    def batch(b: Batch, x):
-        return imag(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         zero = k.constant(types[0].dtype, 0)
@@ -373,8 +379,7 @@ class complex_:
         result.real, result.imag = x, y
         return result
 
-    def batch(b: Batch, x, y):
-        return complex_(*align(b, x, y))
+    batch = broadcasting
 
     def lanes(k, types, x, y):
         a, b = (aligned(v, len(types[0].shape)) for v in (x, y))
@@ -410,8 +415,7 @@ class root:
     def numpy(x):
         return np.sqrt(x)
 
-    def batch(b: Batch, x):
-        return root(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         loop = loop_dtypes(np.sqrt, (x.dtype,), None)
@@ -443,8 +447,7 @@ class sinc:
         y = np.where(x == 0, np.asarray(_tiny(x.dtype)), x)
         return (np.sin(y) / y).reshape(x.shape)
 
-    def batch(b: Batch, x):
-        return sinc(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         dtype = x.dtype
@@ -492,8 +495,7 @@ class i0:
     def numpy(x):
         return np.i0(x).reshape(x.shape)
 
-    def batch(b: Batch, x):
-        return i0(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         dtype = types[0].dtype

@@ -15,7 +15,7 @@ from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
 from lanewise.ops.facts import Kind, usual, usual_size
 from lanewise.ops.numpy_loops import own_gufunc, same
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import along_axis, op, sample
 
 
 def _check(n: int, norm: str | None) -> None:
@@ -172,8 +172,7 @@ class fft:
     def numpy(x, *, n, axis, norm, inverse):
         return (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm)
 
-    def batch(b: Batch, x, *, axis, **params):
-        return fft(x, axis=axis + 1, **params)
+    batch = along_axis
 
     def lanes(k, types, x, *, n, axis, norm, inverse):
         return _transformed(k, types[0], x, n, axis, norm, ("ifft" if inverse else "fft",))
@@ -209,8 +208,7 @@ class rfft:
     def numpy(x, *, n, axis, norm):
         return np.fft.rfft(x, n, axis, norm)
 
-    def batch(b: Batch, x, *, axis, **params):
-        return rfft(x, axis=axis + 1, **params)
+    batch = along_axis
 
     def lanes(k, types, x, *, n, axis, norm):
         return _transformed(k, types[0], x, n, axis, norm, ("rfft_n_even", "rfft_n_odd"))
@@ -243,8 +241,7 @@ class irfft:
     def numpy(x, *, n, axis, norm):
         return np.fft.irfft(x, n, axis, norm)
 
-    def batch(b: Batch, x, *, axis, **params):
-        return irfft(x, axis=axis + 1, **params)
+    batch = along_axis
 
     def lanes(k, types, x, *, n, axis, norm):
         return _transformed(k, types[0], x, n, axis, norm, ("irfft",))

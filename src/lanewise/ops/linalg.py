@@ -22,7 +22,7 @@ from lanewise.ops.differentials import adjoint_of, phase, product_without
 from lanewise.ops.facts import Kind, flops_of_matrices
 from lanewise.ops.lapack import BLOCKED, IN_LANES, VALUES_IN_LANES, called, is_small
 from lanewise.ops.lapack import call_ns as price
-from lanewise.ops.registry import Batch, absent, op, sample, spread
+from lanewise.ops.registry import Batch, absent, leading_axes, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
 _MATRIX = spread((3, 3)) + 3 * np.eye(3)
@@ -69,8 +69,7 @@ class cholesky:
     def numpy(x, *, upper):
         return np.linalg.cholesky(x, upper=upper)
 
-    def batch(b: Batch, x, **params):
-        return cholesky(x, **params)
+    batch = leading_axes
 
     def lanes(k, types, x, *, upper):
         if is_small(x):
@@ -156,8 +155,7 @@ class inv:
                 result[index] = np.linalg.inv(x[index])
         return result
 
-    def batch(b: Batch, x, *, strict):
-        return inv(x, strict=strict)
+    batch = leading_axes
 
     def lanes(k, types, x, *, strict):
         return k.solve(types[0], x) if is_small(x) else called(k, types, "inv", (x,))
@@ -185,8 +183,7 @@ class det:
     def numpy(x):
         return np.linalg.det(x)
 
-    def batch(b: Batch, x):
-        return det(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return k.det(types[0], x) if is_small(x) else called(k, types, "det", (x,), fails=False)
@@ -223,8 +220,7 @@ class adjugate:
             result[rest] = phase(u, vh) * (scaled @ adjoint_of(u))
         return result
 
-    def batch(b: Batch, x):
-        return adjugate(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         dtype = types[0].dtype
@@ -305,8 +301,7 @@ class slogdet:
     def numpy(x):
         return tuple(np.linalg.slogdet(x))
 
-    def batch(b: Batch, x):
-        return slogdet(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         return (
@@ -350,8 +345,7 @@ class qr:
         result = np.linalg.qr(x, mode)
         return result if mode == "r" else tuple(result)
 
-    def batch(b: Batch, x, *, mode):
-        return qr(x, mode=mode)
+    batch = leading_axes
 
     def lanes(k, types, x, *, mode):
         return k.qr(types, x, mode)
@@ -407,8 +401,7 @@ class svd:
     def numpy(x, *, full_matrices):
         return tuple(np.linalg.svd(x, full_matrices))
 
-    def batch(b: Batch, x, *, full_matrices):
-        return svd(x, full_matrices=full_matrices)
+    batch = leading_axes
 
     def lanes(k, types, x, *, full_matrices):
         return called(k, types, "svd_f" if full_matrices else "svd_s", (x,))
@@ -446,8 +439,7 @@ class svdvals:
     def numpy(x):
         return np.linalg.svd(x, compute_uv=False)
 
-    def batch(b: Batch, x):
-        return svdvals(x)
+    batch = leading_axes
 
     def lanes(k, types, x):
         is_own = is_small(x, VALUES_IN_LANES)
@@ -474,8 +466,7 @@ class eigh:
     def numpy(x, *, uplo):
         return tuple(np.linalg.eigh(x, uplo))
 
-    def batch(b: Batch, x, *, uplo):
-        return eigh(x, uplo=uplo)
+    batch = leading_axes
 
     def lanes(k, types, x, *, uplo):
         return called(k, types, "eigh_up" if uplo == "U" else "eigh_lo", (x,))
@@ -504,8 +495,7 @@ class eigvalsh:
     def numpy(x, *, uplo):
         return np.linalg.eigvalsh(x, uplo)
 
-    def batch(b: Batch, x, *, uplo):
-        return eigvalsh(x, uplo=uplo)
+    batch = leading_axes
 
     def lanes(k, types, x, *, uplo):
         if is_small(x, VALUES_IN_LANES):
@@ -539,8 +529,7 @@ class eig:
         dtype = np.result_type(values, np.complex64)
         return values.astype(dtype), vectors.astype(dtype)
 
-    def batch(b: Batch, x):
-        return eig(x)
+    batch = leading_axes
 
     lanes = absent("in which order eigenvalues come is LAPACK's")
 
@@ -567,8 +556,7 @@ class eigvals:
         values = np.linalg.eigvals(x)
         return values.astype(np.result_type(values, np.complex64))
 
-    def batch(b: Batch, x):
-        return eigvals(x)
+    batch = leading_axes
 
     lanes = absent("in which order eigenvalues come is LAPACK's")
 

@@ -25,7 +25,7 @@ from lanewise.ops.tables import (
     check_lists,
     flattened,
     longer,
-    repeated_lists,
+    of_lists,
     table_get,
     table_of,
     table_put,
@@ -294,8 +294,7 @@ class list_append:
     def numpy(arena, lists, value):
         return arena.append(*flattened(lists, value)).reshape(np.shape(lists))[()]
 
-    def batch(b: Batch, arena, lists, value):
-        return list_append(arena, *repeated_lists(b, lists, value))
+    batch = of_lists
 
     def lanes(k, types, arena, lists, value):
         return arena.append(lists, value)
@@ -324,8 +323,7 @@ class list_cut:
     def numpy(arena, lists, size):
         return arena.cut(*flattened(lists, size)).reshape(np.shape(lists))[()]
 
-    def batch(b: Batch, arena, lists, size):
-        return list_cut(arena, *repeated_lists(b, lists, size))
+    batch = of_lists
 
     def lanes(k, types, arena, lists, size):
         return arena.cut(lists, size)
@@ -407,8 +405,7 @@ class list_length:
     def numpy(arena, lists):
         return arena.depth[lists]
 
-    def batch(b: Batch, arena, lists):
-        return list_length(arena, *repeated_lists(b, lists))
+    batch = of_lists
 
     def lanes(k, types, arena, lists):
         return lists
@@ -431,8 +428,7 @@ class list_write:
     def numpy(arena, lists, index, value):
         return arena.write(*flattened(lists, index, value)).reshape(np.shape(lists))[()]
 
-    def batch(b: Batch, arena, lists, index, value):
-        return list_write(arena, *repeated_lists(b, lists, index, value))
+    batch = of_lists
 
     def lanes(k, types, arena, lists, index, value):
         return arena.changed(lists, index, value, adding=False)
@@ -460,8 +456,7 @@ class list_read:
         values = arena.read(*flattened(lists, index))
         return values.astype(dtype, copy=False).reshape((*np.shape(lists), *shape))[()]
 
-    def batch(b: Batch, arena, lists, index, *, dtype, shape):
-        return list_read(arena, *repeated_lists(b, lists, index), dtype=dtype, shape=shape)
+    batch = of_lists
 
     def lanes(k, types, arena, lists, index, *, dtype, shape):
         return arena.item(lists, index, dtype, shape)
@@ -499,8 +494,7 @@ class list_stack:
             result[taken] = values
         return result.reshape((*np.shape(lists), *result.shape[1:]))
 
-    def batch(b: Batch, arena, lists, **params):
-        return list_stack(arena, *repeated_lists(b, lists), **params)
+    batch = of_lists
 
     lanes = absent("a list that is stacked has no native form")
 

@@ -14,7 +14,7 @@ from lanewise.ops.creation import iota
 from lanewise.ops.derivatives import linear
 from lanewise.ops.facts import Held, Kind, flops_of_fn, fn_may_fail
 from lanewise.ops.indexing import gather
-from lanewise.ops.registry import Batch, op, sample
+from lanewise.ops.registry import Batch, along_axis, op, sample
 from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.ufuncs import row_of
 
@@ -101,8 +101,7 @@ class accumulate:
     def numpy(x, *, fn, axis, dtype):
         return fn.accumulate(x, axis, dtype)
 
-    def batch(b: Batch, x, *, fn, axis, dtype):
-        return accumulate(x, fn=fn, axis=axis + 1, dtype=dtype)
+    batch = along_axis
 
     def lanes(k, types, x, *, fn, axis, dtype):
         return k.accumulated(types[0], x, fn, axis)
@@ -152,8 +151,7 @@ class reduceat:
     def numpy(x, *, fn, indices, axis, dtype):
         return fn.reduceat(x, np.array(indices, np.intp), axis, dtype)
 
-    def batch(b: Batch, x, *, fn, indices, axis, dtype):
-        return reduceat(x, fn=fn, indices=indices, axis=axis + 1, dtype=dtype)
+    batch = along_axis
 
     def lanes(k, types, x, *, fn, indices, axis, dtype):
         return k.reduced_in_runs(types[0], x, fn, indices, axis)
@@ -306,8 +304,7 @@ class argreduce:
     def numpy(x, *, fn, axis):
         return getattr(x, fn)(axis)
 
-    def batch(b: Batch, x, *, fn, axis):
-        return argreduce(x, fn=fn, axis=axis + 1)
+    batch = along_axis
 
     def lanes(k, types, x, *, fn, axis):
         return k.found_best(types[0], x, fn == "argmax", axis)

@@ -16,7 +16,7 @@ from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned, elementwise
 from lanewise.ops.facts import Held, Kind
 from lanewise.ops.indexing import gather, scatter
-from lanewise.ops.movement import align, repeat_unmapped, reshape
+from lanewise.ops.movement import broadcasting, repeat_unmapped, reshape
 from lanewise.ops.registry import Batch, op, sample
 from lanewise.ops.shapes import broadcast_shapes, shape_of
 
@@ -47,8 +47,7 @@ class slice_bound:
         bound = bound + (bound < 0) * size
         return np.minimum(np.maximum(bound, -backward), size - backward)
 
-    def batch(b: Batch, bound, size, *, backward):
-        return slice_bound(*align(b, bound, size), backward=backward)
+    batch = broadcasting
 
     def lanes(k, types, bound, size, *, backward):
         b, s = (aligned(x, len(types[0].shape)) for x in (bound, size))

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from lanewise.ir.dims import DimLike, Shape
+from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.derivatives import flat, is_linear
 from lanewise.ops.facts import Held, Kind
 from lanewise.ops.movement import repeat_unmapped
-from lanewise.ops.registry import Batch, absent, op
+from lanewise.ops.registry import Batch, Family, Primitive, absent, leading_axes, op
 
 INTP = np.dtype(np.intp)
 
@@ -199,6 +200,12 @@ def repeated_lists(b: Batch, *operands: Any) -> list[Any]:
     return repeat_unmapped(Batch(b.size, b.mapped[1:]), *operands)
 
 
+@Family
+def of_lists(primitive: Primitive, b: Batch, store: Value, *operands: Value, **params: Any) -> Any:
+    """Record an operation on operands that have an entry for each list."""
+    return primitive(store, *repeated_lists(b, *operands), **params)
+
+
 def _zero(d: Any, operand: Any, tangent: Any) -> Any:
     return d.zeros(operand) if tangent is None else tangent
 
@@ -265,8 +272,7 @@ class table_get:
         like = np.broadcast_to(np.zeros((), dtype), (len(ones[0]), *shape))
         return store.get(*ones, like).reshape((*tables.shape, *shape))[()]
 
-    def batch(b: Batch, store, tables, place, *, dtype, shape):
-        return table_get(store, *repeated_lists(b, tables, place), dtype=dtype, shape=shape)
+    batch = of_lists
 
     def lanes(k, types, store, tables, place, *, dtype, shape):
         return store.table_item(tables, place, dtype, shape)
@@ -297,8 +303,7 @@ class table_add:
         found = store.change(*flattened(tables, place, value), adding=True)
         return found.reshape(np.shape(tables))[()]
 
-    def batch(b: Batch, store, tables, place, value):
-        return table_add(store, *repeated_lists(b, tables, place, value))
+    batch = of_lists
 
     def lanes(k, types, store, tables, place, value):
         return store.changed(tables, place, value, adding=True)
@@ -337,8 +342,7 @@ class table_put:
         found = store.change(*flattened(tables, place, value), adding=False)
         return found.reshape(np.shape(tables))[()]
 
-    def batch(b: Batch, store, tables, place, value):
-        return table_put(store, *repeated_lists(b, tables, place, value))
+    batch = of_lists
 
     def lanes(k, types, store, tables, place, value):
         return store.changed(tables, place, value, adding=False)
@@ -370,8 +374,7 @@ class table_sum:
     def numpy(store, tables, others):
         return store.total(np.stack(flattened(tables, others), -1)).reshape(np.shape(tables))[()]
 
-    def batch(b: Batch, store, tables, others):
-        return table_sum(store, *repeated_lists(b, tables, others))
+    batch = of_lists
 
     lanes = absent("tables that are added as a whole have no native form")
 
@@ -401,8 +404,7 @@ class table_total:
         rows = tables.reshape(math.prod(tables.shape[:-1]), tables.shape[-1])
         return store.total(rows).reshape(tables.shape[:-1])[()]
 
-    def batch(b: Batch, store, tables):
-        return table_total(store, tables)
+    batch = leading_axes
 
     lanes = absent("tables that are added as a whole have no native form")
 
@@ -429,8 +431,7 @@ class table_repeat:
     def numpy(store, tables, *, count):
         return np.broadcast_to(np.asarray(tables)[..., None], (*np.shape(tables), count))
 
-    def batch(b: Batch, store, tables, *, count):
-        return table_repeat(store, tables, count=count)
+    batch = leading_axes
 
     lanes = absent("tables that are added as a whole have no native form")
 
@@ -457,8 +458,7 @@ class table_rows:
         tables, rows = flattened(tables, like)
         return store.rows(tables, rows).reshape(like.shape)
 
-    def batch(b: Batch, store, tables, like):
-        return table_rows(store, *repeated_lists(b, tables, like))
+    batch = of_lists
 
     lanes = absent("a list that is stacked has no native form")
 
