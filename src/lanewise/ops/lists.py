@@ -24,6 +24,7 @@ from lanewise.ops.tables import (
     Tables,
     check_lists,
     flattened,
+    like_lists,
     longer,
     of_lists,
     table_get,
@@ -287,9 +288,7 @@ class list_append:
     continues = tangent_of_last = True
     may_fail = False
 
-    def type(arena, lists, value):
-        check_lists(lists, value)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists, value):
         return arena.append(*flattened(lists, value)).reshape(np.shape(lists))[()]
@@ -316,9 +315,7 @@ class list_cut:
     continues = overwrites = tangent_of_last = True
     may_fail = False
 
-    def type(arena, lists, size):
-        check_lists(lists, size)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists, size):
         return arena.cut(*flattened(lists, size)).reshape(np.shape(lists))[()]
@@ -398,9 +395,7 @@ class list_length:
     held, conditions = Held.NUMBERS, ""
     may_fail = False
 
-    def type(arena, lists):
-        check_lists(lists)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists):
         return arena.depth[lists]
@@ -421,9 +416,7 @@ class list_write:
     kind, conditions = Kind.LISTS, ""
     continues = overwrites = tangent_of_last = True
 
-    def type(arena, lists, index, value):
-        check_lists(lists, index, value)
-        return lists
+    type = like_lists
 
     def numpy(arena, lists, index, value):
         return arena.write(*flattened(lists, index, value)).reshape(np.shape(lists))[()]

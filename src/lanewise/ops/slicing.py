@@ -179,22 +179,6 @@ class put_slice:
     )
 
 
-def put_slice_into(
-    result: np.ndarray,
-    values: np.ndarray,
-    start: Any,
-    stop: Any,
-    *,
-    axis: int,
-    step: int,
-    length: DimLike,
-) -> None:
-    """Write a slice of an array in place; see `put_slice`."""
-    part = result[_key(start, stop, step, axis)]
-    _check_length(part.shape[axis], length, result.shape[axis])
-    part[...] = values
-
-
 def _sliced_shape(
     x: ArrayType, start: ArrayType, stop: ArrayType, axis: int, length: DimLike
 ) -> Any:

@@ -194,6 +194,12 @@ def check_lists(lists: ArrayType, *others: ArrayType) -> None:
             raise ValueError(f"{other} has not one entry for each of the lists {lists}")
 
 
+def like_lists(store: ArrayType, lists: ArrayType, *others: ArrayType) -> ArrayType:
+    """Return the type of lists, of which operands have an entry each."""
+    check_lists(lists, *others)
+    return lists
+
+
 def repeated_lists(b: Batch, *operands: Any) -> list[Any]:
     """Repeat what is not mapped along the batch; the arena is that of all examples."""
     assert not b.mapped[0]
@@ -295,9 +301,7 @@ class table_add:
     continues = tangent_of_last = overwrites = True
     may_fail = False
 
-    def type(store, tables, place, value):
-        check_lists(tables, place, value)
-        return tables
+    type = like_lists
 
     def numpy(store, tables, place, value):
         found = store.change(*flattened(tables, place, value), adding=True)
@@ -334,9 +338,7 @@ class table_put:
     continues = tangent_of_last = overwrites = True
     may_fail = False
 
-    def type(store, tables, place, value):
-        check_lists(tables, place, value)
-        return tables
+    type = like_lists
 
     def numpy(store, tables, place, value):
         found = store.change(*flattened(tables, place, value), adding=False)
@@ -367,9 +369,7 @@ class table_sum:
     tangent_of_last = True
     may_fail = False
 
-    def type(store, tables, others):
-        check_lists(tables, others)
-        return tables
+    type = like_lists
 
     def numpy(store, tables, others):
         return store.total(np.stack(flattened(tables, others), -1)).reshape(np.shape(tables))[()]
