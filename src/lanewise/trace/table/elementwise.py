@@ -26,8 +26,6 @@ from lanewise.trace.ufuncs import NO_VALUE, apply
 from lanewise.trace.views import as_stored, store
 from lanewise.trace.weak import weak_kind
 
-_TO_WHERE = "Use np.where(condition, x, y), or a reduction with where=condition"
-
 
 @implements(np.where)
 def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:

@@ -17,7 +17,7 @@ from lanewise.ops.elementwise import root, where
 from lanewise.trace.origins import origin_of
 from lanewise.trace.sizes import number_of
 from lanewise.trace.table.checks import deprecated
-from lanewise.trace.table.contraction import flat
+from lanewise.trace.table.contraction import flat, tensors
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit, weak
 from lanewise.trace.ufuncs import NO_VALUE
@@ -51,8 +51,7 @@ def _behind(limit: Any) -> Any:
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if y.ndim == 1:  # the only shape that is a vector, and no stack of matrices
         return emit(ops.solve, x, y[:, None])[..., 0]
     return emit(ops.solve, x, y)
@@ -81,8 +80,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """As NumPy's, but with residuals for a rank-deficient `a` of more rows than columns, too."""
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     for array, ndim in ((x, x.ndim), (y, max(y.ndim, 2) if y.ndim else 0)):
         if ndim != 2:
             raise LinAlgError(
@@ -123,8 +121,7 @@ def _tall(x: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    y: Any = as_tensor(b)
+    x, y = tensors(a, b)
     if axes is not None:
         order = list(range(x.ndim))
         for axis in axes:

@@ -19,12 +19,11 @@ from lanewise.trace.table.quantile import (
     is_weak,
     pick,
 )
-from lanewise.trace.table.reductions import degrees, divide_as
+from lanewise.trace.table.reductions import degrees, divide_as, stored
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 from lanewise.trace.ufunc_methods import reduce_method
 from lanewise.trace.ufuncs import NO_VALUE
-from lanewise.trace.views import store
 
 
 def _replaced(a: Any, value: float) -> tuple[Tensor, Tensor | None]:
@@ -131,14 +130,7 @@ def nanmean(
     dtype = _inexact(dtype, out)
     number = np.sum(~mask, axis=axis, dtype=np.intp, keepdims=keepdims, where=where)
     total = np.sum(x, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
-    return _stored(divide_as(total, number), out)
-
-
-def _stored(result: Tensor, out: Any) -> Any:
-    if out is None:
-        return result
-    store(out, result)
-    return out
+    return stored(divide_as(total, number), out)
 
 
 @implements(np.nanvar)
@@ -174,7 +166,7 @@ def nanvar(
     total = np.sum(squares, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
     free = np.reshape(number, total.shape) - ddof
     result = choose(free <= 0, np.nan, divide_as(total, free))
-    return _stored(result, out)
+    return stored(result, out)
 
 
 @implements(np.nanstd)
@@ -227,50 +219,29 @@ def nanmedian(
     return finish(result, x.ndim, axes, keepdims, out, "unsafe")
 
 
-def _nan_quantile(
-    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, most: int
-) -> Any:
-    x, places, axes, ready_weights = arguments(a, q, axis, method, weights, most)
-    if x.size == 0:
-        return np.nanmean(x, axis, out=out, keepdims=keepdims)
-    if x.dtype.kind != "f":
-        function = np.quantile if most == 1 else np.percentile
-        return function(x, q, axis, out, False, method, keepdims, weights=weights)
-    flat = axes_first(x, axes)
-    ordered, number = _valid(flat)
-    if weights is None:
-        result = between(ordered, number, places, method, is_weak(q))
-    else:
-        _, result = by_weights(flat, number, places, ready_weights)
-    result = choose(number == 0, np.nan, result)
-    return finish(result, x.ndim, axes, keepdims, out, "unsafe")
+def _nan_quantile(plain: Any, most: int) -> Any:
+    """Return the function that leaves NaNs out, of which q goes up to 1 or to 100."""
+
+    def nan_function(
+        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+    ) -> Any:  # fmt: skip
+        x, places, axes, ready_weights = arguments(a, q, axis, method, weights, most)
+        if x.size == 0:
+            return np.nanmean(x, axis, out=out, keepdims=keepdims)
+        if x.dtype.kind != "f":
+            return plain(x, q, axis, out, False, method, keepdims, weights=weights)
+        flat = axes_first(x, axes)
+        ordered, number = _valid(flat)
+        if weights is None:
+            result = between(ordered, number, places, method, is_weak(q))
+        else:
+            _, result = by_weights(flat, number, places, ready_weights)
+        result = choose(number == 0, np.nan, result)
+        return finish(result, x.ndim, axes, keepdims, out, "unsafe")
+
+    return nan_function
 
 
-@implements(np.nanquantile)
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _nan_quantile(a, q, axis, out, method, keepdims, weights, 1)
-
-
-@implements(np.nanpercentile)
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _nan_quantile(a, q, axis, out, method, keepdims, weights, 100)
+nanquantile = implements(np.nanquantile)(_nan_quantile(np.quantile, 1))
+nanpercentile = implements(np.nanpercentile)(_nan_quantile(np.percentile, 100))

@@ -164,38 +164,22 @@ METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | 
 # --- quantiles ----------------------------------------------------------------------------------
 
 
-@implements(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    x, places, axes, weights = arguments(a, q, axis, method, weights, 1)
-    result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
-    return finish(result, x.ndim, axes, keepdims, out)
+def _of_most(most: int) -> Any:
+    """Return the function whose q goes up to 1 or to 100."""
+
+    def function(
+        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+    ) -> Any:  # fmt: skip
+        x, places, axes, weights = arguments(a, q, axis, method, weights, most)
+        result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
+        return finish(result, x.ndim, axes, keepdims, out)
+
+    return function
 
 
-@implements(np.percentile)
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    x, places, axes, weights = arguments(a, q, axis, method, weights, 100)
-    result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
-    return finish(result, x.ndim, axes, keepdims, out)
+quantile = implements(np.quantile)(_of_most(1))
+percentile = implements(np.percentile)(_of_most(100))
 
 
 def is_weak(q: Any) -> bool:

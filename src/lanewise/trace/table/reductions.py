@@ -43,42 +43,35 @@ sum = implements(np.sum)(_reduction(np.add))
 prod = implements(np.prod)(_reduction(np.multiply))
 
 
-@implements(np.max, np.amax)
-def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = NO_VALUE,
-    where: Any = True,
-) -> Any:
-    return reduce_method(np.maximum, a, axis, None, out, keepdims, initial, where)
+def _extremum(ufunc: np.ufunc) -> Any:
+    """Return the extremum, of all elements by default."""
+
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Any:  # fmt: skip
+        return reduce_method(ufunc, a, axis, None, out, keepdims, initial, where)
+
+    return function
 
 
-@implements(np.min, np.amin)
-def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = NO_VALUE,
-    where: Any = True,
-) -> Any:
-    return reduce_method(np.minimum, a, axis, None, out, keepdims, initial, where)
+max = implements(np.max, np.amax)(_extremum(np.maximum))
+min = implements(np.min, np.amin)(_extremum(np.minimum))
 
 
-@implements(np.any)
-def any(
-    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-) -> Any:
-    return reduce_method(np.logical_or, a, axis, None, out, keepdims, where=where)
+def _truth(ufunc: np.ufunc) -> Any:
+    """Return the function that takes truth values together, all of them by default."""
+
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
+        return reduce_method(ufunc, a, axis, None, out, keepdims, where=where)
+
+    return function
 
 
-@implements(np.all)
-def all(
-    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-) -> Any:
-    return reduce_method(np.logical_and, a, axis, None, out, keepdims, where=where)
+any = implements(np.any)(_truth(np.logical_or))
+all = implements(np.all)(_truth(np.logical_and))
 
 
 @implements(np.ptp)
@@ -149,10 +142,15 @@ def mean(
         np.add, x, axis, np.float32 if is_half else dtype, out, keepdims, where=where
     )
     result = divide_as(total, count(x, axis, keepdims, where))
-    if out is not None:
-        store(out, result)
-        return out
-    return result.astype(np.float16) if is_half else result
+    return stored(result.astype(np.float16) if is_half and out is None else result, out)
+
+
+def stored(result: Tensor, out: Any) -> Any:
+    """Return a result, or ``out`` once it holds that."""
+    if out is None:
+        return result
+    store(out, result)
+    return out
 
 
 def count(x: Tensor, axis: Any, keepdims: bool, where: Any = True) -> Any:
@@ -202,11 +200,7 @@ def var(
     else:
         squares = np.multiply(deviation, deviation)
     total = reduce_method(np.add, squares, axis, dtype, out, keepdims, where=where)
-    result = divide_as(total, np.maximum(number - ddof, 0))
-    if out is None:
-        return result
-    store(out, result)
-    return out
+    return stored(divide_as(total, np.maximum(number - ddof, 0)), out)
 
 
 def degrees(ddof: Any, correction: Any) -> Any:
