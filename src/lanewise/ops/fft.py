@@ -220,10 +220,7 @@ class rfft:
         back = d.emit(irfft, terms, n=n, axis=axis, norm=_SWAPPED[norm])
         return _resized(back, x.shape[axis], axis)
 
-    samples = (
-        sample((2, 5), n=5, axis=1, norm=None),
-        sample((4,), n=6, axis=0, norm="ortho"),
-    )
+    samples = (sample((2, 5), n=5, axis=1, norm=None), sample((4,), n=6, axis=0, norm="ortho"))
 
 
 @op
@@ -252,7 +249,4 @@ class irfft:
         terms = np.conjugate(d.emit(rfft, ct, n=n, axis=axis, norm=_SWAPPED[norm]))
         return _resized(terms * _weights(d, n, terms, axis, 2.0), x.shape[axis], axis)
 
-    samples = (
-        sample((2, 5), n=8, axis=1, norm=None),
-        sample((4,), n=5, axis=0, norm="backward"),
-    )
+    samples = (sample((2, 5), n=8, axis=1, norm=None), sample((4,), n=5, axis=0, norm="backward"))

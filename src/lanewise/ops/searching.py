@@ -46,10 +46,7 @@ class flatnonzero:
     def lanes(k, types, mask, *, length):
         return k.places_of(mask, length)
 
-    samples = (
-        sample(np.array([True, False, True]), length=2),
-        sample(np.zeros(0, bool), length=0),
-    )
+    samples = (sample(np.array([True, False, True]), length=2), sample(np.zeros(0, bool), length=0))
 
 
 @op

@@ -236,11 +236,7 @@ def _run(
 
 
 def _program(
-    law: Law,
-    dtype: np.dtype | None,
-    row: int,
-    mapped: Sequence[bool],
-    kinds: Sequence[np.dtype],
+    law: Law, dtype: np.dtype | None, row: int, mapped: Sequence[bool], kinds: Sequence[np.dtype]
 ) -> Any:
     with Trace(law.of) as trace:
         tensors: list[Any] = [

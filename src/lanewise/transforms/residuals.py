@@ -78,11 +78,7 @@ def recomputed(lin: Linearized, is_free: Callable[[int], bool]) -> Linearized:
     needed = [v for v in sorted(read, key=order.__getitem__) if v in places or v in kept]
     saved = [value for value in needed if value in kept]
     linear = substituted(
-        Graph(
-            [*needed, *lin.linear.inputs[count:]],
-            lin.linear.operations,
-            lin.linear.outputs,
-        ),
+        Graph([*needed, *lin.linear.inputs[count:]], lin.linear.operations, lin.linear.outputs),
         {
             old: new
             for old, new in zip(lin.linear.inputs[:count], residuals, strict=True)

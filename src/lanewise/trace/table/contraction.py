@@ -164,7 +164,7 @@ def cross(
     if 2 in sizes:
         deprecated(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
-            "instead. (deprecated in NumPy 2.0)",
+            "instead. (deprecated in NumPy 2.0)"
         )
     dtype = np.promote_types(x.dtype, y.dtype)
     x, y = x.astype(dtype), y.astype(dtype)

@@ -53,9 +53,7 @@ OTHER_NAMES = {"np.row_stack": np.vstack}
 #: What makes arrays from text, files and iterables, where `like=` a traced array has no use.
 READERS = (np.frombuffer, np.fromfile, np.fromiter, np.fromstring, np.genfromtxt, np.loadtxt)
 #: Methods that need the numbers, which are not known while tracing.
-NUMBERS_NEEDED = {
-    "tobytes": "Compute with the value itself, or use lw.py_func",
-}
+NUMBERS_NEEDED = {"tobytes": "Compute with the value itself, or use lw.py_func"}
 _ATTRIBUTES = [name for name in dir(np.ndarray) if not name.startswith("_")]
 #: Attributes of where and how the elements lie in memory.
 MEMORY = ("ctypes", "data", "flags", "strides")

@@ -429,12 +429,7 @@ def logspace(
 
 @implements(np.geomspace)
 def geomspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     first, last = array_like(start), array_like(stop)
     inexact = promoted(first, last, float(num), given_dtype(dtype, np.dtype(float)))
@@ -474,9 +469,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  #
     columns = size_from(x.shape[0] if N is None else N)
     dtype = np.promote_types(x.dtype, int)
     powers = emit(
-        broadcast_to,
-        np.astype(x, dtype)[:, None],
-        shape=(x.shape[0], dim_max(columns - 1, 0)),
+        broadcast_to, np.astype(x, dtype)[:, None], shape=(x.shape[0], dim_max(columns - 1, 0))
     )
     ones = full_tensor((x.shape[0], dim_min(columns, 1)), 1, dtype)
     result = np.concatenate([ones, np.multiply.accumulate(powers, axis=1)], 1)

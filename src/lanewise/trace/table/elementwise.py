@@ -125,7 +125,7 @@ def fix(x: Any, out: Any = None) -> Any:
     if NUMPY >= (2, 5):
         deprecated(
             "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the "
-            "Array API standard.",
+            "Array API standard."
         )
     return np.trunc(x) if out is None else np.trunc(x, out=out)
 

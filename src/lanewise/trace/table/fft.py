@@ -95,7 +95,7 @@ def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[
         if not shapeless:
             deprecated(
                 "`axes` should not be `None` if `s` is not `None` (deprecated in NumPy 2.0): pass "
-                "a sequence [0, ..., k-1] to `axes` for an array of dimension k.",
+                "a sequence [0, ..., k-1] to `axes` for an array of dimension k."
             )
         axes = list(range(-len(x.shape if shapeless else s), 0))
     s = [x.shape[axis] for axis in axes] if shapeless else list(s)
@@ -106,7 +106,7 @@ def _lengths(x: Tensor, s: Any, axes: Any, *, real: bool = False) -> tuple[list[
     if None in s:
         deprecated(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will "
-            "raise an error in a future version of NumPy.",
+            "raise an error in a future version of NumPy."
         )
     points = [x.shape[axis] if n == -1 else n for n, axis in zip(s, axes, strict=True)]
     return points, list(axes)

@@ -92,7 +92,7 @@ def take(
         if not np.can_cast(result.dtype, out.dtype, "same_kind"):
             deprecated(
                 "Implicit casting of output to a different kind is deprecated. In a future "
-                "version, this will result in an error. (Deprecated NumPy 2.5)",
+                "version, this will result in an error. (Deprecated NumPy 2.5)"
             )
     elif not np.can_cast(out.dtype, result.dtype, "safe"):  # this way round, in NumPy too
         raise TypeError(

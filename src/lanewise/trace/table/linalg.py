@@ -163,7 +163,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             "The 'full' option is deprecated in favor of 'reduced'.\n"
             "For backward compatibility let mode default."
             if mode == "reduced"
-            else "The 'economic' option is deprecated.",
+            else "The 'economic' option is deprecated."
         )
     if mode == "r":
         return emit(ops.qr, a, mode="r")

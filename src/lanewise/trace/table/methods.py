@@ -401,8 +401,7 @@ def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
 def _dlpack(self: Tensor, **kwargs: Any) -> Any:
     self._refuse(
-        "DLPack (from_dlpack)",
-        "Share the array that comes out, or call host code by lw.py_func",
+        "DLPack (from_dlpack)", "Share the array that comes out, or call host code by lw.py_func"
     )
 
 

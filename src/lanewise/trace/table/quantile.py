@@ -134,10 +134,7 @@ def _midpoint(gamma: Any, index: Any) -> Any:
 #: (None where it is always at one of them). Hyndman and Fan (1996), then NumPy's own.
 METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | None]] = {
     "inverted_cdf": (lambda n, q: _discrete(n * q - 1, lambda gamma, _: gamma == 0), None),
-    "averaged_inverted_cdf": (
-        lambda n, q: n * q - 1,
-        lambda gamma, _: 1.0 - 0.5 * (gamma == 0),
-    ),
+    "averaged_inverted_cdf": (lambda n, q: n * q - 1, lambda gamma, _: 1.0 - 0.5 * (gamma == 0)),
     "closest_observation": (
         lambda n, q: _discrete(
             n * q - 1 - 0.5,
@@ -153,10 +150,7 @@ METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | 
     "normal_unbiased": (partial(_continuous, alpha=3 / 8, beta=3 / 8), lambda gamma, _: gamma),
     "lower": (lambda n, q: np.floor((n - 1) * q).astype(np.intp), None),
     "higher": (lambda n, q: np.ceil((n - 1) * q).astype(np.intp), None),
-    "midpoint": (
-        lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
-        _midpoint,
-    ),
+    "midpoint": (lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)), _midpoint),
     "nearest": (lambda n, q: np.rint((n - 1) * q).astype(np.intp), None),
 }
 
