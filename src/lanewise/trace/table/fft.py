@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,16 +53,19 @@ def _heeded(out: Any) -> Any:
     return out if NUMPY >= (2, 5) else None
 
 
-@implements(np.fft.fft)
-def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    return _transform(ops.fft, x, x.shape[axis] if n is None else n, axis, norm, out, inverse=False)
+def _complex(inverse: bool) -> Any:
+    """Return the complex transform along one axis, or its inverse."""
+
+    def function(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+        x: Any = as_tensor(a)
+        points = x.shape[axis] if n is None else n
+        return _transform(ops.fft, x, points, axis, norm, out, inverse=inverse)
+
+    return function
 
 
-@implements(np.fft.ifft)
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    x: Any = as_tensor(a)
-    return _transform(ops.fft, x, x.shape[axis] if n is None else n, axis, norm, out, inverse=True)
+fft = implements(np.fft.fft)(_complex(False))
+ifft = implements(np.fft.ifft)(_complex(True))
 
 
 @implements(np.fft.rfft)
@@ -123,29 +127,6 @@ def _along_each(
     return x if out is None else write_out(out, x)
 
 
-_LAST_TWO = (-2, -1)
-
-
-@implements(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(fft, a, s, axes, norm, out)
-
-
-@implements(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(ifft, a, s, axes, norm, out)
-
-
-@implements(np.fft.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(fft, a, s, axes, norm, out)
-
-
-@implements(np.fft.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return _along_each(ifft, a, s, axes, norm, _heeded(out))
-
-
 @implements(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     x: Any = as_tensor(a)
@@ -154,11 +135,6 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
     for n, axis in zip(points[-2::-1], axes[-2::-1], strict=True):
         x = fft(x, n, axis, norm)
     return x if out is None else write_out(out, x)
-
-
-@implements(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return rfftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.irfftn)
@@ -170,9 +146,21 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     return irfft(x, points[-1], axes[-1], norm, out)
 
 
-@implements(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = _LAST_TWO, norm: Any = None, out: Any = None) -> Any:
-    return irfftn(a, s, axes, norm, _heeded(out))
+def _of_axes(transform: Callable[..., Any], axes: Any = None, heeds_out: bool = True) -> Any:
+    """Return the function that transforms along several axes, these if none are given."""
+
+    def function(a: Any, s: Any = None, axes: Any = axes, norm: Any = None, out: Any = None) -> Any:
+        return transform(a, s, axes, norm, out if heeds_out else _heeded(out))
+
+    return function
+
+
+fftn = implements(np.fft.fftn)(_of_axes(partial(_along_each, fft)))
+ifftn = implements(np.fft.ifftn)(_of_axes(partial(_along_each, ifft)))
+fft2 = implements(np.fft.fft2)(_of_axes(partial(_along_each, fft), (-2, -1)))
+ifft2 = implements(np.fft.ifft2)(_of_axes(partial(_along_each, ifft), (-2, -1), heeds_out=False))
+rfft2 = implements(np.fft.rfft2)(_of_axes(rfftn, (-2, -1)))
+irfft2 = implements(np.fft.irfft2)(_of_axes(irfftn, (-2, -1), heeds_out=False))
 
 
 def _shift(x: Tensor, axes: Any, sign: int) -> Any:

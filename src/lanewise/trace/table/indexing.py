@@ -16,7 +16,7 @@ from lanewise.ops.movement import cast
 from lanewise.ops.movement import diagonal as diagonal_op
 from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import has_sizes, shape_from
-from lanewise.trace.table.checks import checked, deprecated
+from lanewise.trace.table.checks import checked, deprecated, must_cast
 from lanewise.trace.table.creation import array_like, converted, number_or_array, promoted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit
@@ -47,15 +47,8 @@ def _moded(index: Any, size: int, mode: str) -> Any:
 def _integers(index: Any, casting: str = "same_kind") -> Any:
     """Return an index argument as integers: bools count, floats do only in lists, as in NumPy."""
     given = array_like(index)
-    if isinstance(index, (np.ndarray, np.generic, Tensor)) and not np.can_cast(
-        given.dtype,
-        np.intp,
-        casting,  # type: ignore[arg-type]
-    ):
-        raise TypeError(
-            f"Cannot cast array data from {given.dtype!r} to dtype('int64') according to the rule "
-            f"'{casting}'"
-        )
+    if isinstance(index, (np.ndarray, np.generic, Tensor)):
+        must_cast(given.dtype, np.intp, casting)
     return given if given.dtype.kind in "iu" else np.astype(given, np.intp)
 
 
@@ -94,11 +87,8 @@ def take(
                 "Implicit casting of output to a different kind is deprecated. In a future "
                 "version, this will result in an error. (Deprecated NumPy 2.5)"
             )
-    elif not np.can_cast(out.dtype, result.dtype, "safe"):  # this way round, in NumPy too
-        raise TypeError(
-            f"Cannot cast array data from {out.dtype!r} to {result.dtype!r} according to the rule "
-            "'safe'"
-        )
+    else:
+        must_cast(out.dtype, result.dtype)  # this way round, in NumPy too
     store(out, result)
     return out
 

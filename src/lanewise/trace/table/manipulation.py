@@ -18,7 +18,7 @@ from lanewise.ops.movement import cast
 from lanewise.ops.movement import concatenate as concatenate_op
 from lanewise.ops.shapes import broadcast_shapes, may_agree, normalize_axis
 from lanewise.trace.sizes import number_of, shape_from
-from lanewise.trace.table.checks import check_device, checked, required
+from lanewise.trace.table.checks import check_device, checked, must_cast, required
 from lanewise.trace.table.creation import array_like, as_copied, converted
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit, known_size
@@ -223,11 +223,7 @@ def concatenate(
         axis = normalize_axis(axis, tensors[0].ndim)
         result = emit(concatenate_op, *tensors, axis=axis)
     if dtype is not None and result.dtype != np.dtype(dtype):
-        if not np.can_cast(result.dtype, dtype, casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {result.dtype!r} to {np.dtype(dtype)!r} "
-                f"according to the rule '{casting}'"
-            )
+        must_cast(result.dtype, dtype, casting)
         result = emit(cast, result, dtype=np.dtype(dtype))
     if out is None:
         return result
@@ -304,18 +300,17 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     return emit(cast, x, dtype=dtype)
 
 
-@implements(np.fliplr)
-def fliplr(m: Any) -> Tensor:
-    if as_tensor(m).ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return flip(m, 1)
+def _flipped(axis: int) -> Any:
+    def function(m: Any) -> Tensor:
+        if as_tensor(m).ndim <= axis:
+            raise ValueError(f"Input must be >= {axis + 1}-d.")
+        return flip(m, axis)
+
+    return function
 
 
-@implements(np.flipud)
-def flipud(m: Any) -> Tensor:
-    if as_tensor(m).ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return flip(m, 0)
+fliplr = implements(np.fliplr)(_flipped(1))
+flipud = implements(np.flipud)(_flipped(0))
 
 
 @implements(np.rot90)
@@ -389,11 +384,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     if type(number) in (int, float, complex):  # let NumPy convert the number, or refuse to
         src = np.empty((), dst.dtype)
         np.copyto(src, number, casting)  # type: ignore[arg-type]
-    elif not np.can_cast(array_like(src).dtype, dst.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"Cannot cast array data from {array_like(src).dtype!r} to {dst.dtype!r} according to "
-            f"the rule '{casting}'"
-        )
+    else:
+        must_cast(array_like(src).dtype, dst.dtype, casting)
     if where is True:
         store(dst, src)
         return

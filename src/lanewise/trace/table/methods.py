@@ -13,6 +13,7 @@ from lanewise.errors import UnsupportedError, at
 from lanewise.ir.location import here
 from lanewise.trace import indexing, ufunc_methods, ufuncs
 from lanewise.trace.mixed import applied, is_mixed, presence
+from lanewise.trace.table.checks import must_cast
 from lanewise.trace.tensor import (
     TABLE,
     UFUNC_CALL,
@@ -260,11 +261,7 @@ def _astype(
     copy: bool = True,
 ) -> Tensor:
     """The elements converted to another dtype."""
-    if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
-            f"according to the rule '{casting}'"
-        )
+    must_cast(self.dtype, dtype, casting)
     return np.astype(self, np.dtype(dtype), copy=copy)
 
 
