@@ -22,12 +22,18 @@ def _check(n: int, norm: str | None) -> None:
     most = bounds(n)[1]
     if most is not None and most < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    swapped(norm)
 
 
-#: The normalization with which the transpose of a transform has the same factor.
+#: The normalization with which a transform of the other direction has the same factor.
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def swapped(norm: Any) -> str:
+    """Return the normalization that makes a transform of the other direction."""
+    if norm not in _SWAPPED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    return _SWAPPED[norm]
 
 
 def _resized(x: Any, n: int, axis: int) -> Any:

@@ -9,6 +9,7 @@ triangle has none. `differentials` has the formulas.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,17 @@ _SINGULAR = np.diag([1.0, 2.0, 0.0, 3.0]) + np.eye(4, k=1)
 _STACK = np.stack([POSITIVE, _MATRIX @ _MATRIX.T + np.eye(3)])
 
 
-def check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
-    """Return the dtype that LAPACK computes in, or raise NumPy's error."""
+def check_stack(x: Any) -> None:
+    """Raise NumPy's error for what is no stack of matrices."""
     if x.ndim < 2:
         raise np.linalg.LinAlgError(
             f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
         )
+
+
+def check_matrix(x: ArrayType, square: bool = True) -> np.dtype:
+    """Return the dtype that LAPACK computes in, or raise NumPy's error."""
+    check_stack(x)
     if square and differ(x.shape[-1], x.shape[-2]):
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     return lapack_dtype(x.dtype)

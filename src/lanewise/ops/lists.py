@@ -21,6 +21,7 @@ from lanewise.ops.movement import repeat_unmapped
 from lanewise.ops.registry import Batch, absent, op
 from lanewise.ops.tables import (
     INTP,
+    Store,
     Tables,
     check_lists,
     flattened,
@@ -41,7 +42,7 @@ UNTRUSTED = "untrusted "
 _FEW = 16
 
 
-class Arena:
+class Arena(Store):
     """Entries of lists: entry 0 is no entry, the list without elements.
 
     Beside the entry before it, an entry knows one far before it, so that any entry of a list is
@@ -49,12 +50,6 @@ class Arena:
     """
 
     __slots__ = ("before", "count", "depth", "far", "tangents", "values")
-
-    shape = ()
-
-    def __getitem__(self, key: tuple[()]) -> Arena:
-        """Return itself: it is handed on like a scalar."""
-        return self
 
     def __init__(self) -> None:
         self.count = 1

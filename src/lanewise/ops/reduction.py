@@ -18,7 +18,8 @@ from lanewise.ops.registry import Batch, along_axis, op, sample
 from lanewise.ops.shapes import broadcasts_to
 from lanewise.ops.ufuncs import row_of
 
-#: Functions that give one of their operands, and functions that are constant almost everywhere.
+#: Functions that give one of their operands, so that any may be taken again and again; and those
+#: that are constant almost everywhere.
 CHOICES = (np.maximum, np.minimum, np.fmax, np.fmin)
 FLAT = (np.floor_divide,)
 

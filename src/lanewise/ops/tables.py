@@ -13,7 +13,7 @@ fast", 1991): going back is possible but slow, and a loop never does.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,16 +30,22 @@ INTP = np.dtype(np.intp)
 _NO_SAMPLES = "a table is no array; tests/derivatives/test_lists.py runs it"
 
 
-class Tables:
-    """Tables of elements of one shape. Version 0 is the table of zeros."""
+class Store:
+    """What the elements of lists or tables lie in: it is handed on like a scalar."""
 
-    __slots__ = ("base", "count", "following", "old", "place", "room", "tangents", "used", "values")
+    __slots__ = ()
 
     shape = ()
 
-    def __getitem__(self, key: tuple[()]) -> Tables:
-        """Return itself: it is handed on like a scalar."""
+    def __getitem__(self, key: tuple[()]) -> Self:
+        """Return itself."""
         return self
+
+
+class Tables(Store):
+    """Tables of elements of one shape. Version 0 is the table of zeros."""
+
+    __slots__ = ("base", "count", "following", "old", "place", "room", "tangents", "used", "values")
 
     def __init__(self) -> None:
         self.count = 1  # versions

@@ -55,8 +55,6 @@ READERS = (np.frombuffer, np.fromfile, np.fromiter, np.fromstring, np.genfromtxt
 #: Methods that need the numbers, which are not known while tracing.
 NUMBERS_NEEDED = {"tobytes": "Compute with the value itself, or use lw.py_func"}
 _ATTRIBUTES = [name for name in dir(np.ndarray) if not name.startswith("_")]
-#: Attributes of where and how the elements lie in memory.
-MEMORY = ("ctypes", "data", "flags", "strides")
 
 
 def dispatches(function: Any) -> bool:
@@ -189,7 +187,7 @@ def refused_attributes() -> dict[str, str]:
     instead = {
         **methods.REFUSED_METHODS,
         **NUMBERS_NEEDED,
-        **dict.fromkeys(MEMORY, "Where the elements will lie is not decided yet"),
+        **dict.fromkeys(methods.MEMORY, "Where the elements will lie is not decided yet"),
     }
     for name in _ATTRIBUTES:
         if (function := getattr(np, name, None)) in REFUSED:

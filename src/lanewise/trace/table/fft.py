@@ -20,15 +20,6 @@ from lanewise.trace.table.contraction import write_out
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
 
-_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-
-
-def _swap(norm: Any) -> str:
-    """Return the normalization that makes a transform of the other direction."""
-    if norm not in _SWAPPED:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
-    return _SWAPPED[norm]
-
 
 def _length(n: Any) -> DimLike:
     size = dim_of(n)
@@ -83,12 +74,12 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 @implements(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return irfft(np.conjugate(as_tensor(a)), n, axis, _swap(norm), _heeded(out))
+    return irfft(np.conjugate(as_tensor(a)), n, axis, ops.swapped(norm), _heeded(out))
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    result = np.conjugate(rfft(a, n, axis, _swap(norm)))
+    result = np.conjugate(rfft(a, n, axis, ops.swapped(norm)))
     return result if out is None else write_out(out, result)
 
 

@@ -30,13 +30,6 @@ QRResult, SVDResult = type(np.linalg.qr(_ONE)), type(np.linalg.svd(_ONE))
 SlogdetResult = type(np.linalg.slogdet(_ONE))
 
 
-def _check_stack(x: Tensor) -> None:
-    if x.ndim < 2:
-        raise LinAlgError(
-            f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
-        )
-
-
 def _is_empty(x: Tensor) -> bool:
     return x.size == 0 and 0 in x.shape[-2:]
 
@@ -71,7 +64,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO_V
         rcond = 1e-15 if rtol is NO_VALUE else rtol
     if rcond is None:
         rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
-    _check_stack(x)
+    ops.check_stack(x)
     if _is_empty(x):
         return np.swapaxes(x, -1, -2).copy()
     return emit(least_squares.pinv, x, rcond, hermitian=bool(hermitian))
@@ -387,7 +380,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     x: Any = as_tensor(a)
-    _check_stack(x)
+    ops.check_stack(x)
     if x.shape[-1] != x.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     if not isinstance(n, Tensor) and not hasattr(n, "__index__"):

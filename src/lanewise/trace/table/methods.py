@@ -411,6 +411,10 @@ def _base(self: Tensor) -> Tensor | None:
     return None if self._view is None else self._view.base
 
 
+#: Attributes of where and how the elements lie in memory.
+MEMORY = ("ctypes", "data", "flags", "strides")
+
+
 def _no_memory(name: str) -> property:
     def attribute(self: Tensor) -> Any:
         raise UnsupportedError(
@@ -421,7 +425,7 @@ def _no_memory(name: str) -> property:
     return property(attribute)
 
 
-for _name in ("flags", "strides", "data", "ctypes"):
+for _name in MEMORY:
     setattr(Tensor, _name, _no_memory(_name))
 
 
