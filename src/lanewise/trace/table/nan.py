@@ -133,21 +133,10 @@ def nanmean(
     return stored(divide_as(total, number), out)
 
 
-@implements(np.nanvar)
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
+def _variance(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
 ) -> Any:
     x, mask = _replaced(a, 0)
-    ddof = degrees(ddof, correction)
     if mask is None:
         return np.var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
     dtype = _inexact(dtype, out)
@@ -169,22 +158,23 @@ def nanvar(
     return stored(result, out)
 
 
-@implements(np.nanstd)
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
-) -> Any:
-    ddof = degrees(ddof, correction)
-    result = nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    return np.sqrt(result, out=out)
+def _of_variance(root: bool) -> Any:
+    """Return the function that gives variances, or their roots."""
+
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+        keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
+        correction: Any = NO_VALUE,
+    ) -> Any:  # fmt: skip
+        ddof = degrees(ddof, correction)
+        result = _variance(a, axis, dtype, out, ddof, keepdims, where, mean)
+        return np.sqrt(result, out=out) if root else result
+
+    return function
+
+
+nanvar = implements(np.nanvar)(_of_variance(root=False))
+nanstd = implements(np.nanstd)(_of_variance(root=True))
 
 
 # --- order statistics ---------------------------------------------------------------------------

@@ -171,21 +171,10 @@ def divide_as(total: Tensor, number: Any) -> Tensor:
     return result if result.dtype == total.dtype else result.astype(total.dtype)
 
 
-@implements(np.var)
-def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
+def _variance(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
 ) -> Any:
     x = as_tensor(a)
-    ddof = degrees(ddof, correction)
     number = count(x, axis, keepdims, where)
     if dtype is None and x.dtype.kind in "biu":
         dtype = np.float64
@@ -212,22 +201,23 @@ def degrees(ddof: Any, correction: Any) -> Any:
     return correction
 
 
-@implements(np.std)
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = NO_VALUE,
-    correction: Any = NO_VALUE,
-) -> Any:
-    ddof = degrees(ddof, correction)
-    result = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
-    return np.sqrt(result, out=out)
+def _of_variance(root: bool) -> Any:
+    """Return the function that gives variances, or their roots."""
+
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+        keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
+        correction: Any = NO_VALUE,
+    ) -> Any:  # fmt: skip
+        ddof = degrees(ddof, correction)
+        result = _variance(a, axis, dtype, out, ddof, keepdims, where, mean)
+        return np.sqrt(result, out=out) if root else result
+
+    return function
+
+
+var = implements(np.var)(_of_variance(root=False))
+std = implements(np.std)(_of_variance(root=True))
 
 
 @implements(np.average)
