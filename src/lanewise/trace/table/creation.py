@@ -90,15 +90,9 @@ def as_copied(value: Any) -> Any:
 
 @implements(np.full_like)
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tensor:
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> Tensor:  # fmt: skip
     check_device(device)
     a = array_like(a)
     if shape is None and isinstance(a, Tensor):
@@ -124,15 +118,9 @@ ones_like = implements(np.ones_like)(_filled_like(1))
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Any,
-    /,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Tensor:
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Tensor:  # fmt: skip
     return full_like(prototype, 0, dtype, shape=shape, device=device)
 
 
@@ -281,15 +269,9 @@ def _sized_range(start: Any, stop: Any, step: Any) -> Tensor:
 
 @implements(np.array)
 def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool | None = True,
-    order: str = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    ndmax: int = 0,
-) -> Tensor:
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K",
+    subok: bool = False, ndmin: int = 0, ndmax: int = 0,
+) -> Tensor:  # fmt: skip
     x = as_tensor(object)
     dtype = given_dtype(dtype, x.dtype)
     if copy is False and (not isinstance(object, Tensor) or x.dtype != dtype):
@@ -339,16 +321,9 @@ def _moved(y: Tensor, axis: int) -> Tensor:
 
 @implements(np.linspace)
 def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
     check_device(device)
     num = size_from(num)
     if isinstance(num, Dim):
@@ -406,14 +381,9 @@ def _sized_linspace(
 
 @implements(np.logspace)
 def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Tensor:
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Tensor:  # fmt: skip
     if not isinstance(base, (float, int)) and np.ndim(base):
         base = array_like(base)
         rank = max(np.ndim(start), np.ndim(stop), base.ndim)

@@ -34,14 +34,9 @@ def _cumulative(ufunc: np.ufunc) -> Any:
     """Return the array API's form, which can begin with the value of no elements."""
 
     def function(
-        x: Any,
-        /,
-        *,
-        axis: int | None = None,
-        dtype: Any = None,
-        out: Any = None,
+        x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None,
         include_initial: bool = False,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         x = as_tensor(x)
         x = np.reshape(x, (1,)) if x.ndim == 0 else x
         if axis is None:

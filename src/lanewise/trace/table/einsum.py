@@ -28,13 +28,9 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @implements(np.einsum)
 def einsum(
-    *operands: Any,
-    out: Any = None,
-    optimize: Any = False,
-    dtype: Any = None,
-    order: str = "K",
+    *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K",
     casting: str = "safe",
-) -> Any:
+) -> Any:  # fmt: skip
     """NumPy's einsum. The order of contraction is ``np.einsum_path``'s, also without `optimize`."""
     if order not in tuple("CFAKcfak"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")

@@ -47,15 +47,9 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
 
 @implements(np.clip)
 def clip(
-    a: Any,
-    a_min: Any = NO_VALUE,
-    a_max: Any = NO_VALUE,
-    out: Any = None,
-    *,
-    min: Any = NO_VALUE,
-    max: Any = NO_VALUE,
-    **kwargs: Any,
-) -> Any:
+    a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *, min: Any = NO_VALUE,
+    max: Any = NO_VALUE, **kwargs: Any,
+) -> Any:  # fmt: skip
     if a_min is NO_VALUE and a_max is NO_VALUE:
         a_min = None if min is NO_VALUE else min
         a_max = None if max is NO_VALUE else max

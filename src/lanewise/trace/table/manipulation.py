@@ -202,14 +202,9 @@ def _merged(rows: Any, axis: int | None) -> Tensor:
 
 @implements(np.concatenate)
 def concatenate(
-    arrays: Sequence[Any],
-    /,
-    axis: int | None = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
+    arrays: Sequence[Any], /, axis: int | None = 0, out: Any = None, *, dtype: Any = None,
     casting: str = "same_kind",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     if has_data_rows(arrays):
         tensors, result = (), _merged(arrays, axis)
     else:
@@ -250,13 +245,9 @@ def _write_each(
 
 @implements(np.stack)
 def stack(
-    arrays: Sequence[Any],
-    axis: int = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
+    arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any = None,
     casting: str = "same_kind",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     if has_data_rows(arrays):
         rows: Any = arrays
         count = as_tensor(number_of(rows.shape[0]))

@@ -39,14 +39,9 @@ def _reduction(function: Any, value: float) -> Any:
     """Return the reduction that takes `value` for NaNs."""
 
     def nan_function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NO_VALUE,
-        where: Any = True,
-    ) -> Any:
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Any:  # fmt: skip
         x, _ = _replaced(a, value)
         return reduce_method(function, x, axis, dtype, out, keepdims, initial, where)
 
@@ -61,13 +56,9 @@ def _extremum(ufunc: np.ufunc) -> Any:
     """Return the extremum of what is no NaN: fmin and fmax leave NaNs out themselves."""
 
     def nan_function(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NO_VALUE,
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = NO_VALUE,
         where: Any = True,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         return reduce_method(ufunc, a, axis, None, out, keepdims, initial, where)
 
     return nan_function
@@ -116,14 +107,9 @@ def _inexact(dtype: Any, out: Any) -> Any:
 
 @implements(np.nanmean)
 def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True,
-) -> Any:
+) -> Any:  # fmt: skip
     x, mask = _replaced(a, 0)
     if mask is None:
         return np.mean(x, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)

@@ -26,14 +26,9 @@ def _reduction(ufunc: np.ufunc) -> Any:
     """Return the function that reduces by a ufunc, over all axes by default."""
 
     def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NO_VALUE,
-        where: Any = True,
-    ) -> Any:
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Any:  # fmt: skip
         return reduce_method(ufunc, a, axis, dtype, out, keepdims, initial, where)
 
     return function
@@ -126,14 +121,9 @@ argmin = implements(np.argmin)(_argreduction("argmin"))
 
 @implements(np.mean)
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
     where: Any = True,
-) -> Any:
+) -> Any:  # fmt: skip
     x = as_tensor(a)
     is_half = x.dtype == np.float16 and dtype is None
     if dtype is None and x.dtype.kind in "biu":

@@ -152,13 +152,9 @@ _FEW = 16
 
 @implements(np.isin)
 def isin(
-    element: Any,
-    test_elements: Any,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
     kind: str | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     x, tests = array(element), np.ravel(array(test_elements))
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")

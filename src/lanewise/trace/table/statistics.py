@@ -21,16 +21,9 @@ from lanewise.trace.views import as_stored
 
 @implements(np.cov)
 def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> Any:
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     m = array(m)
