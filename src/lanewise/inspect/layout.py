@@ -51,9 +51,7 @@ class Layout:
     lines: list[list[Point]]
 
 
-def layered(
-    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], width: float = WIDTH
-) -> Layout:
+def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
     """Lay boxes out.
 
     Parameters
@@ -62,8 +60,6 @@ def layered(
         Width and height of each box; a box comes after all that have an edge to it.
     edges
         Pairs of boxes, each from an earlier to a later one.
-    width
-        What a layer should take at most.
 
     Examples
     --------
@@ -75,7 +71,7 @@ def layered(
     """
     if not sizes:
         return Layout(0.0, 0.0, [], [])
-    layer = _layers(sizes, edges, width)
+    layer = _layers(sizes, edges)
     widths = [size[0] for size in sizes]
     heights = [size[1] for size in sizes]
     # An edge over several layers passes through a narrow box of its own in each between.
@@ -121,9 +117,7 @@ def layered(
     return Layout(round(right - left, 1), round(y - RISE, 1), corners, lines)
 
 
-def _layers(
-    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], width: float
-) -> list[int]:
+def _layers(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> list[int]:
     """Return the layer of each box: below all that it takes from, in one that has room."""
     assert all([a < b for a, b in edges]), "an edge leads to a later box"
     before, after = _neighbours(edges)
@@ -131,7 +125,7 @@ def _layers(
     taken: dict[int, float] = {}
     for i, (own, _) in enumerate(sizes):
         level = max([layer[j] + 1 for j in before[i]], default=0)
-        while taken.get(level, 0.0) and taken[level] + own > width:
+        while taken.get(level, 0.0) and taken[level] + own > WIDTH:
             level += 1
         layer[i] = level
         taken[level] = taken.get(level, 0.0) + own + GAP
@@ -139,7 +133,7 @@ def _layers(
     for i in reversed(range(len(sizes))):
         if not before[i] and after[i]:
             level = min([layer[j] for j in after[i]]) - 1
-            if level > layer[i] and taken.get(level, 0.0) + sizes[i][0] <= width:
+            if level > layer[i] and taken.get(level, 0.0) + sizes[i][0] <= WIDTH:
                 taken[layer[i]] -= sizes[i][0] + GAP
                 taken[level] = taken.get(level, 0.0) + sizes[i][0] + GAP
                 layer[i] = level

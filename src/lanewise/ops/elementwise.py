@@ -159,7 +159,7 @@ def aligned(x: Any, rank: int) -> Any:
 
 @lru_cache(maxsize=4096)
 def loop_dtypes(
-    fn: np.ufunc, operands: tuple[Any, ...], dtype: np.dtype | None, casting: str | None = None
+    fn: np.ufunc, operands: tuple[Any, ...], dtype: np.dtype | None
 ) -> tuple[np.dtype, ...]:
     """Ask NumPy for the dtypes of the loop that a ufunc runs: its own promotion, to the letter.
 
@@ -173,7 +173,7 @@ def loop_dtypes(
     return fn.resolve_dtypes(
         (*operands, *(None,) * fn.nout),
         signature=(*(None,) * fn.nin, *(dtype,) * fn.nout),
-        casting=casting or "unsafe",
+        casting="unsafe",
     )
 
 
