@@ -17,7 +17,7 @@ from lanewise.ops.derivatives import is_linear, multilinear
 from lanewise.ops.elementwise import loop_dtypes
 from lanewise.ops.facts import Kind, count, usual
 from lanewise.ops.movement import broadcasting, pad_rank, transpose
-from lanewise.ops.registry import Batch, Primitive, absent, op, sample
+from lanewise.ops.registry import Batch, Family, Primitive, absent, op, sample
 from lanewise.ops.shapes import broadcast_shapes, rank_of
 
 #: Matrix products of more products of numbers than this are BLAS's.
@@ -333,9 +333,6 @@ def gufunc(fn: np.ufunc) -> Primitive:
     def numpy(*operands: Any, dtype: np.dtype | None = None) -> Any:
         return fn(*operands) if dtype is None else fn(*operands, dtype=dtype)
 
-    def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
-        return primitive(*align_loops(b, operands, [len(names) for names in inputs]), dtype=dtype)
-
     def lanes(k: Any, types: Any, *operands: Any, dtype: np.dtype | None) -> Any:
         if k.is_batched or "?" in signature:  # one thread at a time: it may raise
             k.leave(f"NumPy calls {fn.__name__} once for all")
@@ -352,11 +349,11 @@ def gufunc(fn: np.ufunc) -> Primitive:
         ]
         return sum(terms[1:], terms[0])
 
-    primitive = Primitive(
+    return Primitive(
         f"gufunc.{fn.__name__}",
         type=infer,
         numpy=numpy,
-        batch=batch,
+        batch=stacked(*[len(names) for names in inputs]),
         lanes=lanes,
         jvp=jvp
         if fn in PRODUCTS
@@ -364,14 +361,23 @@ def gufunc(fn: np.ufunc) -> Primitive:
         samples=absent("any generalized ufunc; the tests of the NumPy table draw them"),
         doc=f"The generalized ufunc ``{fn.__name__}`` with signature ``{signature}``.",
     )
-    return primitive
 
 
-def align_loops(b: Batch, operands: tuple[Any, ...], cores: list[int]) -> list[Any]:
-    """Line up the loop axes of operands whose numbers of core axes differ."""
-    rows = list(zip(operands, b.mapped, cores, strict=True))
-    loop_rank = max(rank_of(value) - mapped - core for value, mapped, core in rows)
-    return [pad_rank(value, loop_rank + core) if mapped else value for value, mapped, core in rows]
+def stacked(*cores: int) -> Family:
+    """Return the batching rule of operands with so many core axes behind the axes of a loop.
+
+    Those of the loop are lined up.
+    """
+
+    def rule(primitive: Primitive, b: Batch, *operands: Any, **params: Any) -> Any:
+        rows = list(zip(operands, b.mapped, cores, strict=True))
+        rank = max(rank_of(value) - mapped - core for value, mapped, core in rows)
+        lined_up = [
+            pad_rank(value, rank + core) if mapped else value for value, mapped, core in rows
+        ]
+        return primitive(*lined_up, **params)
+
+    return Family(rule)
 
 
 @op

@@ -17,11 +17,10 @@ from lanewise.ir.graph import Operation
 from lanewise.ir.types import NUMPY, array_type
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.facts import Kind
-from lanewise.ops.movement import align, broadcasting, cast
+from lanewise.ops.movement import broadcasting, cast
 from lanewise.ops.registry import (
     REGISTRY,
     Absent,
-    Batch,
     Primitive,
     Sample,
     leading_axes,
@@ -44,9 +43,6 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
     def numpy(*operands: Any, dtype: np.dtype | None = None) -> Any:
         loop = {} if dtype is None else {"dtype": dtype, "casting": "unsafe"}
         return (row.numpy or fn)(*operands, **loop)
-
-    def batch(b: Batch, *operands: Any, dtype: np.dtype | None) -> Any:
-        return primitive(*align(b, *operands), dtype=dtype)
 
     def samples() -> list[Sample]:
         rng = np.random.default_rng(0)
@@ -106,11 +102,11 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
     row = row_of(fn)
     partials = row.partial
     never = all(loop.endswith("?") for loop in fn.types or ".")
-    primitive = Primitive(
+    return Primitive(
         name,
         type=infer,
         numpy=numpy,
-        batch=batch,
+        batch=broadcasting,
         samples=samples if name == row.name else [],
         lanes=lanes,
         jvp=jvp if partials is not None else Absent(f"the derivative of {name} is not known"),
@@ -129,7 +125,6 @@ def _make(fn: np.ufunc, name: str) -> Primitive:
         flops=lambda op: price(op) * math.prod(op.results[0].type.shape),
         recompute=row.recompute,
     )
-    return primitive
 
 
 def _powers_fail(op: Operation) -> bool:

@@ -17,13 +17,13 @@ from lanewise.errors import UnsupportedError
 from lanewise.ir.dims import differ, dim_min
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops import differentials
-from lanewise.ops.contraction import align_loops
+from lanewise.ops.contraction import stacked
 from lanewise.ops.derivatives import is_linear
 from lanewise.ops.differentials import adjoint_of, phase, product_without
 from lanewise.ops.facts import Kind, flops_of_matrices
 from lanewise.ops.lapack import BLOCKED, IN_LANES, VALUES_IN_LANES, called, is_small
 from lanewise.ops.lapack import call_ns as price
-from lanewise.ops.registry import Batch, absent, leading_axes, op, sample, spread
+from lanewise.ops.registry import absent, leading_axes, op, sample, spread
 from lanewise.ops.shapes import broadcast_shapes
 
 _MATRIX = spread((3, 3)) + 3 * np.eye(3)
@@ -118,8 +118,7 @@ class solve:
     def numpy(a, y):
         return np.linalg.solve(a, y)
 
-    def batch(b: Batch, a, y):
-        return solve(*align_loops(b, (a, y), [2, 2]))
+    batch = stacked(2, 2)
 
     def lanes(k, types, a, y):
         return k.solve(types[0], a, y) if is_small(a) else called(k, types, "solve", (a, y))
@@ -267,8 +266,7 @@ class adjugate_moved:
         middle = diagonal[..., None] * np.eye(s.shape[-1], dtype=s.dtype) - products * inner
         return phase(u, vh) * (adjoint_of(vh) @ middle @ adjoint_of(u))
 
-    def batch(b: Batch, x, t):
-        return adjugate_moved(*align_loops(b, (x, t), [2, 2]))
+    batch = stacked(2, 2)
 
     lanes = absent("it takes singular vectors, which are LAPACK's")
 

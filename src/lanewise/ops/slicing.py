@@ -11,7 +11,7 @@ from lanewise.ir.dims import Dim, DimLike
 from lanewise.ir.graph import Value
 from lanewise.ir.types import ArrayType, array_type
 from lanewise.ops.checks import checked
-from lanewise.ops.creation import constant, dimension, iota
+from lanewise.ops.creation import dimension, iota, number
 from lanewise.ops.derivatives import is_linear, linear
 from lanewise.ops.elementwise import aligned, elementwise
 from lanewise.ops.facts import Held, Kind
@@ -223,6 +223,4 @@ def _places(start: Value, stop: Value, size: DimLike, step: int, length: DimLike
 
 
 def _number(value: DimLike) -> Value:
-    if isinstance(value, Dim):
-        return dimension(size=value)
-    return constant(data=np.array(value, _INTP).tobytes(), type=array_type(_INTP, ()))
+    return dimension(size=value) if isinstance(value, Dim) else number(value)
