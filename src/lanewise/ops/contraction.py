@@ -104,7 +104,8 @@ class dot_general:
             return dot_general(y, x, batch=(), contract=tuple((j, i) for i, j in contract))
         result = dot_general(x, y, batch=batch_axes, contract=contract)
         # The example's axis is the first free axis of its operand: bring it to the front.
-        at = len(batch) if in_x else rank_of(result) - _count_free(y, batch, contract)
+        free_y = rank_of(y) - len(batch) - len(contract)
+        at = len(batch) if in_x else rank_of(result) - free_y
         axes = (at, *(axis for axis in range(rank_of(result)) if axis != at))
         return result if at == 0 else transpose(result, axes=axes)
 
@@ -209,10 +210,6 @@ def _layout(rank_x: int, rank_y: int, batch: Any, contract: Any) -> tuple[Any, A
     axes_x = (*shared, *free_x, *(i for i, _ in contract))
     axes_y = (*(j for _, j in batch), *free_y, *(j for _, j in contract))
     return axes_x, axes_y, len(free_x), len(free_y)
-
-
-def _count_free(y: Any, batch: Any, contract: Any) -> int:
-    return rank_of(y) - len(batch) - len(contract)
 
 
 def _merged(shape: tuple[DimLike, ...]) -> tuple[DimLike, ...]:

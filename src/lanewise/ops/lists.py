@@ -25,6 +25,7 @@ from lanewise.ops.tables import (
     Tables,
     check_lists,
     flattened,
+    for_each_list,
     like_lists,
     longer,
     of_lists,
@@ -286,7 +287,7 @@ class list_append:
     type = like_lists
 
     def numpy(arena, lists, value):
-        return arena.append(*flattened(lists, value)).reshape(np.shape(lists))[()]
+        return for_each_list(arena.append, lists, value)
 
     batch = of_lists
 
@@ -313,7 +314,7 @@ class list_cut:
     type = like_lists
 
     def numpy(arena, lists, size):
-        return arena.cut(*flattened(lists, size)).reshape(np.shape(lists))[()]
+        return for_each_list(arena.cut, lists, size)
 
     batch = of_lists
 
@@ -414,7 +415,7 @@ class list_write:
     type = like_lists
 
     def numpy(arena, lists, index, value):
-        return arena.write(*flattened(lists, index, value)).reshape(np.shape(lists))[()]
+        return for_each_list(arena.write, lists, index, value)
 
     batch = of_lists
 

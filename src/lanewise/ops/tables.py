@@ -13,6 +13,8 @@ fast", 1991): going back is possible but slow, and a loop never does.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -192,6 +194,11 @@ def flattened(lists: Any, *others: Any) -> tuple[np.ndarray, ...]:
     return (lists.reshape(count), *[x.reshape(count, *x.shape[lists.ndim :]) for x in rest])
 
 
+def for_each_list(run: Callable[..., np.ndarray], lists: Any, *others: Any) -> Any:
+    """Return what `run` gives for lists, and for what there is for each, with their axes."""
+    return run(*flattened(lists, *others)).reshape(np.shape(lists))[()]
+
+
 def check_lists(lists: ArrayType, *others: ArrayType) -> None:
     if lists.dtype != INTP:
         raise TypeError(f"lists are entries of an arena, not {lists}")
@@ -310,8 +317,7 @@ class table_add:
     type = like_lists
 
     def numpy(store, tables, place, value):
-        found = store.change(*flattened(tables, place, value), adding=True)
-        return found.reshape(np.shape(tables))[()]
+        return for_each_list(partial(store.change, adding=True), tables, place, value)
 
     batch = of_lists
 
@@ -347,8 +353,7 @@ class table_put:
     type = like_lists
 
     def numpy(store, tables, place, value):
-        found = store.change(*flattened(tables, place, value), adding=False)
-        return found.reshape(np.shape(tables))[()]
+        return for_each_list(partial(store.change, adding=False), tables, place, value)
 
     batch = of_lists
 

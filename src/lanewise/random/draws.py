@@ -169,14 +169,11 @@ def draw(law: Law, taken: Taken, shape: tuple[Any, ...], params: Sequence[Any],
         return _recorded(law, taken, shape, params, dtype)
     count = math.prod(shape)
     if not count:
-        return np.empty(shape, _run(law, taken, 1, _ones(params), dtype).dtype)
+        ones = [np.ones((), x.dtype) for x in params]
+        return np.empty(shape, _run(law, taken, 1, ones, dtype).dtype)
     flat = [x.reshape(()) if x.size == 1 else np.broadcast_to(x, shape).ravel() for x in params]
     found = _run(law, taken, count, flat, dtype)
     return found.reshape(shape) if shape else found[0]
-
-
-def _ones(params: Sequence[Any]) -> list[Any]:
-    return [np.ones((), x.dtype) for x in params]
 
 
 # --- in a trace -----------------------------------------------------------------------------------
@@ -192,7 +189,7 @@ def _recorded(
         for place, x in enumerate(params)
     ]
     if not shape:
-        return of(Block(k0, k1, counter), *[_single(x) for x in params])
+        return of(Block(k0, k1, counter), *[np.reshape(x, ()) if np.ndim(x) else x for x in params])
     numbers = emit(iota, length=product(shape), dtype=U64)
     if not law.loops:
         counters = np.reshape(numbers, shape) + counter
@@ -212,10 +209,6 @@ def _recorded(
     # Within a loop over samples nothing is drawn from a generator.
     found = vmap(one, in_dims=dims, autograph=False)(numbers + counter, (k0, k1), *given)
     return np.reshape(found, shape)
-
-
-def _single(x: Any) -> Any:
-    return np.reshape(x, ()) if np.ndim(x) else x
 
 
 # --- outside of traces ----------------------------------------------------------------------------

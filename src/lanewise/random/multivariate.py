@@ -85,7 +85,7 @@ class Multivariate(Drawing):
         factor = _root(cov, method)
         if check_valid != "ignore" and not isinstance(cov, Tensor):
             _check_covariance(cov, factor, check_valid, tol)
-        shape = (*shape_of(size if size is not None else (), []), mean.shape[0])
+        shape = (*shape_of(size, []), mean.shape[0])
         drawn = self._sample(plain.STANDARD_NORMAL, [], shape, FLOAT64)
         return mean + drawn @ factor.T
 
@@ -121,7 +121,7 @@ class Multivariate(Drawing):
         if len(given.shape) != 1:
             raise ValueError(f"alpha must be 1 dimensional, but has shape {given.shape}")
         given = checked(given, given >= 0, ValueError("alpha < 0"))
-        shape = (*shape_of(size if size is not None else (), []), given.shape[0])
+        shape = (*shape_of(size, []), given.shape[0])
         # As logarithms: all numbers of small shapes may underflow.
         logs = self._sample(loops.LOG_GAMMA, [given], shape)
         if not given.shape[0]:
@@ -215,13 +215,13 @@ class Multivariate(Drawing):
             total < 10**9,
             ValueError("When method is 'marginals', sum(colors) must be less than 1000000000."),
         )
-        shape = shape_of(size if size is not None else (), [])
+        shape = shape_of(size, [])
         left = np.broadcast_to(taken, shape)
         columns = []
         for place in range(given.shape[0] - 1):
             own, total = given[place], total - given[place]
-            params = [np.asarray(own) if not isinstance(own, Tensor) else own, total, left]
-            found = self._sample(loops.HYPERGEOMETRIC, [_own(x) for x in params], shape)
+            params = [_own(x) for x in (own, total, left)]
+            found = self._sample(loops.HYPERGEOMETRIC, params, shape)
             columns.append(found)
             left = left - found
         if not given.shape[0]:

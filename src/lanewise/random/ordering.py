@@ -78,7 +78,7 @@ class Ordering(Uniform):
         [0, 1, 2, 3, 4]
         """
         pool, count = _pool(a, axis)
-        shape = shape_of(size, []) if size is not None else ()
+        shape = shape_of(size, [])
         wanted = math.prod(shape)
         if isinstance(count, Dim):
             if not replace or p is not None:

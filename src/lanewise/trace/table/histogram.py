@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lanewise.errors import CutOffError, DataDependentShapeError, at
-from lanewise.ir.dims import Dim, DimLike, Shape
+from lanewise.ir.dims import Dim, DimLike, Shape, product
 from lanewise.ir.location import here
 from lanewise.ops.elementwise import where
 from lanewise.ops.indexing import scatter
@@ -304,9 +304,7 @@ def histogramdd(
         place = place - (column == edges[i][-1])  # the last bin has its right edge too
         sizes.append(edges[i].shape[0] + 1)
         places = places * sizes[i] + place
-    count = 1
-    for size in sizes:
-        count *= size
+    count = product(sizes)
     if weights is None:
         result = _counts(places, _ones(places.shape, float), count, float)
     else:

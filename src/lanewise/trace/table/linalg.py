@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 from lanewise.ir.dims import Dim
@@ -312,7 +313,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _two_axes(axis: tuple[int, int], ndim: int) -> tuple[int, int]:
-    row, column = (np.lib.array_utils.normalize_axis_index(a, ndim) for a in axis)
+    row, column = (normalize_axis_index(a, ndim) for a in axis)
     if row == column:
         raise ValueError("Duplicate axes given.")
     return row, column
@@ -363,10 +364,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x: Any = as_tensor(x)
-    if axis is None:
-        axes = tuple(range(x.ndim))
-    else:
-        axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     rest = tuple(i for i in range(x.ndim) if i not in axes)
     size = int(np.prod([x.shape[i] for i in axes], dtype=int))
     merged = np.reshape(np.transpose(x, (*axes, *rest)), (size, *[x.shape[i] for i in rest]))

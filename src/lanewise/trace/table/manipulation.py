@@ -62,17 +62,15 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
         raise ValueError("order 'K' is not permitted for reshaping")
     if order not in ("C", "F", "A"):
         raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
-    is_fortran = order == "F" or (order == "A" and _is_fortran(x))
+    is_fortran = order == "F"
+    if order == "A" and x._view is not None:
+        is_fortran = bool(layout_of(x).flags.fnc)
     if is_fortran:
         x, dims = transpose_view(x, tuple(range(x.ndim))[::-1]), dims[::-1]
     if copy is False and not reshape_shares_memory(x, dims):
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     result = reshape_view(x.copy() if copy else x, dims)
     return transpose_view(result, tuple(range(len(dims)))[::-1]) if is_fortran else result
-
-
-def _is_fortran(x: Tensor) -> bool:
-    return x._view is not None and bool(layout_of(x).flags.fnc)
 
 
 @implements(np.ravel)

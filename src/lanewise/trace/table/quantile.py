@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from lanewise.ir.dims import Dim, dim_max
+from lanewise.ir.dims import Dim, dim_max, product
 from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import where
 from lanewise.ops.sorting import partition
@@ -34,10 +34,7 @@ def axes_first(x: Any, axes: tuple[int, ...] | None) -> Any:
         return np.reshape(x, -1)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     x = np.transpose(x, (*sorted(axes), *kept))
-    size = 1
-    for dim in x.shape[: len(axes)]:
-        size *= dim
-    return np.reshape(x, (size, *x.shape[len(axes) :]))
+    return np.reshape(x, (product(x.shape[: len(axes)]), *x.shape[len(axes) :]))
 
 
 def finish(
@@ -126,10 +123,6 @@ def _discrete(index: Any, goes_down: Callable[[Any, Any], Any]) -> Any:
     return np.maximum(place.astype(np.intp), 0)
 
 
-def _midpoint(gamma: Any, index: Any) -> Any:
-    return 0.5 * (index % 1 != 0)
-
-
 #: By method: where a quantile q of n elements lies, and how the place between two of them weighs
 #: (None where it is always at one of them). Hyndman and Fan (1996), then NumPy's own.
 METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | None]] = {
@@ -150,7 +143,10 @@ METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | 
     "normal_unbiased": (partial(_continuous, alpha=3 / 8, beta=3 / 8), lambda gamma, _: gamma),
     "lower": (lambda n, q: np.floor((n - 1) * q).astype(np.intp), None),
     "higher": (lambda n, q: np.ceil((n - 1) * q).astype(np.intp), None),
-    "midpoint": (lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)), _midpoint),
+    "midpoint": (
+        lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+        lambda _, index: 0.5 * (index % 1 != 0),
+    ),
     "nearest": (lambda n, q: np.rint((n - 1) * q).astype(np.intp), None),
 }
 
@@ -316,10 +312,7 @@ def pick(ordered: Tensor, index: Any, each: bool) -> Tensor:
         return ordered[index]
     others = ordered.shape[1:]
     lead = index.shape[: index.ndim - len(others)]
-    count = 1
-    for dim in lead:
-        count *= dim
-    flat = np.reshape(index, (count, *others))
+    flat = np.reshape(index, (product(lead), *others))
     return np.reshape(np.take_along_axis(ordered, flat, axis=0), (*lead, *others))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from lanewise.ir.dims import Dim
+from lanewise.ir.dims import Dim, product
 from lanewise.ops.creation import dimension
 from lanewise.ops.elementwise import imag, real
 from lanewise.ops.reduction import argreduce
@@ -149,9 +149,7 @@ def count(x: Tensor, axis: Any, keepdims: bool, where: Any = True) -> Any:
         mask = np.broadcast_to(as_tensor(where), x.shape)
         return reduce_method(np.add, mask, axis, np.intp, None, keepdims)
     axes = range(x.ndim) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-    number: Any = 1
-    for a in axes:
-        number = number * x.shape[normalize_axis(a, x.ndim)]
+    number = product([x.shape[normalize_axis(a, x.ndim)] for a in axes])
     return emit(dimension, size=number) if isinstance(number, Dim) else np.intp(number)
 
 
