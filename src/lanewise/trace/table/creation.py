@@ -419,8 +419,7 @@ def geomspace(
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    np.meshgrid(indexing=indexing)  # raises for another
     count = len(xi)
     grids = []
     for i, x in enumerate(xi):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,8 @@ def new_shape(size: Any, shape: Any) -> tuple[Any, ...]:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
     x = as_tensor(a)
     dims = new_shape(x.size, shape)
-    if order == "K":
-        raise ValueError("order 'K' is not permitted for reshaping")
-    if order not in ("C", "F", "A"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
+    if order != "C":
+        np.reshape(np.zeros(0), 0, order=order)  # raises for another order
     is_fortran = order == "F"
     if order == "A" and x._view is not None:
         is_fortran = bool(layout_of(x).flags.fnc)
@@ -87,46 +86,42 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     return reshape(x, -1, "C" if order == "K" else order)
 
 
+@lru_cache(maxsize=64)
+def _numbered(ndim: int) -> np.ndarray:
+    """Return an array of one element of which the strides are the numbers of the axes."""
+    one = np.zeros(1, np.int8)
+    return np.lib.stride_tricks.as_strided(one, (1,) * ndim, range(ndim), writeable=False)
+
+
+def _reordered(function: Any, a: Any, *given: Any) -> Tensor:
+    """Return what one of NumPy's functions gives that put axes in another order: it tells which."""
+    x = as_tensor(a)
+    return transpose_view(x, function(_numbered(x.ndim), *given).strides)
+
+
 @implements(np.transpose, np.permute_dims)
 def transpose(a: Any, axes: Any = None) -> Tensor:
-    x = as_tensor(a)
-    if axes is None:
-        return transpose_view(x, tuple(range(x.ndim))[::-1])
-    given = axes if np.iterable(axes) else (axes,)
-    if len(given) != x.ndim:
-        raise ValueError("axes don't match array")
-    return transpose_view(x, normalize_axis_tuple(given, x.ndim))
+    return _reordered(np.transpose, a, axes)
 
 
 @implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Tensor:
-    if as_tensor(x).ndim < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {np.ndim(x)}")
-    return swapaxes(x, -1, -2)
+    return _reordered(np.matrix_transpose, x)
 
 
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    x = as_tensor(a)
-    axes = list(range(x.ndim))
-    i, j = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
-    axes[i], axes[j] = j, i
-    return transpose_view(x, tuple(axes))
+    return _reordered(np.swapaxes, a, axis1, axis2)
 
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    x = as_tensor(a)
-    sources = normalize_axis_tuple(source, x.ndim, "source")
-    destinations = normalize_axis_tuple(destination, x.ndim, "destination")
-    if len(sources) != len(destinations):
-        raise ValueError(
-            "`source` and `destination` arguments must have the same number of elements"
-        )
-    order = [axis for axis in range(x.ndim) if axis not in sources]
-    for to, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(to, axis)
-    return transpose_view(x, tuple(order))
+    return _reordered(np.moveaxis, a, source, destination)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    return _reordered(np.rollaxis, a, axis, start)
 
 
 @implements(np.expand_dims)
@@ -320,18 +315,6 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     if turns == 1:
         return swapaxes(flip(x, second), first, second)
     return flip(swapaxes(x, first, second), second)
-
-
-@implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
-    x = as_tensor(a)
-    axis = normalize_axis(axis, x.ndim)
-    place = start + x.ndim if start < 0 else start
-    if not 0 <= place <= x.ndim:
-        raise np.exceptions.AxisError(
-            f"'start' arg requires {-x.ndim} <= start < {x.ndim + 1}, but {place} was passed in"
-        )
-    return moveaxis(x, axis, place - 1 if axis < place else place)
 
 
 @implements(np.roll)
