@@ -18,6 +18,7 @@ from lanewise.ops.shapes import normalize_axis
 from lanewise.trace.sizes import has_sizes, shape_from
 from lanewise.trace.table.checks import checked, deprecated, must_cast
 from lanewise.trace.table.creation import array_like, converted, number_or_array, promoted
+from lanewise.trace.table.manipulation import numbered
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import TABLE, Tensor, as_tensor, contains_tensor, emit
 from lanewise.trace.views import as_stored, flat_view, read_only_view, store, transpose_view
@@ -267,11 +268,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     x = as_tensor(a)
-    if x.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    first, second = normalize_axis(axis1, x.ndim), normalize_axis(axis2, x.ndim)
-    if first == second:
-        raise ValueError("axis1 and axis2 cannot be the same")
+    np.diagonal(numbered(x.ndim), offset, axis1, axis2)  # raises for axes that have none
+    first, second = axis1 % x.ndim, axis2 % x.ndim
     rest = [axis for axis in range(x.ndim) if axis not in (first, second)]
     turned = transpose_view(x, (*rest, first, second))
     return read_only_view(turned, diagonal_op, offset=operator.index(offset))

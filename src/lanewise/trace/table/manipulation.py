@@ -87,7 +87,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def _numbered(ndim: int) -> np.ndarray:
+def numbered(ndim: int) -> np.ndarray:
     """Return an array of one element of which the strides are the numbers of the axes."""
     one = np.zeros(1, np.int8)
     return np.lib.stride_tricks.as_strided(one, (1,) * ndim, range(ndim), writeable=False)
@@ -96,7 +96,7 @@ def _numbered(ndim: int) -> np.ndarray:
 def _reordered(function: Any, a: Any, *given: Any) -> Tensor:
     """Return what one of NumPy's functions gives that put axes in another order: it tells which."""
     x = as_tensor(a)
-    return transpose_view(x, function(_numbered(x.ndim), *given).strides)
+    return transpose_view(x, function(numbered(x.ndim), *given).strides)
 
 
 @implements(np.transpose, np.permute_dims)
@@ -300,13 +300,8 @@ flipud = implements(np.flipud)(_flipped(0))
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
     x = as_tensor(m)
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    if any(not -x.ndim <= axis < x.ndim for axis in axes):
-        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={x.ndim}.")
+    np.rot90(numbered(x.ndim), k, axes)  # raises for axes that it does not turn
     first, second = (axis % x.ndim for axis in axes)
-    if first == second:
-        raise ValueError("Axes must be different.")
     turns = operator.index(k) % 4
     if turns == 0:
         return x[:]
