@@ -81,11 +81,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 @implements(np.linalg.outer)
 def linalg_outer(x1: Any, x2: Any, /) -> Any:
     x, y = tensors(x1, x2)
-    if x.ndim != 1 or y.ndim != 1:
-        raise ValueError(
-            "Input arrays must be one-dimensional, but they are "
-            f"x1.ndim={x.ndim!r} and x2.ndim={y.ndim!r}."
-        )
+    np.linalg.outer(*[np.ones((1,) * v.ndim) for v in (x, y)])  # raises for more dimensions
     return outer(x, y)
 
 

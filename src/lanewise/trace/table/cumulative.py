@@ -39,12 +39,8 @@ def _cumulative(ufunc: np.ufunc) -> Any:
     ) -> Any:  # fmt: skip
         x = as_tensor(x)
         x = np.reshape(x, (1,)) if x.ndim == 0 else x
-        if axis is None:
-            if x.ndim >= 2:
-                raise ValueError(
-                    "For arrays which have more than one dimension ``axis`` argument is required."
-                )
-            axis = 0
+        np.cumulative_sum(np.ones((1,) * x.ndim), axis=axis)  # raises where there must be an axis
+        axis = 0 if axis is None else axis
         if not include_initial:
             return accumulate_method(ufunc, x, axis, dtype, out)
         axis = normalize_axis(axis, x.ndim)

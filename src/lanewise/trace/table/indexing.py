@@ -179,16 +179,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @implements(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
-    if not len(condlist):
-        raise ValueError("select with an empty condition list is not possible")
     conditions = [array_like(c) for c in condlist]
+    # Raises for conditions that are none, or not as many as choices.
+    np.select([np.zeros(1, c.dtype) for c in conditions], [0] * len(choicelist))
     choices = [number_or_array(c) for c in choicelist]
     default = number_or_array(default)
-    for i, condition in enumerate(conditions):
-        if condition.dtype != np.dtype(bool):
-            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     dtype = promoted(*choices, default)
     shape = np.broadcast_shapes(*[np.shape(x) for x in (*conditions, *choices, default)])
     result = np.broadcast_to(converted(default, dtype), shape).copy()

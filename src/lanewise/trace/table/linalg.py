@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 from lanewise.ir.dims import Dim
@@ -204,10 +204,8 @@ def eigvals(a: Any) -> Any:
 
 
 def _triangle(name: str) -> str:
-    name = name.upper()
-    if name not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
-    return name
+    np.linalg.eigvalsh(_ONE, name)  # raises for another one
+    return name.upper()
 
 
 @implements(np.linalg.eigh)
@@ -289,6 +287,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     x: Any = as_tensor(x)
+    np.linalg.norm(np.ones((1,) * x.ndim), ord, axis)  # raises for what is no norm
     if x.dtype.kind not in "fc":
         x = x.astype(float)
     if axis is None:
@@ -299,29 +298,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             result = emit(root, squares[0] + squares[1] if len(squares) > 1 else squares[0])
             return np.reshape(result, (1,) * x.ndim) if keepdims else result
         axis = tuple(range(x.ndim))
-    elif not isinstance(axis, tuple):
-        try:
-            axis = (int(axis),)
-        except Exception as error:
-            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
-    if len(axis) == 1:
-        return _vector_norm(x, ord, axis, keepdims)
-    if len(axis) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    result = _matrix_norm(np.moveaxis(x, _two_axes(axis, x.ndim), (-2, -1)), ord)
-    return np.expand_dims(result, _two_axes(axis, x.ndim)) if keepdims else result
+    axes = normalize_axis_tuple(axis if isinstance(axis, tuple) else int(axis), x.ndim)
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    result = _matrix_norm(np.moveaxis(x, axes, (-2, -1)), ord)
+    return np.expand_dims(result, axes) if keepdims else result
 
 
-def _two_axes(axis: tuple[int, int], ndim: int) -> tuple[int, int]:
-    row, column = (normalize_axis_index(a, ndim) for a in axis)
-    if row == column:
-        raise ValueError("Duplicate axes given.")
-    return row, column
-
-
-def _vector_norm(x: Tensor, ord: Any, axis: tuple[int], keepdims: bool) -> Any:
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+def _vector_norm(x: Tensor, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     if ord == np.inf:
         return np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
@@ -351,9 +335,7 @@ def _matrix_norm(x: Tensor, ord: Any) -> Any:
         return np.max(np.add.reduce(np.abs(x), axis=-2 if ord == 1 else -1), axis=-1, initial=0)
     if ord in (-1, -np.inf):
         return np.min(np.add.reduce(np.abs(x), axis=-2 if ord == -1 else -1), axis=-1)
-    if ord in (None, "fro", "f"):
-        return emit(root, np.add.reduce((np.conjugate(x) * x).real, axis=(-2, -1)))
-    raise ValueError("Invalid norm order for matrices.")
+    return emit(root, np.add.reduce((np.conjugate(x) * x).real, axis=(-2, -1)))
 
 
 @implements(np.linalg.matrix_norm)
