@@ -19,10 +19,9 @@ from lanewise.trace.table.quantile import (
     is_weak,
     pick,
 )
-from lanewise.trace.table.reductions import degrees, divide_as, stored
+from lanewise.trace.table.reductions import divide_as, extremum, of_variance, reduction, stored
 from lanewise.trace.table.registry import implements
 from lanewise.trace.tensor import Tensor, as_tensor, emit
-from lanewise.trace.ufunc_methods import reduce_method
 from lanewise.trace.ufuncs import NO_VALUE
 
 
@@ -35,37 +34,11 @@ def _replaced(a: Any, value: float) -> tuple[Tensor, Tensor | None]:
     return choose(mask, value, x), mask
 
 
-def _reduction(function: Any, value: float) -> Any:
-    """Return the reduction that takes `value` for NaNs."""
-
-    def nan_function(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
-        initial: Any = NO_VALUE, where: Any = True,
-    ) -> Any:  # fmt: skip
-        x, _ = _replaced(a, value)
-        return reduce_method(function, x, axis, dtype, out, keepdims, initial, where)
-
-    return nan_function
-
-
-nansum = implements(np.nansum)(_reduction(np.add, 0))
-nanprod = implements(np.nanprod)(_reduction(np.multiply, 1))
-
-
-def _extremum(ufunc: np.ufunc) -> Any:
-    """Return the extremum of what is no NaN: fmin and fmax leave NaNs out themselves."""
-
-    def nan_function(
-        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = NO_VALUE,
-        where: Any = True,
-    ) -> Any:  # fmt: skip
-        return reduce_method(ufunc, a, axis, None, out, keepdims, initial, where)
-
-    return nan_function
-
-
-nanmin = implements(np.nanmin)(_extremum(np.fmin))
-nanmax = implements(np.nanmax)(_extremum(np.fmax))
+nansum = implements(np.nansum)(reduction(np.add, __name__, lambda a: _replaced(a, 0)[0]))
+nanprod = implements(np.nanprod)(reduction(np.multiply, __name__, lambda a: _replaced(a, 1)[0]))
+# These leave NaNs out themselves.
+nanmin = implements(np.nanmin)(extremum(np.fmin, __name__))
+nanmax = implements(np.nanmax)(extremum(np.fmax, __name__))
 
 
 def _place(function: Any, value: float) -> Any:
@@ -144,23 +117,8 @@ def _variance(
     return stored(result, out)
 
 
-def _of_variance(root: bool) -> Any:
-    """Return the function that gives variances, or their roots."""
-
-    def function(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-        keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
-        correction: Any = NO_VALUE,
-    ) -> Any:  # fmt: skip
-        ddof = degrees(ddof, correction)
-        result = _variance(a, axis, dtype, out, ddof, keepdims, where, mean)
-        return np.sqrt(result, out=out) if root else result
-
-    return function
-
-
-nanvar = implements(np.nanvar)(_of_variance(root=False))
-nanstd = implements(np.nanstd)(_of_variance(root=True))
+nanvar = implements(np.nanvar)(of_variance(_variance, root=False))
+nanstd = implements(np.nanstd)(of_variance(_variance, root=True))
 
 
 # --- order statistics ---------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,24 +22,27 @@ from lanewise.trace.ufunc_methods import reduce_method
 from lanewise.trace.ufuncs import NO_VALUE
 from lanewise.trace.views import as_out, store
 
+# Functions that `nan` makes of these say where they are from: the page of what is followed has it.
 
-def _reduction(ufunc: np.ufunc) -> Any:
-    """Return the function that reduces by a ufunc, over all axes by default."""
+
+def reduction(ufunc: np.ufunc, module: str, taken: Callable[[Any], Tensor] = as_tensor) -> Any:
+    """Return the function that reduces what is `taken` by a ufunc, over all axes by default."""
 
     def function(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
         initial: Any = NO_VALUE, where: Any = True,
     ) -> Any:  # fmt: skip
-        return reduce_method(ufunc, a, axis, dtype, out, keepdims, initial, where)
+        return reduce_method(ufunc, taken(a), axis, dtype, out, keepdims, initial, where)
 
+    function.__module__ = module
     return function
 
 
-sum = implements(np.sum)(_reduction(np.add))
-prod = implements(np.prod)(_reduction(np.multiply))
+sum = implements(np.sum)(reduction(np.add, __name__))
+prod = implements(np.prod)(reduction(np.multiply, __name__))
 
 
-def _extremum(ufunc: np.ufunc) -> Any:
+def extremum(ufunc: np.ufunc, module: str) -> Any:
     """Return the extremum, of all elements by default."""
 
     def function(
@@ -47,11 +51,12 @@ def _extremum(ufunc: np.ufunc) -> Any:
     ) -> Any:  # fmt: skip
         return reduce_method(ufunc, a, axis, None, out, keepdims, initial, where)
 
+    function.__module__ = module
     return function
 
 
-max = implements(np.max, np.amax)(_extremum(np.maximum))
-min = implements(np.min, np.amin)(_extremum(np.minimum))
+max = implements(np.max, np.amax)(extremum(np.maximum, __name__))
+min = implements(np.min, np.amin)(extremum(np.minimum, __name__))
 
 
 def _truth(ufunc: np.ufunc) -> Any:
@@ -189,7 +194,7 @@ def degrees(ddof: Any, correction: Any) -> Any:
     return correction
 
 
-def _of_variance(root: bool) -> Any:
+def of_variance(variance: Callable[..., Any], *, root: bool) -> Any:
     """Return the function that gives variances, or their roots."""
 
     def function(
@@ -198,14 +203,15 @@ def _of_variance(root: bool) -> Any:
         correction: Any = NO_VALUE,
     ) -> Any:  # fmt: skip
         ddof = degrees(ddof, correction)
-        result = _variance(a, axis, dtype, out, ddof, keepdims, where, mean)
+        result = variance(a, axis, dtype, out, ddof, keepdims, where, mean)
         return np.sqrt(result, out=out) if root else result
 
+    function.__module__ = variance.__module__
     return function
 
 
-var = implements(np.var)(_of_variance(root=False))
-std = implements(np.std)(_of_variance(root=True))
+var = implements(np.var)(of_variance(_variance, root=False))
+std = implements(np.std)(of_variance(_variance, root=True))
 
 
 @implements(np.average)
