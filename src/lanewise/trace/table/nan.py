@@ -17,6 +17,7 @@ from lanewise.trace.table.quantile import (
     choose,
     finish,
     is_weak,
+    of_quantiles,
     pick,
 )
 from lanewise.trace.table.reductions import divide_as, extremum, of_variance, reduction, stored
@@ -153,29 +154,24 @@ def nanmedian(
     return finish(result, x.ndim, axes, keepdims, out, "unsafe")
 
 
-def _nan_quantile(plain: Any, most: int) -> Any:
-    """Return the function that leaves NaNs out, of which q goes up to 1 or to 100."""
-
-    def nan_function(
-        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-        method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-    ) -> Any:  # fmt: skip
-        x, places, axes, ready_weights = arguments(a, q, axis, method, weights, most)
-        if x.size == 0:
-            return np.nanmean(x, axis, out=out, keepdims=keepdims)
-        if x.dtype.kind != "f":
-            return plain(x, q, axis, out, False, method, keepdims, weights=weights)
-        flat = axes_first(x, axes)
-        ordered, number = _valid(flat)
-        if weights is None:
-            result = between(ordered, number, places, method, is_weak(q))
-        else:
-            _, result = by_weights(flat, number, places, ready_weights)
-        result = choose(number == 0, np.nan, result)
-        return finish(result, x.ndim, axes, keepdims, out, "unsafe")
-
-    return nan_function
+def _quantiles(
+    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, most: int
+) -> Any:
+    x, places, axes, ready_weights = arguments(a, q, axis, method, weights, most)
+    if x.size == 0:
+        return np.nanmean(x, axis, out=out, keepdims=keepdims)
+    if x.dtype.kind != "f":
+        function = np.quantile if most == 1 else np.percentile
+        return function(x, q, axis, out, False, method, keepdims, weights=weights)
+    flat = axes_first(x, axes)
+    ordered, number = _valid(flat)
+    if weights is None:
+        result = between(ordered, number, places, method, is_weak(q))
+    else:
+        _, result = by_weights(flat, number, places, ready_weights)
+    result = choose(number == 0, np.nan, result)
+    return finish(result, x.ndim, axes, keepdims, out, "unsafe")
 
 
-nanquantile = implements(np.nanquantile)(_nan_quantile(np.quantile, 1))
-nanpercentile = implements(np.nanpercentile)(_nan_quantile(np.percentile, 100))
+nanquantile = implements(np.nanquantile)(of_quantiles(_quantiles, 1))
+nanpercentile = implements(np.nanpercentile)(of_quantiles(_quantiles, 100))

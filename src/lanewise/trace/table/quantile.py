@@ -154,22 +154,29 @@ METHODS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any] | 
 # --- quantiles ----------------------------------------------------------------------------------
 
 
-def _of_most(most: int) -> Any:
-    """Return the function whose q goes up to 1 or to 100."""
+def of_quantiles(compute: Callable[..., Any], most: int) -> Any:
+    """Return the function that computes so, whose q goes up to 1 or to 100."""
 
     def function(
         a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
         method: str = "linear", keepdims: bool = False, *, weights: Any = None,
     ) -> Any:  # fmt: skip
-        x, places, axes, weights = arguments(a, q, axis, method, weights, most)
-        result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
-        return finish(result, x.ndim, axes, keepdims, out)
+        return compute(a, q, axis, out, method, keepdims, weights, most)
 
+    function.__module__ = compute.__module__
     return function
 
 
-quantile = implements(np.quantile)(_of_most(1))
-percentile = implements(np.percentile)(_of_most(100))
+def _quantiles(
+    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, most: int
+) -> Any:
+    x, places, axes, weights = arguments(a, q, axis, method, weights, most)
+    result = _quantile(axes_first(x, axes), places, method, weights, is_weak(q), out)
+    return finish(result, x.ndim, axes, keepdims, out)
+
+
+quantile = implements(np.quantile)(of_quantiles(_quantiles, 1))
+percentile = implements(np.percentile)(of_quantiles(_quantiles, 100))
 
 
 def is_weak(q: Any) -> bool:
